@@ -1,0 +1,107 @@
+"""The one place that asks which device exists."""
+
+import logging
+import platform
+
+import torch
+
+from hexlit.accelerate.config import DEVICE_FORM
+from hexlit.errors import UsageError
+
+log = logging.getLogger(__name__)
+
+
+def choose_device(requested: str | torch.device = "auto") -> torch.device:
+    """The device to work on, tried with a small product before it is returned.
+
+    `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`. Under `auto` the first of cuda, mps
+    and cpu that exists is taken; should its trial fail, the cpu is taken and one warning says why.
+
+    Raises:
+        UsageError: a device named explicitly is missing or fails its trial, with what to do about it.
+    """
+    name = str(requested)
+    if not DEVICE_FORM.fullmatch(name):
+        raise UsageError(f"accelerator.device={name}: must be auto, cpu, cuda, cuda:N or mps")
+    if name == "auto":
+        return _choose_automatically()
+    device = torch.device("cuda:0" if name == "cuda" else name)
+    reason = why_missing(device)
+    if reason:
+        raise UsageError(f"accelerator.device={name}: {reason}")
+    failure = trial_failure(device)
+    if failure:
+        raise UsageError(
+            f"accelerator.device={name}: the device is there but fails a small matrix product ({failure}); "
+            "check its driver or use accelerator.device=cpu"
+        )
+    return device
+
+
+def why_missing(device: torch.device) -> str:
+    """Why `device` cannot be used on this machine and what to do; empty where it can."""
+    if device.type == "cuda":
+        return _why_no_cuda(device.index or 0)
+    if device.type == "mps":
+        return _why_no_mps()
+    return ""
+
+
+def trial_failure(device: torch.device) -> str:
+    """What goes wrong when `device` multiplies two small matrices; empty where the product equals the CPU's.
+
+    The factors are small whole numbers, which every inner precision (TF32 too) multiplies exactly.
+    """
+    generator = torch.Generator().manual_seed(0)
+    left = torch.randint(-4, 5, (64, 64), generator=generator).float()
+    right = torch.randint(-4, 5, (64, 64), generator=generator).float()
+    try:
+        product = (left.to(device) @ right.to(device)).cpu()
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        return " ".join(str(error).split())[:200] or type(error).__name__
+    difference = (product - left @ right).abs().max().item()
+    return "" if difference < 1e-3 else f"its product differs from the CPU's by {difference:.3g}"
+
+
+def _choose_automatically() -> torch.device:
+    for name in ("cuda:0", "mps"):
+        device = torch.device(name)
+        if why_missing(device):
+            continue
+        failure = trial_failure(device)
+        if not failure:
+            return device
+        log.warning("accelerator.device=auto: %s fails a small matrix product (%s); going on with cpu", name, failure)
+        return torch.device("cpu")
+    return torch.device("cpu")
+
+
+def _why_no_cuda(index: int) -> str:
+    if torch.version.cuda is None and torch.version.hip is None:
+        return (
+            f"this torch ({torch.__version__}) is built without CUDA; install a CUDA build from "
+            "https://pytorch.org/get-started or use accelerator.device=cpu"
+        )
+    if not torch.cuda.is_available():
+        return (
+            "no CUDA device or driver is found; check `nvidia-smi` and CUDA_VISIBLE_DEVICES, "
+            "or use accelerator.device=cpu"
+        )
+    count = torch.cuda.device_count()
+    if index >= count:
+        return f"this machine has {count} CUDA device(s); the last is cuda:{count - 1}"
+    return ""
+
+
+def _why_no_mps() -> str:
+    if torch.backends.mps.is_available():
+        return ""
+    if not torch.backends.mps.is_built():
+        return (
+            f"this torch ({torch.__version__}) is built without MPS; it comes with torch for macOS on Apple silicon, "
+            "elsewhere use accelerator.device=cpu or cuda"
+        )
+    release = platform.mac_ver()[0]
+    if release and int(release.split(".")[0]) < 14:
+        return f"macOS {release} is too old for MPS; macOS 14 or later is needed, or use accelerator.device=cpu"
+    return "no MPS device is found; it needs Apple silicon, else use accelerator.device=cpu"

@@ -1,0 +1,72 @@
+"""Which number formats a device computes in, and which of them are used."""
+
+import platform
+
+import torch
+
+from hexlit.errors import UsageError
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def cpu_has_bf16() -> bool:
+    """Whether this CPU multiplies bf16 in hardware (AVX512-BF16, AMX or Arm) and oneDNN uses it.
+
+    oneDNN accepts bf16 on every AVX512 machine and emulates it, slowly, where the instructions are absent; so on x86
+    the instructions themselves are asked for as well.
+    """
+    try:
+        if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            return False
+    except (AttributeError, RuntimeError):
+        return False
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return True
+    probes = (getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"))
+    return any(bool(probe()) for probe in probes if probe is not None)
+
+
+def cuda_has_bf16(device: torch.device) -> bool:
+    """Whether the CUDA device multiplies bf16 in hardware (compute capability 8.0 and later)."""
+    if torch.version.hip is not None:
+        return bool(torch.cuda.is_bf16_supported())
+    major: int = torch.cuda.get_device_capability(device)[0]
+    return major >= 8
+
+
+def training_precision(requested: str, device: torch.device) -> str:
+    """Lightning's precision string for training on `device`: `32-true`, `bf16-mixed` or `16-mixed`.
+
+    Raises:
+        UsageError: the device does not compute in the requested precision.
+    """
+    if requested == "auto":
+        if device.type == "cuda":
+            return "bf16-mixed" if cuda_has_bf16(device) else "16-mixed"
+        if device.type == "cpu":
+            return "bf16-mixed" if cpu_has_bf16() else "32-true"
+        return "32-true"
+    if requested == "16-mixed" and device.type == "cpu":
+        raise UsageError("accelerator.precision=16-mixed: the cpu trains in 32-true or bf16-mixed")
+    if requested == "bf16-mixed" and device.type == "cuda" and not cuda_has_bf16(device):
+        raise UsageError(f"accelerator.precision=bf16-mixed: {device} has no bf16; use 16-mixed or 32-true")
+    return requested
+
+
+def inference_dtype(requested: str, device: torch.device) -> torch.dtype:
+    """The dtype in which the network is evaluated on `device`.
+
+    Raises:
+        UsageError: the device does not compute in the requested precision.
+    """
+    if requested == "auto":
+        if device.type == "cuda":
+            return torch.bfloat16 if cuda_has_bf16(device) else torch.float16
+        if device.type == "cpu":
+            return torch.bfloat16 if cpu_has_bf16() else torch.float32
+        return torch.float32
+    if requested == "fp16" and device.type == "cpu":
+        raise UsageError("accelerator.inference_precision=fp16: the cpu evaluates in fp32 or bf16")
+    if requested == "bf16" and device.type == "cuda" and not cuda_has_bf16(device):
+        raise UsageError(f"accelerator.inference_precision=bf16: {device} has no bf16; use fp16 or fp32")
+    return DTYPES[requested]

@@ -1,0 +1,30 @@
+"""The `evaluation` section of the configuration."""
+
+from dataclasses import dataclass
+
+from hexlit.errors import UsageError
+
+
+@dataclass
+class EvaluationConfig:
+    """How strength is measured."""
+
+    simulations: int = 64
+    """Simulations of the search that is judged."""
+    positions: int = 1000
+    """Random won positions for the final figures."""
+    quick_positions: int = 200
+    """How many of them are judged after an epoch."""
+    every_epochs: int = 1
+    """Epochs between two measurements."""
+    match_pairs: int = 16
+    """Openings of the match against rollouts on boards without solved positions, each played twice."""
+    rollouts: int = 32
+    """Random playouts a leaf of that opponent."""
+    seed: int = 2026
+    """Seed of the positions and openings, apart from that of training."""
+
+    def __post_init__(self) -> None:
+        for name in ("simulations", "positions", "quick_positions", "every_epochs", "match_pairs", "rollouts"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"evaluation.{name}={getattr(self, name)}: must be 1 or more")

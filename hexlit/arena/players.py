@@ -1,0 +1,74 @@
+"""Players that judge positions with an evaluator: by search, or by the policy alone."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import blank_planes, encode
+from hexlit.hex.geometry import geometry
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator
+from hexlit.search.search import Search, SearchResult
+
+
+class SearchPlayer:
+    """Plays the move that a search without noise finds."""
+
+    def __init__(self, config: SearchConfig, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
+        """`evaluator` takes `batch` positions a call; `swap` says whether its policies have a swap action."""
+        self._search = Search(config, size=size, games=batch, swap=swap)
+        self._evaluator = evaluator
+        self._batch = batch
+        self._swap = swap
+
+    def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> SearchResult:
+        """Search the undecided positions int8 `[B, size*size]`; a swap is never considered."""
+        parts = []
+        for start in range(0, len(cells), self._batch):
+            rows = slice(start, start + self._batch)
+            # Ply 2 or later in the eyes of the search: nobody may swap.
+            ply = np.count_nonzero(cells[rows], axis=1).astype(np.int16) + 2
+            parts.append(self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply))
+        return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        return self.search(cells, to_move).action
+
+
+class PolicyPlayer:
+    """Plays the move with the highest probability, without any search."""
+
+    def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
+        """As for `SearchPlayer`."""
+        self._evaluator = evaluator
+        self._size = size
+        self._planes = blank_planes(batch, size)
+        self._policy = np.zeros((batch, size * size + swap), np.float32)
+        self._value = np.zeros(batch, np.float32)
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        transposed = geometry(self._size).transposed
+        moves = np.zeros(len(cells), np.int16)
+        for start in range(0, len(cells), len(self._planes)):
+            part = cells[start : start + len(self._planes)]
+            colours = to_move[start : start + len(part)]
+            self._planes[: len(part)] = encode(part, colours)
+            self._evaluator.evaluate(self._planes, self._policy, self._value)
+            # The swap action, if there is one, comes last and is not a cell.
+            best = self._policy[: len(part), : part.shape[1]].argmax(1)
+            moves[start : start + len(part)] = np.where(colours > 0, best, transposed[best])
+        return moves
+
+
+class RandomPlayer:
+    """Plays any legal move."""
+
+    def __init__(self, seed: int = 0) -> None:
+        """Draws from `seed`."""
+        self._random = np.random.default_rng(seed)
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        moves: NDArray[np.int16] = np.where(cells == 0, self._random.random(cells.shape), -1).argmax(1).astype(np.int16)
+        return moves

@@ -1,0 +1,199 @@
+"""What every command shares: a small Hydra application whose user errors are one line and exit code 2.
+
+A command is three things: a dataclass that is the schema of its configuration, a YAML in `conf/` that names the schema
+in its defaults, and a task:
+
+    register_schema("solve", SolveConfig)               # conf/solve.yaml: defaults: [solve_schema, ..., _self_]
+
+    def task(config: DictConfig) -> None:
+        settings = typed(config, SolveConfig)           # __post_init__ refuses what is out of range
+
+    def main(argv: list[str]) -> int:
+        return run(task, "solve", argv)
+"""
+
+import dataclasses
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn, TypeVar
+
+import hydra
+from hydra._internal.utils import get_args_parser
+from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import CompactHydraException, InstantiationException
+from hydra.types import RunMode
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+
+from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
+from hexlit.errors import UsageError
+
+Schema = TypeVar("Schema")
+
+FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+
+
+class _Refused(BaseException):
+    """Carries a user's mistake out of a task, past Hydra's "Error executing job with overrides"."""
+
+    def __init__(self, mistake: Exception) -> None:
+        self.mistake = mistake
+
+
+def register_schema(name: str, schema: type[Any]) -> None:
+    """Make the dataclass `schema` known to Hydra as `<name>_schema`, to stand first in the defaults of a YAML."""
+    ConfigStore.instance().store(name=f"{name}_schema", node=schema, provider="hexlit")
+
+
+def typed(config: DictConfig, schema: type[Schema]) -> Schema:
+    """The composed configuration as an instance of `schema`, nested groups as instances of theirs.
+
+    Raises:
+        UsageError: a value is missing or of the wrong type, or a `__post_init__` refused it.
+        TypeError: the YAML does not name the schema in its defaults list (a bug).
+    """
+    try:
+        _refuse_extra_keys(config)
+        result = OmegaConf.to_object(config)
+    except OmegaConfBaseException as error:
+        raise UsageError(explain(error, "", [])) from error
+    if not isinstance(result, schema):
+        raise TypeError(f"the configuration is a {type(result).__name__}: its YAML lacks the schema {schema.__name__}")
+    return result
+
+
+def _refuse_extra_keys(config: DictConfig, prefix: str = "") -> None:
+    """Hydra's +key=value adds keys that no schema has and that nothing would ever read."""
+    schema = OmegaConf.get_type(config)
+    fields = {field.name for field in dataclasses.fields(schema)} if dataclasses.is_dataclass(schema) else None
+    for key in config:
+        name = f"{prefix}{key!s}"
+        if fields is not None and key not in fields:
+            raise UsageError(f"unknown key {name!r}: the keys are {', '.join(sorted(fields))}")
+        node = config._get_node(str(key))
+        if isinstance(node, DictConfig) and not (node._is_none() or node._is_missing() or node._is_interpolation()):
+            _refuse_extra_keys(node, f"{name}.")
+
+
+def run(
+    task: Callable[[DictConfig], None],
+    config_name: str,
+    argv: list[str],
+    *,
+    prepare: Callable[[list[str]], list[str]] = list,
+) -> int:
+    """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the exit code.
+
+    `prepare` may rewrite the arguments first, and raise `UsageError`.
+
+    Everything Hydra's own command line can do works: `--multirun`, `--cfg job`, `--help`, `--info`, completion.
+
+    Returns:
+        0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its traceback; 130 after
+        Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
+    """
+    wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
+    bugs: list[Exception] = []
+    try:
+        arguments = _arguments(prepare(argv))
+        with _command_line(arguments):
+            application = hydra.main(f"pkg://{CONFIG_PACKAGE}", config_name, VERSION_BASE)(_watched(task, bugs))
+            application()
+    except _Refused as refused:
+        return _report(refused.mistake, config_name, argv, wants_traceback)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as stop:
+        if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
+            return INTERRUPTED
+        return stop.code if isinstance(stop.code, int) else FINE if stop.code is None else BUG
+    except Exception as error:
+        if error not in bugs and _is_mistake(error):
+            return _report(error, config_name, argv, wants_traceback)
+        traceback.print_exc()
+        return BUG
+    return FINE
+
+
+def _arguments(argv: list[str]) -> list[str]:
+    """`argv` with flags first, as argparse takes overrides in one piece only; refuses what Hydra does not know."""
+    parser = get_args_parser()
+    parser.error = _refuse_flag  # type: ignore[method-assign]  # argparse prints its whole usage instead
+    known, rest = parser.parse_known_args(argv)
+    unknown = [argument for argument in rest if argument.startswith("-")]
+    if unknown:
+        raise _Refused(UsageError(f"unknown flag {unknown[0]}: settings are KEY=VALUE, flags are in --hydra-help"))
+    if known.experimental_rerun is not None:
+        raise _Refused(UsageError("--experimental-rerun reads a pickle, which hexlit never does; repeat the overrides"))
+    overrides = [*known.overrides, *rest]
+    return [argument for argument in argv if argument not in overrides] + overrides
+
+
+def _refuse_flag(message: str) -> NoReturn:
+    raise _Refused(UsageError(message))
+
+
+@contextmanager
+def _command_line(arguments: list[str]) -> Iterator[None]:
+    """Give Hydra its arguments, and make it raise errors instead of printing them and leaving."""
+    argv, full_error = sys.argv, os.environ.get("HYDRA_FULL_ERROR")
+    sys.argv = [argv[0], *arguments]
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        if full_error is None:
+            del os.environ["HYDRA_FULL_ERROR"]
+        else:
+            os.environ["HYDRA_FULL_ERROR"] = full_error
+
+
+def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Callable[[DictConfig], None]:
+    """`task`, telling mistakes of the user from bugs, which are written down in `bugs`."""
+
+    @functools.wraps(task)
+    def watched(config: DictConfig) -> None:
+        try:
+            task(config)
+        except Exception as error:
+            mistake = _mistake_of_task(error)
+            if mistake is None:
+                bugs.append(error)
+                raise
+            if HydraConfig.get().mode == RunMode.RUN:
+                raise _Refused(mistake) from error
+            raise mistake from error  # one job of a sweep: Hydra records its failure and goes on
+
+    return watched
+
+
+def _mistake_of_task(error: Exception) -> Exception | None:
+    if isinstance(error, UsageError | MissingMandatoryValue):
+        return error
+    if isinstance(error, InstantiationException):  # hydra.utils.instantiate wraps what the constructor raised
+        cause = error.__cause__
+        return cause if isinstance(cause, UsageError) else None
+    return None
+
+
+def _is_mistake(error: Exception) -> bool:
+    """Whether an error from outside the task, so while composing, is the user's."""
+    if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError):
+        return True
+    if not isinstance(error, ValueError):  # Hydra raises plain ValueErrors on flags and on group=3
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{os.sep}hydra{os.sep}" in frames[-1].filename
+
+
+def _report(error: Exception, config_name: str, argv: list[str], wants_traceback: bool) -> int:
+    if wants_traceback:
+        traceback.print_exception(error)
+    print(f"hexlit {config_name}: {one_line(explain(error, config_name, argv))}", file=sys.stderr)
+    return MISTAKE

@@ -1,0 +1,172 @@
+"""The training of a Hex network, wired: module, data, measuring, showing, and what a run leaves behind."""
+
+import logging
+import os
+import platform
+import time
+import warnings
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import numba
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from rich.console import Console
+
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.arena.strength import Strength
+from hexlit.commands.train import TrainConfig
+from hexlit.errors import UsageError
+from hexlit.reporting.progress import TrainingProgress
+from hexlit.reporting.summary import print_summary, write_summary
+from hexlit.tasks.hex.data import SelfPlayDataModule
+from hexlit.tasks.hex.module import HexModule
+from hexlit.training.evaluation import EvaluationPhase, OptimisationPhase, TimeBudget
+from hexlit.training.loggers import build_loggers, close_loggers
+from hexlit.training.metrics import MetricsCsv
+from hexlit.training.phases import PhaseClock
+
+
+def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
+    """Run the training in `folder` and return its summary, which also lies there as `summary.json`."""
+    started = time.monotonic()
+    quiet_lightning()
+    profile = build_profile(config.accelerator)
+    profile.apply()
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    limit = config.trainer.max_seconds
+    deadline = None if limit is None else started + limit
+    checkpoint = resumed_checkpoint(config, folder)
+    first_epoch = 0 if checkpoint is None else int(checkpoint["epoch"]) + 1
+
+    L.seed_everything(config.seed, workers=True, verbose=False)
+    module = HexModule(
+        config.net, config.optimizer, size=config.board, swap=config.swap, value_weight=config.value_weight
+    )
+    clock = PhaseClock(folder / "phases.csv")
+    clock.resume(first_epoch)
+    data = SelfPlayDataModule(
+        config.selfplay,
+        config.search,
+        config.data,
+        size=config.board,
+        swap=config.swap,
+        seed=config.seed,
+        profile=profile,
+        folder=folder / "games",
+        clock=clock,
+        deadline=deadline,
+    )
+    strength = Strength(
+        config.evaluation,
+        config.search,
+        size=config.board,
+        swap=config.swap,
+        batch=profile.selfplay_games,
+        cache=cache_folder() / "truth",
+    )
+    loggers = build_loggers(config.logger, folder, f"{config.name}-{folder.name}")
+    for logger in loggers:
+        if isinstance(logger, MetricsCsv):
+            logger.resume(first_epoch)
+    progress = TrainingProgress(
+        config.trainer.max_epochs, max_time=limit, first_epoch=first_epoch, title=f"hexlit train · {config.name}"
+    )
+    clock.listeners.append(progress)
+    evaluation = EvaluationPhase(
+        lambda final: strength.measure(data.refreshed_evaluator(), final=final),
+        clock,
+        progress,
+        every_epochs=config.evaluation.every_epochs,
+    )
+    budget = [] if deadline is None else [TimeBudget(deadline)]
+    trainer = L.Trainer(
+        accelerator=profile.accelerator,
+        devices=profile.devices,
+        precision=profile.precision,  # type: ignore[arg-type]  # a plain string by now
+        max_epochs=config.trainer.max_epochs,
+        gradient_clip_val=config.trainer.gradient_clip or None,
+        logger=loggers,
+        callbacks=[OptimisationPhase(clock, progress), *budget, evaluation, *checkpoints(folder)],
+        default_root_dir=folder,
+        reload_dataloaders_every_n_epochs=1,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        log_every_n_steps=1,
+        num_sanity_val_steps=0,
+    )
+    failed = True
+    try:
+        with progress:
+            ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
+            trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
+        failed = False
+    finally:
+        close_loggers(loggers, failed)
+    summary = {
+        "name": config.name,
+        "board": config.board,
+        "seed": config.seed,
+        "wall_seconds": time.monotonic() - started,
+        "epochs": trainer.current_epoch,
+        "games": data.games,
+        "positions": data.positions,
+        "strength": dict(evaluation.latest),
+        "resignations": {"played_on": data.unresigned, "would_have_been_wrong": data.false_resigns},
+        "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
+        "parameters": sum(p.numel() for p in module.net.parameters()),
+        "device": describe_device(profile, data),
+        "versions": {name: version(name) for name in ("hexlit", "torch", "lightning", "numba", "numpy")},
+    }
+    write_summary(folder / "summary.json", summary)
+    print_summary(progress.console, summary)
+    progress.console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False)
+    return summary
+
+
+def checkpoints(folder: Path) -> list[ModelCheckpoint]:
+    """The latest state after every epoch, and the one with the best score."""
+    shared: dict[str, Any] = {"dirpath": folder / "checkpoints", "enable_version_counter": False}
+    return [
+        ModelCheckpoint(filename="best", monitor="strength.score", mode="max", save_top_k=1, **shared),
+        ModelCheckpoint(filename="last", save_top_k=1, save_on_train_epoch_end=True, **shared),
+    ]
+
+
+def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | None:
+    """The checkpoint to go on from; None for a new run, or one killed before its first epoch had ended."""
+    path = folder / "checkpoints" / "last.ckpt"
+    if config.resume is None or not path.exists():
+        return None
+    checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    saved = checkpoint["hyper_parameters"]
+    for name, value in (("board", config.board), ("swap", config.swap)):
+        was = saved["size" if name == "board" else name]
+        if was != value:
+            raise UsageError(f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume")
+    if saved["net"] != vars(config.net):
+        raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
+    return checkpoint
+
+
+def cache_folder() -> Path:
+    """Where solved positions are kept between runs."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
+
+
+def describe_device(profile: DeviceProfile, data: SelfPlayDataModule) -> str:
+    """One line on the device, its threads, and the precisions in use."""
+    kind = profile.device.type
+    name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
+    path = "" if data.evaluator is None else f", self-play {data.evaluator.path} {data.evaluator.dtype}"
+    return f"{kind} ({name}, {profile.threads} threads), training {profile.precision}{path}".replace("torch.", "")
+
+
+def quiet_lightning() -> None:
+    """Keep Lightning's greetings off the terminal, and a deprecation inside Lightning; its other warnings stay."""
+    warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
+    warnings.filterwarnings("ignore", message=r".*does not have many workers")
+    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
+        logging.getLogger(name).setLevel(logging.WARNING)

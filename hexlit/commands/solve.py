@@ -1,0 +1,97 @@
+"""`hexlit solve`: the exact winner of a position with best play, and every winning move of the side to move."""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+from rich.console import Console
+from rich.text import Text
+
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+
+if TYPE_CHECKING:  # both compile kernels: imported only when a position is really solved
+    from hexlit.hex.board import Board
+    from hexlit.hex.solver import Solution
+
+LARGEST_BOARD = 8
+
+_NAMES = {1: "black", -1: "white"}
+
+
+@dataclass
+class SolveConfig:
+    """What `hexlit solve` takes."""
+
+    board: int = 5
+    """Size of the board, 2 to 8."""
+    moves: str = ""
+    """Moves played so far, Black first, such as `a3 c4`."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+    def __post_init__(self) -> None:
+        """Refuse sizes the solver does not take."""
+        if not 2 <= self.board <= LARGEST_BOARD:
+            raise UsageError(f"board={self.board}: positions are solved on boards from 2 to {LARGEST_BOARD}")
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(solve, "solve", argv)
+
+
+def solve(config: DictConfig) -> None:
+    """Solve the position and print what was found."""
+    settings = typed(config, SolveConfig)
+    from hexlit.hex.board import Board
+
+    board = Board(settings.board, moves=settings.moves)
+    if board.winner:
+        raise UsageError(f"moves={settings.moves}: the game is over, {_NAMES[board.winner]} has won")
+    from hexlit.hex.solver import Solver
+
+    solution = Solver(board.size).solve(board.cells, board.to_move)
+    if settings.json:
+        print(json.dumps(as_json(board, solution)))
+    else:
+        Console(highlight=False, soft_wrap=True).print(as_text(board, solution))
+
+
+def as_json(board: "Board", solution: "Solution") -> dict[str, object]:
+    """The answer as plain values: colours are `black` and `white`, moves are names of cells."""
+    from hexlit.hex.notation import format_cell
+
+    return {
+        "board": board.size,
+        "moves": [format_cell(move, board.size) for move in board.moves],
+        "to_move": _NAMES[board.to_move],
+        "winner": _NAMES[int(solution.winner)],
+        "winning_moves": [format_cell(int(move), board.size) for move in solution.winning_moves],
+        "nodes": int(solution.nodes),
+        "seconds": round(float(solution.seconds), 6),
+    }
+
+
+def as_text(board: "Board", solution: "Solution") -> Text:
+    """The answer for a person: the board with its winning moves marked, then the result in words."""
+    from hexlit.hex.notation import format_moves
+    from hexlit.reporting.board import draw_board
+
+    mover, winner = _NAMES[board.to_move].capitalize(), _NAMES[int(solution.winner)].capitalize()
+    winning = [int(move) for move in solution.winning_moves]
+    moves = format_moves(winning, board.size) if winning else f"none, every move of {mover} loses"
+    return Text("\n").join(
+        [
+            draw_board(board.cells, board.size, marks=winning),
+            Text("X Black, top to bottom; O White, left to right; * winning move\n"),
+            Text(f"to move        {mover}"),
+            Text(f"winner         {winner}, with best play"),
+            Text(f"winning moves  {moves}"),
+            Text(f"effort         {int(solution.nodes):,} nodes, {float(solution.seconds):.3f} s"),
+        ]
+    )
+
+
+register_schema("solve", SolveConfig)

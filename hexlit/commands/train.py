@@ -1,0 +1,96 @@
+"""`hexlit train`: from nothing to a network that plays, and the proof of how well it does."""
+
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.config import EvaluationConfig
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+from hexlit.nets.config import NetConfig
+from hexlit.search.config import SearchConfig
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.tasks.hex.config import ReplayConfig
+from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
+
+LARGEST_BOARD = 19
+
+
+@dataclass
+class TrainConfig:
+    """What `hexlit train` takes."""
+
+    name: str = "hex5"
+    """Name of the recipe: the folder of its runs."""
+    task: str = "hex"
+    """What is learned; so far `hex`."""
+    board: int = 5
+    """Size of the board, 2 to 19."""
+    swap: bool = False
+    """Whether White may answer the first move by swap-pieces."""
+    seed: int = 1
+    """The one seed: of the weights, the games and the order of the batches."""
+    resume: str | None = None
+    """Folder of an interrupted run to go on with."""
+    value_weight: float = 1.0
+    """Weight of the value loss beside the policy loss."""
+    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
+    net: NetConfig = field(default_factory=NetConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    data: ReplayConfig = field(default_factory=ReplayConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
+
+    def __post_init__(self) -> None:
+        """Refuse what no part can check alone."""
+        if self.task != "hex":
+            raise UsageError(f"task={self.task}: choose hex")
+        if not 2 <= self.board <= LARGEST_BOARD:
+            raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
+        if not 0 <= self.seed < 2**63:
+            raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^63 - 1")
+        if self.value_weight < 0:
+            raise UsageError(f"value_weight={self.value_weight}: must be 0 or more")
+        if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
+            raise UsageError(f"name={self.name!r}: letters, digits, '-', '_' and '.' only, since a folder is named so")
+
+
+register_schema("train", TrainConfig)
+OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(train, "train", argv, prepare=resumed_arguments)
+
+
+def resumed_arguments(argv: list[str]) -> list[str]:
+    """`argv`, or, where it says `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder."""
+    folders = [argument.removeprefix("resume=") for argument in argv if argument.startswith("resume=")]
+    if not folders or folders[-1] in ("", "null"):
+        return argv
+    folder = Path(folders[-1].strip("'\"")).resolve()
+    saved = folder / ".hydra" / "overrides.yaml"
+    if not saved.is_file():
+        raise UsageError(f"resume={folders[-1]}: no folder of a run (a run keeps its settings in .hydra)")
+    overrides = [str(override) for override in OmegaConf.load(saved)]
+    earlier = [override for override in overrides if not override.startswith("resume=")]
+    later = [argument for argument in argv if not argument.startswith("resume=")]
+    quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
+    return [*earlier, *later, f"resume='{quoted}'", f"hydra.run.dir='{quoted}'"]
+
+
+def train(config: DictConfig) -> None:
+    """Train as the composed configuration says."""
+    settings = typed(config, TrainConfig)
+    from hydra.core.hydra_config import HydraConfig
+
+    from hexlit.commands.hex_training import train_hex
+
+    train_hex(settings, Path(HydraConfig.get().runtime.output_dir))

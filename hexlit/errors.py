@@ -1,0 +1,9 @@
+"""The one exception that means: the user asked for something that cannot be done."""
+
+
+class UsageError(ValueError):
+    """Wrong input from outside: a config value, a file, a move, a device.
+
+    The message is a single line that names the value and says what would be right. The command line prints it and
+    ends with exit code 2; any other exception is a bug and keeps its traceback.
+    """

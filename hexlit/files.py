@@ -1,0 +1,31 @@
+"""Whole files or none: what a reader finds under a name is never half written."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path` to write to, and rename it to `path` when the block ends well.
+
+    The content reaches the disk before the rename, so a process killed at any instant leaves the old file or the new
+    one. When the block raises, the old file stays and the temporary one is removed. Missing folders are made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_text_atomic(path: Path, text: str) -> None:
+    """Write `text` to `path` as UTF-8, whole or not at all, with the line ends that `text` has."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(text.encode("utf-8"))

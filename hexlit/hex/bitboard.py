@@ -1,0 +1,131 @@
+"""Hex boards of up to 8×8 cells as single 64-bit words.
+
+Bit `row * 8 + column` stands for a cell, whatever the board's size, so that every size shares the same shifts, the
+transpose (row and column exchanged) is three swaps of blocks, and a turn by 180° is a reversal of the bits. All
+functions are Numba kernels over `uint64`; they never see an `int64`, because Numba mixes the two into a float.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from hexlit.hex.jit import inline, kernel
+
+STRIDE = 8  # bits a row
+MAX_SIZE = 8  # rows and columns that fit into 64 bits
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+_SEVEN = np.uint64(7)
+_EIGHT = np.uint64(8)
+_NOT_FIRST_COLUMN = np.uint64(0xFEFEFEFEFEFEFEFE)
+_NOT_LAST_COLUMN = np.uint64(0x7F7F7F7F7F7F7F7F)
+_M1 = np.uint64(0x5555555555555555)
+_M2 = np.uint64(0x3333333333333333)
+_M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
+_BYTES = np.uint64(0x0101010101010101)
+_S1, _S2, _S4, _S16, _S32, _S56 = (np.uint64(shift) for shift in (1, 2, 4, 16, 32, 56))
+_R8 = np.uint64(0x00FF00FF00FF00FF)
+_R16 = np.uint64(0x0000FFFF0000FFFF)
+_T1 = np.uint64(0x00AA00AA00AA00AA)
+_T2 = np.uint64(0x0000CCCC0000CCCC)
+_T4 = np.uint64(0x00000000F0F0F0F0)
+_T_SHIFT1, _T_SHIFT2, _T_SHIFT4 = np.uint64(7), np.uint64(14), np.uint64(28)
+
+
+def full_board(size: int) -> np.uint64:
+    """The word with one bit for every cell of a `size`×`size` board."""
+    return np.uint64(sum(((1 << size) - 1) << (STRIDE * row) for row in range(size)))
+
+
+def pack(stones: npt.NDArray[np.bool_], size: int) -> np.uint64:
+    """The word of a flat bool array `[size*size]`."""
+    return np.uint64(sum(1 << (STRIDE * (cell // size) + cell % size) for cell in np.flatnonzero(stones).tolist()))
+
+
+def unpack(board: int, size: int) -> npt.NDArray[np.bool_]:
+    """The flat bool array `[size*size]` of a word; the inverse of `pack`."""
+    bits = [bool(board >> (STRIDE * row + column) & 1) for row in range(size) for column in range(size)]
+    return np.array(bits, dtype=np.bool_)
+
+
+@inline
+def count(x: np.uint64) -> np.uint64:
+    """The number of cells in `x`."""
+    x = x - ((x >> _S1) & _M1)
+    x = (x & _M2) + ((x >> _S2) & _M2)
+    x = (x + (x >> _S4)) & _M4
+    return (x * _BYTES) >> _S56
+
+
+@inline
+def lowest(x: np.uint64) -> np.uint64:
+    """The word with only the first cell of `x`; 0 when `x` is empty."""
+    return x & (~x + ONE)
+
+
+@inline
+def several(x: np.uint64) -> bool:
+    """Whether `x` has at least two cells."""
+    return bool((x & (x - ONE)) != ZERO)
+
+
+@inline
+def neighbours(x: np.uint64) -> np.uint64:
+    """Every cell beside a cell of `x`; may reach outside a board smaller than 8×8, so mask the result."""
+    east = x & _NOT_LAST_COLUMN
+    west = x & _NOT_FIRST_COLUMN
+    return (x << _EIGHT) | (x >> _EIGHT) | (east << ONE) | (east >> _SEVEN) | (west >> ONE) | (west << _SEVEN)
+
+
+@inline
+def twice(x: np.uint64) -> np.uint64:
+    """Every cell beside at least two cells of `x`; mask the result as for `neighbours`."""
+    east = x & _NOT_LAST_COLUMN
+    west = x & _NOT_FIRST_COLUMN
+    one, other = x << _EIGHT, x >> _EIGHT
+    both = one & other
+    some = one | other
+    other = east << ONE
+    both |= some & other
+    some |= other
+    other = east >> _SEVEN
+    both |= some & other
+    some |= other
+    other = west >> ONE
+    both |= some & other
+    some |= other
+    return both | (some & (west << _SEVEN))
+
+
+@kernel
+def flood(seed: np.uint64, stones: np.uint64) -> np.uint64:
+    """The cells of `stones` connected to those of `seed` that lie in `stones`."""
+    reached = seed & stones
+    while True:
+        grown = reached | (neighbours(reached) & stones)
+        if grown == reached:
+            return reached
+        reached = grown
+
+
+@kernel
+def transpose(x: np.uint64) -> np.uint64:
+    """Row and column exchanged."""
+    t = (x ^ (x >> _T_SHIFT1)) & _T1
+    x = x ^ t ^ (t << _T_SHIFT1)
+    t = (x ^ (x >> _T_SHIFT2)) & _T2
+    x = x ^ t ^ (t << _T_SHIFT2)
+    t = (x ^ (x >> _T_SHIFT4)) & _T4
+    return x ^ t ^ (t << _T_SHIFT4)
+
+
+@kernel
+def rotate(x: np.uint64, spare: np.uint64) -> np.uint64:
+    """The board turned by 180°; `spare` is 9 * (8 - size), the distance of the last cell from bit 63."""
+    x = ((x >> _S1) & _M1) | ((x & _M1) << _S1)
+    x = ((x >> _S2) & _M2) | ((x & _M2) << _S2)
+    x = ((x >> _S4) & _M4) | ((x & _M4) << _S4)
+    x = ((x >> _EIGHT) & _R8) | ((x & _R8) << _EIGHT)
+    x = ((x >> _S16) & _R16) | ((x & _R16) << _S16)
+    x = (x >> _S32) | (x << _S32)
+    return x >> spare

@@ -1,0 +1,65 @@
+"""What a network sees: planes in the mover's frame, in which the player to move always connects top to bottom."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.geometry import Geometry, geometry
+from hexlit.hex.jit import inline, kernel
+
+PLANES = 5
+"""0 the mover's stones, 1 the opponent's stones, 2 the mover's edges (first and last row), 3 the opponent's edges
+(first and last column), 4 all ones where the mover may swap."""
+
+OWN, OPPONENT, OWN_EDGES, OPPONENT_EDGES, MAY_SWAP = range(PLANES)
+
+
+def blank_planes(batch: int, size: int) -> NDArray[np.int8]:
+    """Planes of `batch` empty boards, int8 `[B, PLANES, size, size]`, with the edges drawn in."""
+    planes = np.zeros((batch, PLANES, size, size), np.int8)
+    planes[:, OWN_EDGES, [0, -1], :] = 1
+    planes[:, OPPONENT_EDGES, :, [0, -1]] = 1
+    return planes
+
+
+@inline
+def write_planes(
+    planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], to_move: int, may_swap: bool, table: Geometry
+) -> None:
+    """Write one position into row `row` of `blank_planes`; the edges stay as they are.
+
+    `cells` int8 `[size*size]` (or more) holds +1 black, -1 white, 0 empty.
+    """
+    size = table.size
+    for r in range(size):
+        for c in range(size):
+            stone = cells[r * size + c] if to_move > 0 else cells[c * size + r]
+            planes[row, OWN, r, c] = stone == to_move
+            planes[row, OPPONENT, r, c] = stone == -to_move
+            planes[row, MAY_SWAP, r, c] = may_swap
+
+
+@kernel
+def _write_all(
+    planes: NDArray[np.int8],
+    cells: NDArray[np.int8],
+    to_move: NDArray[np.int8],
+    may_swap: NDArray[np.bool_],
+    table: Geometry,
+) -> None:
+    for row in range(planes.shape[0]):
+        write_planes(planes, row, cells[row], to_move[row], may_swap[row], table)
+
+
+def encode(
+    cells: NDArray[np.int8], to_move: NDArray[np.int8], may_swap: NDArray[np.bool_] | None = None
+) -> NDArray[np.int8]:
+    """Planes int8 `[B, PLANES, size, size]` of positions `cells` int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1).
+
+    `may_swap` bool `[B]` says where the swap rule lets the mover swap now; nowhere when it is left out.
+    """
+    batch, count = cells.shape
+    size = round(count**0.5)
+    planes = blank_planes(batch, size)
+    swaps = np.zeros(batch, np.bool_) if may_swap is None else may_swap
+    _write_all(planes, np.ascontiguousarray(cells), np.ascontiguousarray(to_move), swaps, geometry(size))
+    return planes

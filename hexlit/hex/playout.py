@@ -1,0 +1,116 @@
+"""Uniformly random games at full speed, and the value they give a position.
+
+Two kernels: one plays move by move and stops when somebody connects; the other only wants the winner, for which the
+order of moves does not matter: it fills the board with a random half of each colour and walks along the border
+between the colours (Gale 1979, "The game of Hex and the Brouwer fixed-point theorem").
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.engine import Stones, clear, place
+from hexlit.hex.geometry import Geometry
+from hexlit.hex.jit import inline, kernel
+from hexlit.hex.rng import PLAYOUT, draw, key
+
+_S32 = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+@inline
+def shuffle(cells: NDArray[np.int16], count: int, k: np.uint64) -> None:
+    """Fisher-Yates over the first `count` entries; one 64-bit draw serves two exchanges."""
+    bits = np.uint64(0)
+    for left in range(count, 1, -1):
+        if left % 2 == count % 2:
+            bits = draw(k, left)
+            half = bits & _LOW
+        else:
+            half = bits >> _S32
+        other = (half * np.uint64(left)) >> _S32
+        cells[left - 1], cells[other] = cells[other], cells[left - 1]
+
+
+@kernel
+def random_games(
+    count: int, seed: int, table: Geometry, moves: NDArray[np.int16], stones: Stones, lengths: NDArray[np.int16]
+) -> int:
+    """Play `count` complete random games, each to its last move; returns how many Black won.
+
+    The moves of game `g` end up in row `g` modulo the number of rows of `moves` (int16 `[R, size*size]`), the number
+    of plies in `lengths` (int16 `[R]`) likewise. `stones` is room for one board.
+    """
+    cells = table.size * table.size
+    wins = 0
+    for row in range(moves.shape[0]):
+        for cell in range(cells):
+            moves[row, cell] = cell
+    for g in range(count):
+        row = g % moves.shape[0]
+        order = moves[row]
+        shuffle(order, cells, key(seed, g, 0, PLAYOUT))
+        clear(stones, 0)
+        colour = 1
+        for ply in range(cells):
+            if place(stones, 0, order[ply], colour, table):
+                wins += colour > 0
+                lengths[row] = ply + 1
+                break
+            colour = -colour
+    return wins
+
+
+@inline
+def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
+    """Colour that connects on a board without empty cells, `[size*size]`.
+
+    The border between the colours is followed from the corner where Black's top edge meets White's left edge. All
+    black cells beside it are connected to the top, all white ones to the left; so the side that it reaches tells the
+    winner.
+    """
+    # The walk stands between two touching cells, a black and a white one. The cell ahead touches both and replaces
+    # the one of its own colour. Rows and columns -1 and size are the edges.
+    black_row, black_column, white_row, white_column = -1, 0, 0, -1
+    while True:
+        # The step from the black to the white cell, turned by 60 degrees, leads from the black cell to the one ahead.
+        down, right = white_row - black_row, white_column - black_column
+        row, column = black_row - right, black_column + down + right
+        if row == size:
+            return 1
+        if column == size:
+            return -1
+        if row < 0 or (column >= 0 and colours[row * size + column] > 0):
+            black_row, black_column = row, column
+        else:
+            white_row, white_column = row, column
+
+
+@kernel
+def playouts(
+    colours: NDArray[np.int8], to_move: int, count: int, k: np.uint64, size: int, room: NDArray[np.int16]
+) -> int:
+    """How many of `count` random continuations of a position Black wins.
+
+    `colours` int8 `[size*size]` holds +1 black, -1 white, 0 empty and is left as it was; `room` int16 `[size*size]`
+    is scratch space; `k` is the key of the random draws.
+    """
+    empty = 0
+    for cell in range(size * size):
+        if colours[cell] == 0:
+            room[empty] = cell
+            empty += 1
+    # The player to move fills the larger half of the empty cells. Only one half has to be drawn.
+    half = empty // 2
+    wins = 0
+    for playout in range(count):
+        stream = draw(k, playout)
+        for i in range(empty):
+            colours[room[i]] = to_move
+        for i in range(half):
+            other = i + (((draw(stream, i) >> _S32) * np.uint64(empty - i)) >> _S32)
+            room[i], room[other] = room[other], room[i]
+            colours[room[i]] = -to_move
+        wins += winner_of_full_board(colours, size) > 0
+    for i in range(empty):
+        colours[room[i]] = 0
+    return wins

@@ -1,0 +1,66 @@
+"""A finished game: its moves, how it ended, and what the search thought at each move."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Ending(StrEnum):
+    """How a game ended."""
+
+    CONNECTED = "connected"
+    RESIGNED = "resigned"
+    FORFEITED = "forfeited"
+    UNFINISHED = "unfinished"
+
+
+def _no_values() -> NDArray[np.float32]:
+    return np.zeros(0, np.float32)
+
+
+def _no_policy() -> NDArray[np.float16]:
+    return np.zeros((0, 0), np.float16)
+
+
+def _no_plies() -> NDArray[np.int16]:
+    return np.zeros(0, np.int16)
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """One game of T moves. Self-play fills every field; an imported game has no searched policies or values."""
+
+    game_id: int
+    """Unique in its store; for self-play also the key of its random draws."""
+    size: int
+    """Rows of the board."""
+    swap: bool
+    """Whether the swap rule was on."""
+    moves: NDArray[np.int16]
+    """Cells played (row * size + column), or size * size for swap-pieces, `[T]`."""
+    winner: int
+    """+1 Black, -1 White, 0 nobody (unfinished)."""
+    ending: Ending
+    """How it ended."""
+    opening: int = 0
+    """Moves at the start that were drawn at random: never targets of learning."""
+    values: NDArray[np.float32] = field(default_factory=_no_values)
+    """Searched value of each position for the player to move; 0 where nothing was searched, `[T]`."""
+    simulations: NDArray[np.int16] = field(default_factory=_no_plies)
+    """Simulations spent on each move, `[T]`."""
+    policy_plies: NDArray[np.int16] = field(default_factory=_no_plies)
+    """Plies (0 = before the first move) whose searched policy is kept, `[K]`."""
+    policies: NDArray[np.float16] = field(default_factory=_no_policy)
+    """Those policies over the board's actions, `[K, A]`."""
+    network_version: int = 0
+    """Epochs the network had been trained when the game started."""
+    seed: int = 0
+    """Seed of the run."""
+    search: str = ""
+    """Settings of the search, as JSON."""
+    would_resign: int = 0
+    """Player who would have resigned first in a game in which nobody was allowed to, else 0."""
+    may_resign: bool = False
+    """Whether the players were allowed to resign."""

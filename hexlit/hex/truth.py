@@ -1,0 +1,145 @@
+"""Positions with a known answer: the side to move wins, and every winning move is listed.
+
+Ground truth for measuring players on small boards; nothing is ever trained on it.
+"""
+
+import logging
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from hexlit.errors import UsageError
+from hexlit.hex.solver import Solver, UnsolvedError
+
+_log = logging.getLogger(__name__)
+
+_FORMAT = 1  # part of the cache's file names; raise it when the same arguments give other positions
+_DRAWS = 20_000  # unsuitable draws in a row for one position before giving up
+_UNSOLVED_DRAWS = 20  # unsolved draws in a row for one position before giving up
+
+
+@dataclass(frozen=True)
+class WonPositions:
+    """Positions that the side to move wins, in the absolute frame (Black +1 connects top to bottom)."""
+
+    cells: npt.NDArray[np.int8]  # [count, size*size]
+    to_move: npt.NDArray[np.int8]  # [count], +1 or -1
+    stones: npt.NDArray[np.int16]  # [count]
+    winning_moves: npt.NDArray[np.bool_]  # [count, size*size]
+    unsolved: int  # draws skipped because the solver reached its node limit
+
+
+def won_positions(
+    size: int,
+    count: int,
+    seed: int,
+    min_stones: int = 0,
+    node_limit: int | None = None,
+    cache: Path | None = None,
+) -> WonPositions:
+    """Random undecided positions in which the side to move wins with best play, with its exact winning moves.
+
+    Stones are put on random cells in turn, Black first. Every number of stones from `min_stones` to size*size - 1 (the
+    last cell can still decide) comes equally often, in random order, as far as `count` divides. Positions are drawn
+    independently, so the emptiest boards repeat; there are positions in which every move wins. Position i depends on
+    `seed` and its own number of stones only.
+
+    Args:
+        size: 2 to 8. From size 6 on raise `min_stones` or set `node_limit`: near the empty board solving takes long.
+        count: positions to return.
+        seed: at least 0.
+        min_stones: the fewest stones of a position.
+        node_limit: draws that the solver cannot settle within this many nodes are skipped and counted.
+        cache: folder where the result is kept for the next call with the same arguments (`.npz`, no pickle).
+
+    Raises:
+        UsageError: an argument is out of range, or no suitable position turns up for a number of stones.
+    """
+    if count < 1:
+        raise UsageError(f"count {count} is out of range: ask for at least 1 position")
+    if seed < 0:
+        raise UsageError(f"seed {seed} is out of range: it must be at least 0")
+    solver = Solver(size)
+    if not 0 <= min_stones < size * size:
+        raise UsageError(
+            f"min_stones {min_stones} is out of range: a board of size {size} takes 0 to {size * size - 1}"
+        )
+    path = None
+    if cache is not None:
+        path = cache / f"won-v{_FORMAT}-size{size}-count{count}-seed{seed}-min{min_stones}-limit{node_limit}.npz"
+        known = _load(path)
+        if known is not None:
+            return known
+    positions = _draw(solver, count, seed, min_stones, node_limit)
+    if path is not None:
+        _save(path, positions)
+    return positions
+
+
+def _draw(solver: Solver, count: int, seed: int, min_stones: int, node_limit: int | None) -> WonPositions:
+    total = solver.size * solver.size
+    stones = min_stones + np.arange(count) % (total - min_stones)
+    np.random.default_rng([seed, count]).shuffle(stones)
+    cells = np.zeros((count, total), dtype=np.int8)
+    to_move = np.where(stones % 2 == 0, 1, -1).astype(np.int8)
+    wins = np.zeros((count, total), dtype=np.bool_)
+    unsolved = 0
+    for i in range(count):
+        rng = np.random.default_rng([seed, i])
+        failed = 0
+        for _ in range(_DRAWS):
+            board = np.zeros(total, dtype=np.int8)
+            filled = rng.permutation(total)[: stones[i]]
+            board[filled[0::2]] = 1
+            board[filled[1::2]] = -1
+            try:
+                # Finished games have no winning moves, and neither have lost positions.
+                moves = solver.solve(board, int(to_move[i]), node_limit).winning_moves
+            except UnsolvedError:
+                failed += 1
+                unsolved += 1
+                if failed == _UNSOLVED_DRAWS:
+                    break
+                continue
+            if moves:
+                cells[i] = board
+                wins[i, list(moves)] = True
+                break
+        if not wins[i].any():
+            raise UsageError(
+                f"no solved won position with {stones[i]} stones on size {solver.size}: raise min_stones "
+                f"(now {min_stones}) or node_limit (now {node_limit})"
+            )
+    return WonPositions(cells, to_move, stones.astype(np.int16), wins, unsolved)
+
+
+def _load(path: Path) -> WonPositions | None:
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            return WonPositions(
+                kept["cells"], kept["to_move"], kept["stones"], kept["winning_moves"], int(kept["unsolved"])
+            )
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+        _log.warning("cannot read %s (%s): the positions are computed again", path, problem)
+        return None
+
+
+def _save(path: Path, positions: WonPositions) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with temporary.open("wb") as file:
+        np.savez_compressed(
+            file,
+            cells=positions.cells,
+            to_move=positions.to_move,
+            stones=positions.stones,
+            winning_moves=positions.winning_moves,
+            unsolved=np.array(positions.unsolved),
+        )
+    temporary.replace(path)

@@ -1,0 +1,106 @@
+"""The parts of a tower: convolution with batch norm, pooling of a whole board, residual blocks."""
+
+import torch
+from torch import Tensor, nn
+
+from hexlit.nets.config import NetConfig
+
+
+class ConvNorm(nn.Module):
+    """A convolution that keeps the board's size, followed by batch norm. `[B, inputs, n, n]` → `[B, outputs, n, n]`."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
+        self.norm = nn.BatchNorm2d(outputs)
+        nn.init.kaiming_normal_(self.conv.weight, mode="fan_in", nonlinearity="relu")
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Convolve and normalise."""
+        result: Tensor = self.norm(self.conv(x))
+        return result
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of the one convolution that equals this layer in evaluation, float32 and detached."""
+        if self.norm.running_mean is None or self.norm.running_var is None:
+            raise ValueError("batch norm without running statistics cannot be folded")
+        scale = self.norm.weight.detach().float() * torch.rsqrt(self.norm.running_var.float() + self.norm.eps)
+        bias = self.norm.bias.detach().float() - self.norm.running_mean.float() * scale
+        return self.conv.weight.detach().float() * scale[:, None, None, None], bias
+
+
+def make_activation(name: str) -> nn.Module:
+    """The activation of that name; `NetConfig` has already refused unknown names."""
+    makers: dict[str, type[nn.Module]] = {
+        "relu": nn.ReLU,
+        "gelu": nn.GELU,
+        "silu": nn.SiLU,
+        "mish": nn.Mish,
+        "leaky_relu": nn.LeakyReLU,
+    }
+    return makers[name]()
+
+
+def pool_board(x: Tensor) -> Tensor:
+    """A whole board in one vector: per channel the mean, the mean scaled by the board's size, and the maximum.
+
+    `[B, C, n, n]` → `[B, 3*C]`. The scaled mean lets what follows depend on the size (KataGo, Wu 2019, section 4).
+    """
+    mean = x.mean(dim=(2, 3))
+    return torch.cat((mean, mean * size_scale(x.shape[-1]), x.amax(dim=(2, 3))), dim=1)
+
+
+def size_scale(size: int) -> float:
+    """The factor of the scaled mean for a board of `size`: from -0.8 on 2x2 to 0.9 on 19x19."""
+    return (size - 10) / 10
+
+
+class GlobalBias(nn.Module):
+    """One bias a channel from what the whole board looks like: `[B, inputs, n, n]` → `[B, outputs, 1, 1]`.
+
+    Connection in Hex is global; this carries news across the board in one step. It starts as zero.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3 * inputs, outputs)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pool the board and map it to one bias a channel."""
+        bias: Tensor = self.linear(pool_board(x))
+        return bias[:, :, None, None]
+
+
+class ResidualBlock(nn.Module):
+    """`activation(x + convolutions(x))`, `[B, C, n, n]` → `[B, C, n, n]` (He et al. 2016).
+
+    The last batch norm starts at zero, so that an untrained block passes its input on.
+    With `global_bias` the inner features also set one bias a channel.
+    """
+
+    def __init__(self, config: NetConfig, global_bias: bool) -> None:
+        super().__init__()
+        channels = config.channels
+        if config.block == "bottleneck":
+            middle = channels // 2
+            layers = [ConvNorm(channels, middle, 1), ConvNorm(middle, middle, 3), ConvNorm(middle, channels, 1)]
+        else:
+            middle = channels
+            layers = [ConvNorm(channels, channels, 3), ConvNorm(channels, channels, 3)]
+        nn.init.zeros_(layers[-1].norm.weight)
+        self.layers = nn.ModuleList(layers)
+        self.activation = make_activation(config.activation)
+        self.bias = GlobalBias(middle, channels) if global_bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add what the convolutions found to `x`."""
+        inner = x
+        for layer in self.layers[:-1]:
+            inner = self.activation(layer(inner))
+        y: Tensor = self.layers[-1](inner) + x
+        if self.bias is not None:
+            y = y + self.bias(inner)
+        result: Tensor = self.activation(y)
+        return result

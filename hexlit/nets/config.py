@@ -1,0 +1,62 @@
+"""The `net` section of the configuration: the shape of the network."""
+
+from dataclasses import dataclass, field
+
+from hexlit.errors import UsageError
+
+BLOCKS = ("basic", "bottleneck")
+ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
+
+
+@dataclass
+class NetConfig:
+    """A residual tower with a policy and a value head. The same weights play on every board from 2 to 19.
+
+    `blocks` with `block` give the known layouts: [6] basic is a plain tower, [2, 2, 2, 2] basic is ResNet-18,
+    [3, 4, 6, 3] basic ResNet-34 and [3, 4, 6, 3] bottleneck ResNet-50, all without striding and of one width.
+
+    Raises:
+        UsageError: a value is out of range; the message names the dotted key.
+    """
+
+    channels: int = 64
+    """Channels of the trunk."""
+
+    blocks: list[int] = field(default_factory=lambda: [6])
+    """Residual blocks of each stage."""
+
+    block: str = "basic"
+    """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels)."""
+
+    activation: str = "relu"
+    """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fused evaluation path of the CPU."""
+
+    global_pooling: bool = True
+    """Whether every third block adds a bias computed from the whole board to each channel."""
+
+    dropout: float = 0.0
+    """Share of the heads' hidden units that is dropped in training, in [0, 1)."""
+
+    policy_channels: int = 32
+    """Channels of the policy head."""
+
+    value_channels: int = 32
+    """Channels that are pooled over the board for the value, the swap action and the policy's bias."""
+
+    value_hidden: int = 64
+    """Hidden units of the value head."""
+
+    def __post_init__(self) -> None:
+        for key in ("channels", "policy_channels", "value_channels", "value_hidden"):
+            if getattr(self, key) < 1:
+                raise UsageError(f"net.{key}={getattr(self, key)}: must be 1 or more")
+        if not self.blocks or min(self.blocks) < 1:
+            raise UsageError(f"net.blocks={list(self.blocks)}: must be a list of stages of 1 or more blocks, e.g. [6]")
+        if self.block not in BLOCKS:
+            raise UsageError(f"net.block={self.block}: must be one of {', '.join(BLOCKS)}")
+        if self.block == "bottleneck" and self.channels < 2:
+            raise UsageError(f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck")
+        if self.activation not in ACTIVATIONS:
+            raise UsageError(f"net.activation={self.activation}: must be one of {', '.join(ACTIVATIONS)}")
+        if not 0.0 <= self.dropout < 1.0:
+            raise UsageError(f"net.dropout={self.dropout}: must be at least 0 and below 1")

@@ -1,0 +1,158 @@
+"""What the search asks: policy and value of a fixed number of positions in one call, as fast as the device allows."""
+
+import logging
+
+import numpy as np
+import torch
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.hex.encoding import PLANES, blank_planes
+from hexlit.nets.fold import folded_twin
+from hexlit.nets.heads import masked_logits
+from hexlit.nets.paths import DeviceRun, Floats, Forward, FusedForward, HostRun, Planes, Run, TwinForward
+from hexlit.nets.tower import HexNet
+
+log = logging.getLogger(__name__)
+
+TOLERANCE = {torch.float32: 0.01, torch.float16: 0.2, torch.bfloat16: 0.2}
+"""Largest difference of a probability or a value from the plain float32 network at which a path is trusted: above what
+rounding (TF32 on cuda included) does, below what a wrong operator does."""
+
+CHECKED_POSITIONS = 16
+
+
+class NetworkEvaluator:
+    """Evaluates `batch` positions a call with a snapshot of a network's weights.
+
+    The path that the profile asks for is built and compared with the plain float32 network on random positions. Where
+    it cannot be built or differs, torch's plain operators take its place, and one warning says why.
+
+    Attributes:
+        path: the path in use: fused, graph, compile or eager.
+        dtype: the number format in use.
+
+    Args:
+        net: the network; it is neither kept nor changed.
+        size: board size n.
+        swap: whether the policy has the swap action, last.
+        batch: positions B in every call.
+        profile: the device, the number format and the path to try first.
+    """
+
+    def __init__(self, net: HexNet, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
+        self.size = size
+        self.batch = batch
+        self.actions = size * size + int(swap)
+        self.profile = profile
+        self.path = ""
+        self.dtype = profile.inference_dtype
+        self._planes_shape = (batch, PLANES, size, size)
+        self._forward, self._run = self._first_that_works(net)
+
+    def evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
+        """Write probabilities of legal actions and values of B positions.
+
+        Args:
+            planes: int8 `[B, 5, n, n]`, C-contiguous, in the mover's frame.
+            policy: float32 `[B, A]`, written: probabilities, exactly 0 for illegal actions.
+            value: float32 `[B]`, written: in [-1, 1] for the player to move.
+        """
+        if planes.shape != self._planes_shape or policy.shape != (self.batch, self.actions):
+            raise ValueError(
+                f"planes {planes.shape} and policy {policy.shape}: must be {self._planes_shape} "
+                f"and {(self.batch, self.actions)}"
+            )
+        with torch.inference_mode():
+            self._run(planes, policy, value)
+
+    def refresh(self, net: HexNet) -> None:
+        """Take over the current weights of `net`; takes milliseconds and compiles nothing."""
+        with torch.no_grad():
+            self._forward.refresh(net)
+        if self.profile.device.type == "cuda":
+            torch.cuda.current_stream(self.profile.device).synchronize()
+
+    def _first_that_works(self, net: HexNet) -> tuple[Forward, Run]:
+        wanted = self.profile.inference_dtype
+        reasons: list[str] = []
+        for path, dtype in dict.fromkeys(
+            [(self.profile.inference, wanted), ("eager", wanted), ("eager", torch.float32)]
+        ):
+            self.path, self.dtype = path, dtype
+            try:
+                forward, run = self._build(net)
+            except torch.OutOfMemoryError:
+                raise
+            except (RuntimeError, AttributeError) as error:
+                said = " ".join(str(error).split())[:300]
+                reasons.append(f"{path} in {str(dtype).removeprefix('torch.')}: {said}")
+                continue
+            if reasons:
+                log.warning("the network is evaluated by %s operators; %s", path, "; ".join(reasons))
+            return forward, run
+        raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
+
+    def _build(self, net: HexNet) -> tuple[Forward, Run]:
+        """Build the path and compare it with the plain network.
+
+        Raises:
+            RuntimeError, AttributeError: it cannot be built here, or its results are wrong.
+        """
+        with torch.no_grad():
+            forward = self._make_forward(net)
+        with torch.inference_mode():
+            run = self._make_run(forward)
+            self._check(net, run)
+        return forward, run
+
+    def _make_forward(self, net: HexNet) -> Forward:
+        device = self.profile.device
+        if self.path == "fused":
+            return FusedForward(net, self.dtype, self.size, self.batch)
+        mode = ""
+        if self.path == "compile":
+            mode = "reduce-overhead" if device.type == "cuda" else "default"
+        return TwinForward(net, device, self.dtype, self.profile.channels_last, mode)
+
+    def _make_run(self, forward: Forward) -> Run:
+        device = self.profile.device
+        if device.type == "cpu":
+            return HostRun(forward)
+        return DeviceRun(forward, device, self._planes_shape, self.actions, graph=self.path == "graph")
+
+    def _check(self, net: HexNet, run: Run) -> None:
+        """Compare `run` with the plain network in float32 on the CPU.
+
+        Raises:
+            RuntimeError: they differ.
+            ValueError: the plain network's own answers are not finite.
+        """
+        planes = _random_planes(self.batch, self.size)
+        policy = np.zeros((self.batch, self.actions), np.float32)
+        value = np.zeros(self.batch, np.float32)
+        run(planes, policy, value)
+        checked = torch.from_numpy(planes[:CHECKED_POSITIONS])
+        twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last=False)
+        expected = twin(checked.float())
+        if not (expected.policy_logits.isfinite().all() and expected.value_logit.isfinite().all()):
+            raise ValueError("the network's answers are not finite: its weights have diverged")
+        probabilities = torch.softmax(masked_logits(expected.policy_logits[:, : self.actions], checked), 1).numpy()
+        difference = np.maximum(
+            np.abs(policy[:CHECKED_POSITIONS] - probabilities).max(),
+            np.abs(value[:CHECKED_POSITIONS] - expected.value.numpy()).max(),
+        )  # NaN wins
+        allowed = TOLERANCE[self.dtype]
+        if not difference <= allowed:
+            raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
+
+
+def _random_planes(batch: int, size: int) -> Planes:
+    """Planes of random positions with a third of the cells taken and the swap allowed, the same in every call."""
+    generator = np.random.default_rng(0)
+    taken = generator.random((batch, size, size)) < 1 / 3
+    own = generator.random((batch, size, size)) < 1 / 2
+    planes = blank_planes(batch, size)
+    planes[:, 0] = taken & own
+    planes[:, 1] = taken & ~own
+    planes[:, 4] = 1
+    return planes

@@ -1,0 +1,57 @@
+"""The network: a stem, a tower of residual blocks, and two heads."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from hexlit.hex.encoding import PLANES
+from hexlit.nets.blocks import ConvNorm, ResidualBlock, make_activation
+from hexlit.nets.config import NetConfig
+from hexlit.nets.heads import BoardSummary, PolicyHead, ValueHead
+
+GLOBAL_BIAS_EVERY = 3
+"""Every third block has a bias from the whole board, where `net.global_pooling` is on."""
+
+
+class NetOutput(NamedTuple):
+    """What the network says of B positions, each seen by the player to move."""
+
+    policy_logits: Tensor
+    """`[B, n*n + 1]`, unmasked; the swap action is last."""
+
+    value_logit: Tensor
+    """`[B]`, unbounded."""
+
+    @property
+    def value(self) -> Tensor:
+        """`[B]` in [-1, 1]: 1 is a sure win of the player to move."""
+        return torch.tanh(self.value_logit)
+
+
+class HexNet(nn.Module):
+    """Policy and value of Hex positions on any board from 2 to 19, in the mover's frame.
+
+    Every layer keeps the board's size and the heads pool over the board, so no weight depends on the size.
+    """
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.stem = ConvNorm(PLANES, config.channels, 3)
+        self.activation = make_activation(config.activation)
+        self.blocks = nn.ModuleList(
+            ResidualBlock(config, config.global_pooling and index % GLOBAL_BIAS_EVERY == GLOBAL_BIAS_EVERY - 1)
+            for index in range(sum(config.blocks))
+        )
+        self.summary = BoardSummary(config)
+        self.policy = PolicyHead(config)
+        self.value = ValueHead(config)
+
+    def forward(self, planes: Tensor) -> NetOutput:
+        """`[B, 5, n, n]` of floats → logits of policy and value."""
+        x = self.activation(self.stem(planes))
+        for block in self.blocks:
+            x = block(x)
+        summary = self.summary(x)
+        return NetOutput(self.policy(x, summary), self.value(summary))

@@ -1,0 +1,41 @@
+"""A Hex board as text: the rhombus, with colours where the terminal has them."""
+
+from collections.abc import Collection
+
+import numpy as np
+import numpy.typing as npt
+from rich.text import Text
+
+BLACK_STYLE = "bold red"
+WHITE_STYLE = "bold blue"
+MARK_STYLE = "bold green"
+
+_STONES = {1: ("X", BLACK_STYLE), -1: ("O", WHITE_STYLE), 0: (".", "dim")}
+
+
+def draw_board(cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = ()) -> Text:
+    """The board, one row a line, each row half a cell further right than the one above; no newline at the end.
+
+    Black's stones are `X` and his edges (the column letters) are red; White's are `O` and blue. `str()` of the result
+    is plain ASCII, so it can go wherever text goes.
+
+    Args:
+        cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, row 0 at the top.
+        size: side of the board.
+        marks: cells to point out: an empty one is drawn `*`, a stone in reverse video.
+    """
+    letters = " ".join(chr(ord("a") + column) for column in range(size))
+    board = Text(no_wrap=True)
+    board.append(f"   {letters}\n", BLACK_STYLE)
+    for row in range(size):
+        board.append(f"{' ' * row}{row + 1:>2} ", WHITE_STYLE)
+        for column in range(size):
+            cell = row * size + column
+            symbol, style = _STONES[int(cells[cell])]
+            if cell in marks:
+                symbol, style = ("*", MARK_STYLE) if symbol == "." else (symbol, f"{style} reverse")
+            board.append(symbol, style)
+            board.append(" ")
+        board.append(f"{row + 1}\n", WHITE_STYLE)
+    board.append(f"{' ' * (size + 3)}{letters}", BLACK_STYLE)
+    return board

@@ -1,0 +1,66 @@
+"""The map of a board's openings: how a player judges each first move, and where it is wrong."""
+
+import math
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from hexlit.errors import UsageError
+
+WIN_STYLE = "black on dark_sea_green2"
+LOSS_STYLE = "black on light_pink1"
+DOUBT_STYLE = "black on grey78"
+WRONG_STYLE = "bold white on red3"
+_CELL = 4  # characters a cell; half of it is the shift from row to row
+
+
+def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] | None = None) -> Text:
+    """Draw the openings of an n×n board as a rhombus, one row a line, ending with a legend.
+
+    A cell shows the judgement from the opener's view: a searched value in [-1, 1] as `+99` to `-99` (hundredths), a
+    bool as `W` (wins) or `L`, None or NaN as `?`. With `truth` a wrong cell carries an exclamation mark and stands out
+    in red; the map can be read without colours too.
+
+    Args:
+        judged: `[n*n]`, index row * n + column; above 0 or True means: the opener wins.
+        truth: `[n*n]`, whether the opening at the cell wins with best play; None where it is not known.
+
+    Raises:
+        UsageError: `judged` is not the map of a square board, or `truth` is not as long.
+    """
+    size = math.isqrt(len(judged))
+    if size * size != len(judged) or size == 0:
+        raise UsageError(f"opening map of {len(judged)} cells: an n x n board has 4, 9, 16, ... cells")
+    if truth is not None and len(truth) != len(judged):
+        raise UsageError(f"{len(truth)} true openings for a map of {len(judged)} cells: both need one entry a cell")
+    board = Text(no_wrap=True)
+    board.append("    " + "".join(chr(ord("a") + column).center(_CELL) for column in range(size)) + "\n", "bold")
+    wrong = 0
+    for row in range(size):
+        board.append(" " * (row * _CELL // 2) + f"{row + 1:>3} ", "bold")
+        for cell in range(row * size, (row + 1) * size):
+            value = judged[cell]
+            mistaken = truth is not None and value is not None and bool(value > 0) != bool(truth[cell])
+            wrong += mistaken
+            board.append(_label(value, mistaken), WRONG_STYLE if mistaken else _style(value))
+        board.append("\n")
+    board.append("    ")
+    board.append(" wins ", WIN_STYLE)
+    board.append(" loses ", LOSS_STYLE)
+    if truth is not None:
+        board.append(" wrong! ", WRONG_STYLE)
+        board.append(f"  {size * size - wrong} of {size * size} as in perfect play")
+    return board
+
+
+def _label(value: bool | float | None, mistaken: bool) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return " ?  "
+    shown = ("W" if value else "L") if isinstance(value, bool) else f"{max(-99, min(99, round(100 * value))):+d}"
+    return f"{shown:>3}{'!' if mistaken else ' '}"
+
+
+def _style(value: bool | float | None) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return DOUBT_STYLE
+    return WIN_STYLE if value > 0 else LOSS_STYLE

@@ -1,0 +1,278 @@
+"""The display of a training run: a live one on a terminal, plain lines anywhere else."""
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from hexlit.reporting.quantities import (
+    DASH,
+    format_count,
+    format_duration,
+    format_figure,
+    format_rate,
+    format_strength,
+)
+
+_REFRESHES_PER_SECOND = 4.0
+_SECONDS_BETWEEN_LINES = 10.0
+_RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length as a run goes on
+
+
+class PhaseView(Protocol):
+    """What the display reads of a phase under way; numbers that are not measured are None."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def goal(self) -> float | None: ...
+    @property
+    def done(self) -> float: ...
+    @property
+    def figures(self) -> Mapping[str, float]: ...
+    @property
+    def finished(self) -> bool: ...
+    @property
+    def wall_seconds(self) -> float: ...
+    @property
+    def games(self) -> int | None: ...
+    @property
+    def positions(self) -> int | None: ...
+    @property
+    def evaluations(self) -> int | None: ...
+
+
+class TrainingProgress:
+    """Shows a run while it goes on; a listener of the phases, fed with losses and strength by `update`.
+
+    On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of
+    the last epochs. Elsewhere: one line at the end of each phase, at most one every ten seconds within a phase, and one
+    for each epoch with losses or strength; without escape codes. Calls take microseconds: drawing is done by a thread,
+    four times a second.
+
+        with TrainingProgress(epochs=40, max_time=3600) as progress:
+            clock.listeners.append(progress)
+            ...
+            progress.update(epoch=3, losses={"policy": 1.91, "value": 0.4}, strength={"search_optimality": 0.97})
+
+    Args:
+        epochs: number of epochs of the whole run, None where only `max_time` ends it.
+        max_time: seconds after which the run ends, None for no limit.
+        first_epoch: the epoch that a resumed run goes on with.
+        rows: number of epochs in the table.
+        live: None decides by the console.
+    """
+
+    def __init__(
+        self,
+        epochs: int | None = None,
+        *,
+        max_time: float | None = None,
+        first_epoch: int = 0,
+        title: str = "hexlit train",
+        rows: int = 8,
+        console: Console | None = None,
+        live: bool | None = None,
+    ) -> None:
+        self.console = console or Console()
+        self.live = _is_screen(self.console) if live is None else live
+        self._epochs = epochs
+        self._max_time = max_time
+        self._title = title
+        self._rows = rows
+        self._started = time.monotonic()
+        self._epoch = self._first_epoch = first_epoch
+        self._epoch_started = self._started
+        self._durations: dict[int, float] = {}
+        self._phase_name = ""
+        self._phase_goal: float | None = None
+        self._phase_started = self._started
+        self._phase: PhaseView | None = None
+        self._phase_runs = False
+        self._next_line = 0.0
+        self._losses: dict[int, dict[str, float]] = {}
+        self._strength: dict[int, dict[str, object]] = {}
+        self._display = Live(
+            console=self.console,
+            get_renderable=self.render,
+            refresh_per_second=_REFRESHES_PER_SECOND,
+            vertical_overflow="crop",
+        )
+
+    def __enter__(self) -> Self:
+        self._started = self._epoch_started = time.monotonic()
+        if self.live:
+            self._display.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the terminal back, whatever happened; the last picture stays on it."""
+        if kind is None and not self._phase_runs and self._phase_name:
+            self._end_epoch(self._epoch + 1)
+        if self.live:
+            self._display.stop()
+
+    def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
+        """A phase begins; one of a later epoch ends the epoch before it."""
+        now = time.monotonic()
+        if epoch > self._epoch:
+            self._end_epoch(epoch)
+        self._phase, self._phase_name, self._phase_goal = None, name, goal
+        self._phase_started, self._next_line = now, now + _SECONDS_BETWEEN_LINES
+        self._phase_runs = True
+
+    def phase_advanced(self, phase: PhaseView) -> None:
+        """The phase under way has come further."""
+        self._phase = phase
+        if not self.live and (now := time.monotonic()) >= self._next_line:
+            self._next_line = now + _SECONDS_BETWEEN_LINES
+            self._line(f"{self._position(phase.epoch)}  {phase.name}: {_amount(phase)}, {_facts(phase)}")
+
+    def phase_ended(self, phase: PhaseView) -> None:
+        """The phase is over, well or (`finished` false) by an exception."""
+        self._phase = phase
+        self._phase_runs = False
+        if not self.live:
+            how = "" if phase.finished else "stopped after "
+            facts = ", ".join(filter(None, [how + format_duration(phase.wall_seconds), _facts(phase)]))
+            self._line(f"{self._position(phase.epoch)}  {phase.name}: {facts}")
+
+    def update(
+        self, *, epoch: int, losses: Mapping[str, float] | None = None, strength: Mapping[str, object] | None = None
+    ) -> None:
+        """Set the losses, the strength or both of `epoch` (see `format_strength` for the names that it knows)."""
+        if losses:
+            self._losses[epoch] = {**self._losses.get(epoch, {}), **losses}
+        if strength:
+            self._strength[epoch] = {**self._strength.get(epoch, {}), **strength}
+        if not self.live:
+            shown = {_short(name): format_figure(value) for name, value in (losses or {}).items()}
+            shown.update(format_strength(strength or {}))
+            self._line(f"{self._position(epoch)}  " + ", ".join(f"{name} {text}" for name, text in shown.items()))
+
+    def seconds_left(self) -> float | None:
+        """Estimate of the seconds until the run ends, None while nothing is known."""
+        now = time.monotonic()
+        limits = []
+        if self._max_time is not None:
+            limits.append(max(0.0, self._max_time - (now - self._started)))
+        recent = list(self._durations.values())[-_RECENT_EPOCHS:]
+        if self._epochs is not None and recent:
+            mean = sum(recent) / len(recent)
+            under_way = min(now - self._epoch_started, mean)
+            limits.append(max(0.0, (self._epochs - self._epoch) * mean - under_way))
+        return min(limits) if limits else None
+
+    def render(self) -> RenderableType:
+        """The picture of this instant."""
+        facts = DASH if self._phase is None else _facts(self._phase).replace(", ", " · ")
+        parts: list[RenderableType] = [self._bars(), Text(facts, "cyan", no_wrap=True, overflow="ellipsis")]
+        table = self._table()
+        if table is not None:
+            parts += [Text(), table]
+        return Panel(Group(*parts), title=Text(self._title, "bold"), title_align="left", border_style="dim")
+
+    def _bars(self) -> Table:
+        now = time.monotonic()
+        bars = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        bars.add_column(style="bold", no_wrap=True)
+        bars.add_column(width=28)
+        bars.add_column(no_wrap=True)
+        bars.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        shares = []
+        if self._epochs:
+            shares.append(self._epoch / self._epochs)
+        if self._max_time:
+            shares.append((now - self._started) / self._max_time)
+        share = min(1.0, max(shares)) if shares else None
+        amount = f"{self._epoch}/{self._epochs}" if self._epochs is not None else f"{self._epoch}"
+        times = f"{format_duration(now - self._started)} gone · {format_duration(self.seconds_left())} left"
+        bars.add_row("epochs", _bar(share, "green"), amount, Text(times, "cyan"))
+        if self._phase_name:
+            phase = self._phase
+            goal = self._phase_goal
+            share = None if phase is None or not goal else min(1.0, phase.done / goal)
+            if not self._phase_runs:
+                share = 1.0
+            seconds = now - self._phase_started if phase is None else phase.wall_seconds
+            amount = DASH if phase is None else _amount(phase)
+            bars.add_row(self._phase_name, _bar(share, "magenta"), amount, Text(format_duration(seconds), "cyan"))
+        return bars
+
+    def _table(self) -> Table | None:
+        epochs = sorted({*self._losses, *self._strength})[-self._rows :]
+        if not epochs:
+            return None
+        rows: list[dict[str, str]] = []
+        for epoch in epochs:
+            row = {"epoch": str(epoch), "time": format_duration(self._durations.get(epoch))}
+            row.update({_short(name): format_figure(value) for name, value in self._losses.get(epoch, {}).items()})
+            row.update({f"{k} ": text for k, text in format_strength(self._strength.get(epoch, {})).items()})
+            rows.append(row)
+        losses = {_short(name): None for epoch in epochs for name in self._losses.get(epoch, ())}
+        strength = {name: None for row in rows for name in row if name.endswith(" ")}
+        table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+        for heading in ("epoch", "time", *losses):
+            table.add_column(heading, justify="right", no_wrap=True)
+        for heading in strength:
+            table.add_column(heading.strip(), justify="right", no_wrap=True, style="green")
+        for row in rows:
+            last = row is rows[-1]
+            table.add_row(*(row.get(name, DASH) for name in ("epoch", "time", *losses, *strength)), style="bold" * last)
+        return table
+
+    def _end_epoch(self, following: int) -> None:
+        now = time.monotonic()
+        self._durations[self._epoch] = now - self._epoch_started
+        self._epoch, self._epoch_started = following, now
+
+    def _position(self, epoch: int) -> str:
+        return f"epoch {epoch}" if self._epochs is None else f"epoch {epoch} of {self._epochs}"
+
+    def _line(self, text: str) -> None:
+        self.console.file.write(text + "\n")
+        self.console.file.flush()
+
+
+def _is_screen(console: Console) -> bool:
+    """Whether lines can be drawn over: a real terminal, not a file that FORCE_COLOR makes look like one."""
+    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
+
+
+def _bar(share: float | None, colour: str) -> ProgressBar:
+    return ProgressBar(
+        total=None if share is None else 1.0,
+        completed=share or 0.0,
+        pulse=share is None,
+        complete_style=colour,
+        finished_style=colour,
+        pulse_style=colour,
+    )
+
+
+def _amount(phase: PhaseView) -> str:
+    return format_count(phase.done) + (f"/{format_count(phase.goal)}" if phase.goal is not None else "")
+
+
+def _facts(phase: PhaseView) -> str:
+    """Rates and figures of the phase on one line."""
+    seconds = phase.wall_seconds
+    counts = (("games", phase.games), ("positions", phase.positions), ("evaluations", phase.evaluations))
+    facts = [f"{format_rate(n / seconds)} {name}/s" for name, n in counts if n is not None and seconds > 0]
+    facts += [f"{_short(name)} {format_figure(value)}" for name, value in phase.figures.items()]
+    return ", ".join(facts)
+
+
+def _short(loss: str) -> str:
+    return loss.rpartition("/")[2].rpartition(".")[2].removesuffix("_loss").replace("_", " ")

@@ -1,0 +1,70 @@
+"""Numbers as people read them: durations, counts, rates and shares. None, where nothing was measured, is a dash."""
+
+import math
+from collections.abc import Mapping
+
+DASH = "–"
+
+
+def format_duration(seconds: float | None) -> str:
+    """`8.2 s`, `4:05`, `2:03:04` or `3 d 04:05`."""
+    if seconds is None or not math.isfinite(seconds):
+        return DASH
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    days, hour = divmod(hours, 24)
+    if days:
+        return f"{days} d {hour:02}:{minute:02}"
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def format_count(count: float | None) -> str:
+    """Whole number in groups of three: `1,234,567`."""
+    return DASH if count is None else f"{count:,.0f}"
+
+
+def format_rate(rate: float | None) -> str:
+    """Three significant digits, with k and M above a thousand and a million: `0.31`, `14.7k`."""
+    if rate is None or not math.isfinite(rate):
+        return DASH
+    for factor, unit in ((1e6, "M"), (1e3, "k")):
+        if rate >= 0.9995 * factor:
+            return f"{_three_digits(rate / factor)}{unit}"
+    return _three_digits(rate)
+
+
+def format_share(share: float | None) -> str:
+    """Share of one as a percentage: `99.5%`."""
+    return DASH if share is None or not math.isfinite(share) else f"{100 * share:.1f}%"
+
+
+def format_figure(value: float) -> str:
+    """A loss or a learning rate in four significant digits."""
+    return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"
+
+
+def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
+    """The numbers of a strength evaluation by short heading.
+
+    `openings_right` of `openings` becomes one entry `25/25`; `*_optimality` and `*_share` (0 to 1) are percentages,
+    headed `... optimal` and `...`; other numbers stay as they are; what is no number (a map of openings) is left out.
+    """
+    shown: dict[str, str] = {}
+    for name, value in strength.items():
+        if name == "openings_right":
+            of = strength.get("openings")
+            shown["openings"] = f"{value}/{of}" if of is not None else f"{value}"
+        elif name == "openings" or isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        elif name.endswith(("_optimality", "_share")):
+            heading = name.removesuffix("_share").replace("_optimality", "_optimal")
+            shown[heading.replace("_", " ")] = format_share(value)
+        else:
+            shown[name.replace("_", " ")] = format_count(value) if isinstance(value, int) else format_figure(value)
+    return shown
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"

@@ -1,0 +1,103 @@
+"""What a run came to: `summary.json`, and the same as tables at the end of the run."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from hexlit.files import write_text_atomic
+from hexlit.reporting.openings import draw_openings
+from hexlit.reporting.quantities import (
+    DASH,
+    format_count,
+    format_duration,
+    format_rate,
+    format_share,
+    format_strength,
+)
+
+
+def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
+    """Write `summary` as JSON with sorted keys, whole or not at all.
+
+    NaN and infinities become null, paths strings, NumPy and torch scalars and arrays plain numbers and lists. Raises
+    TypeError for what JSON cannot say.
+    """
+    write_text_atomic(path, json.dumps(_plain(summary), indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
+    """Print the time by phase, the strength and, where there is one, the map of the openings.
+
+    Every entry may be missing: `wall_seconds`, `games`, `positions`, `device` (text), `phases` (by name, with the
+    columns of `phases.csv`), `strength` (numbers; `opening_map` and `opening_truth` as in `draw_openings`).
+    """
+    console.print()
+    console.print(_headline(summary))
+    if summary.get("phases"):
+        console.print(_phase_table(summary["phases"], summary.get("wall_seconds")))
+    strength = summary.get("strength") or {}
+    shown = format_strength(strength)
+    if shown:
+        table = Table(title="Strength", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+        for heading in shown:
+            table.add_column(heading, justify="right", header_style="dim")
+        table.add_row(*(Text(value, "bold green") for value in shown.values()))
+        console.print(table)
+    if strength.get("opening_map") is not None:
+        console.print(Text("\nOpenings, as the search judges them", "bold"))
+        console.print(draw_openings(strength["opening_map"], strength.get("opening_truth")))
+
+
+def _headline(summary: Mapping[str, Any]) -> Text:
+    parts = [("finished in " + format_duration(summary.get("wall_seconds")), "bold")]
+    for name in ("games", "positions"):
+        if summary.get(name) is not None:
+            parts.append((f"{format_count(summary[name])} {name}", ""))
+    if summary.get("device"):
+        parts.append((f"on {summary['device']}", "dim"))
+    return Text(" · ", "dim").join(Text(text, style) for text, style in parts)
+
+
+def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float | None) -> Table:
+    """Rows for the phases, one for the wall time that no phase explains, and one for all."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title_justify="left", show_footer=False)
+    table.add_column("phase")
+    for heading in ("time", "share", "outside network", "games/s", "positions/s", "evaluations/s"):
+        table.add_column(heading, justify="right")
+    measured = sum(row.get("wall_seconds") or 0.0 for row in phases.values())
+    whole = measured if wall is None else max(wall, measured)
+
+    def share(seconds: float) -> str:
+        return format_share(seconds / whole if whole > 0 else None)
+
+    for name, row in phases.items():
+        seconds = row.get("wall_seconds") or 0.0
+        rates = [format_rate(row.get(f"{unit}_per_second")) for unit in ("games", "positions", "evaluations")]
+        outside = format_share(row.get("outside_network_share"))
+        table.add_row(name, format_duration(seconds), share(seconds), outside, *rates)
+    if whole - measured > 0.001 * whole:
+        table.add_row("other", format_duration(whole - measured), share(whole - measured), *[DASH] * 4, style="dim")
+    table.add_row("all", format_duration(whole), share(whole), "", "", "", "", style="bold")
+    return table
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, Sequence):
+        return [_plain(entry) for entry in value]
+    raise TypeError(f"summary holds a {type(value).__name__}, which JSON cannot say: {value!r}")

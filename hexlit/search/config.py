@@ -1,0 +1,109 @@
+"""Settings of the tree search."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hexlit.errors import UsageError
+
+ALGORITHMS = ("gumbel", "puct")
+
+
+@dataclass
+class GumbelConfig:
+    """Gumbel AlphaZero (Danihelka et al. 2022, "Policy improvement by planning with Gumbel")."""
+
+    considered: int = 16
+    """Root moves that enter sequential halving, at most."""
+    value_scale: float = 0.1
+    """c_scale of the paper: weight of the completed Q values beside the logits."""
+    visit_offset: float = 50.0
+    """c_visit of the paper: visits added to those of the most visited move in that weight."""
+    rescale: bool = True
+    """Stretch the Q values of a node to [0, 1] by their own minimum and maximum; else by the fixed range [-1, 1]."""
+
+    def __post_init__(self) -> None:
+        if self.considered < 1:
+            raise UsageError(f"search.gumbel.considered={self.considered}: at least 1 root move must be considered")
+        if self.value_scale <= 0 or self.visit_offset < 0:
+            raise UsageError(
+                f"search.gumbel.value_scale={self.value_scale}, visit_offset={self.visit_offset}: "
+                "the scale must be above 0, the offset 0 or more"
+            )
+
+
+@dataclass
+class PuctConfig:
+    """PUCT as in AlphaZero (Silver et al. 2018, "A general reinforcement learning algorithm ...")."""
+
+    c_init: float = 1.25
+    """Exploration constant at few visits."""
+    c_base: float = 19652.0
+    """Visits at which the exploration constant has grown by log 2."""
+    fpu_reduction: float = 0.2
+    """An untried move counts as its parent's value less this, times the root of the prior mass tried already."""
+    noise_share: float = 0.25
+    """Share of Dirichlet noise in the root's priors during self-play."""
+    noise_total: float = 10.0
+    """Sum of the Dirichlet's parameters, spread evenly over the legal moves."""
+
+    def __post_init__(self) -> None:
+        if self.c_init <= 0 or self.c_base <= 0:
+            raise UsageError(f"search.puct.c_init={self.c_init}, c_base={self.c_base}: both must be above 0")
+        if not 0 <= self.noise_share < 1 or self.noise_total <= 0:
+            raise UsageError(
+                f"search.puct.noise_share={self.noise_share}, noise_total={self.noise_total}: "
+                "the share lies in [0, 1), the total above 0"
+            )
+
+
+@dataclass
+class SearchConfig:
+    """Which search, and how long."""
+
+    algorithm: str = "gumbel"
+    """`gumbel` or `puct`."""
+    simulations: int = 32
+    """Simulations for a move that is searched in full: visits of the root's children in the end."""
+    gumbel: GumbelConfig = field(default_factory=GumbelConfig)
+    puct: PuctConfig = field(default_factory=PuctConfig)
+
+    def __post_init__(self) -> None:
+        if self.algorithm not in ALGORITHMS:
+            raise UsageError(f"search.algorithm={self.algorithm}: choose one of {', '.join(ALGORITHMS)}")
+        if self.simulations < 1:
+            raise UsageError(f"search.simulations={self.simulations}: at least 1 simulation is needed")
+
+
+class Params(NamedTuple):
+    """The settings in the form that compiled code takes."""
+
+    gumbel: bool
+    considered: int
+    value_scale: float
+    visit_offset: float
+    rescale: bool
+    c_init: float
+    c_base: float
+    fpu_reduction: float
+    noise_share: float
+    noise_total: float
+    swap: bool
+    """Whether White may swap at ply 1."""
+
+
+def compiled_params(config: SearchConfig, *, swap: bool) -> Params:
+    """The settings of `config`, for games with or without the swap rule."""
+    gumbel, puct = config.gumbel, config.puct
+    return Params(
+        gumbel=config.algorithm == "gumbel",
+        considered=gumbel.considered,
+        value_scale=float(gumbel.value_scale),
+        visit_offset=float(gumbel.visit_offset),
+        rescale=gumbel.rescale,
+        c_init=float(puct.c_init),
+        c_base=float(puct.c_base),
+        fpu_reduction=float(puct.fpu_reduction),
+        noise_share=float(puct.noise_share),
+        noise_total=float(puct.noise_total),
+        swap=swap,
+    )

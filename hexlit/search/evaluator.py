@@ -1,0 +1,66 @@
+"""The search's only way to a network, and two evaluators that need none."""
+
+from typing import Protocol
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import OPPONENT, OWN
+from hexlit.hex.jit import parallel_kernel
+from hexlit.hex.playout import playouts
+from hexlit.hex.rng import PLAYOUT, key
+
+
+class Evaluator(Protocol):
+    """Judges a batch of positions of fixed size B."""
+
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
+        """Fill `policy` `[B, A]` and `value` `[B]` for the positions `planes` `[B, PLANES, size, size]`.
+
+        Policies are probabilities over the actions of the mover's frame, 0 where illegal; values lie in [-1, 1] for
+        the player to move.
+        """
+        ...
+
+
+class UniformEvaluator:
+    """Knows nothing: every action alike, every value 0."""
+
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
+        """See `Evaluator`; the search itself drops illegal actions."""
+        policy.fill(1.0)
+        value.fill(0.0)
+
+
+class RolloutEvaluator:
+    """Every action alike; the value is the mean result of random playouts (Coulom 2006)."""
+
+    def __init__(self, playouts: int = 16, seed: int = 0) -> None:
+        """`playouts` random games a position, drawn from `seed` and the position itself."""
+        self.playouts = playouts
+        self.seed = seed
+
+    def evaluate(
+        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+    ) -> None:
+        """See `Evaluator`."""
+        policy.fill(1.0)
+        cells = (planes[:, OWN] - planes[:, OPPONENT]).reshape(len(planes), -1)
+        _playout_values(np.ascontiguousarray(cells), self.playouts, self.seed, value)
+
+
+@parallel_kernel
+def _playout_values(cells: NDArray[np.int8], count: int, seed: int, value: NDArray[np.float32]) -> None:
+    size = int(round(np.sqrt(cells.shape[1])))
+    for row in prange(cells.shape[0]):
+        digest = np.uint64(0)
+        for cell in range(cells.shape[1]):
+            digest = digest * np.uint64(3) + np.uint64(cells[row, cell] + 1)
+        room = np.empty(cells.shape[1], np.int16)
+        wins = playouts(cells[row], 1, count, key(seed, digest, 0, PLAYOUT), size, room)
+        value[row] = 2.0 * wins / count - 1.0

@@ -1,0 +1,185 @@
+"""Gumbel AlphaZero (Danihelka, Guez, Schrittwieser, Silver 2022): sequential halving and completed Q values.
+
+Inside the tree a move is chosen so that the visit counts follow the improved policy softmax(logits + sigma(Q)),
+where moves not tried yet get the mixed value v_mix for Q (equations 7, 8, 11 and appendix D). All untried moves share
+that value, so their part of the softmax is their share of the prior, and only tried moves have to be looked at.
+"""
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.jit import inline, kernel
+from hexlit.hex.rng import gumbel
+from hexlit.search.config import Params
+from hexlit.search.tree import NONE, Tree, child_value
+
+
+class CompletedQ(NamedTuple):
+    """What turns the Q values of one node's actions into the bonus sigma(Q) on their logits."""
+
+    mixed: float
+    """v_mix: value of the actions not tried yet."""
+    low: float
+    """Q value that gives no bonus."""
+    scale: float
+    """Bonus for each unit of Q above `low`."""
+    tried: float
+    """Sum of the priors of the actions tried."""
+    visits: int
+    """Visits of all children."""
+
+
+@inline
+def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
+    """Complete the Q values of `node`."""
+    visits, most = 0, 0
+    tried, weighted = 0.0, 0.0
+    low, high = math.inf, -math.inf
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        n, q, prior = tree.node[g, child].visits, child_value(tree, g, child), tree.node[g, child].prior
+        visits += n
+        most = max(most, n)
+        tried += prior
+        weighted += prior * q
+        low, high = min(low, q), max(high, q)
+        child = tree.node[g, child].sibling
+    mixed = float(tree.node[g, node].network_value)
+    if visits > 0:
+        mixed = (mixed + visits * weighted / tried) / (1 + visits)
+    scale = (params.visit_offset + most) * params.value_scale
+    if params.rescale:
+        low, high = min(low, mixed), max(high, mixed)
+        return CompletedQ(mixed, low, scale / max(high - low, 1e-8), tried, visits)
+    return CompletedQ(mixed, -1.0, scale / 2.0, tried, visits)
+
+
+@inline
+def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
+    """Child whose visits lag most behind the improved policy, or NONE when that is the best action not tried yet."""
+    if tree.node[g, node].first_child == NONE:
+        return NONE
+    q = completed_q(tree, g, node, params)
+    untried_weight = math.exp(q.scale * (q.mixed - q.low))
+    total = max(0.0, 1.0 - q.tried) * untried_weight
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        total += tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.low))
+        child = tree.node[g, child].sibling
+    best, highest = NONE, -math.inf
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        weight = tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.low))
+        score = weight / total - tree.node[g, child].visits / (1.0 + q.visits)
+        if score > highest:
+            best, highest = child, score
+        child = tree.node[g, child].sibling
+    action = tree.node[g, node].next_action
+    if action != NONE and tree.policy[g, node, action] * untried_weight / total > highest:
+        return NONE
+    return best
+
+
+@inline
+def draw_root_scores(tree: Tree, g: int) -> None:
+    """Gumbel noise plus logit for every legal action of the root."""
+    for action in range(tree.policy.shape[2]):
+        if tree.policy[g, 0, action] > 0.0:
+            noise = tree.game[g].noise * gumbel(tree.game[g].key, action) if tree.game[g].noise > 0.0 else 0.0
+            tree.root_score[g, action] = noise + math.log(tree.policy[g, 0, action])
+
+
+@inline
+def halving_action(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> int:
+    """Root action that sequential halving visits next: the best of those with as many visits as its table says."""
+    legal = 0
+    for action in range(tree.root_policy.shape[1]):
+        legal += tree.root_policy[g, action] > 0.0
+    considered = min(params.considered, legal)
+    simulation = tree.node[g, 0].visits - 1
+    wanted = schedule[tree.game[g].schedule, considered, simulation]
+    best, highest = NONE, -math.inf
+    if wanted == 0:
+        for action in range(tree.policy.shape[2]):
+            if tree.policy[g, 0, action] > 0.0 and tree.root_score[g, action] > highest:
+                best, highest = action, tree.root_score[g, action]
+        return best
+    return halving_winner(tree, g, wanted, params)
+
+
+@inline
+def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
+    """Root action with the highest noise + logit + sigma(Q) among those visited `wanted` times."""
+    q = completed_q(tree, g, 0, params)
+    best, highest = NONE, -math.inf
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        if tree.node[g, child].visits == wanted:
+            score = tree.root_score[g, tree.node[g, child].action] + q.scale * (child_value(tree, g, child) - q.low)
+            if score > highest:
+                best, highest = int(tree.node[g, child].action), score
+        child = tree.node[g, child].sibling
+    return best
+
+
+@inline
+def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
+    """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`; returns the action that halving left over."""
+    q = completed_q(tree, g, 0, params)
+    most = 0
+    highest = q.mixed
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        most = max(most, tree.node[g, child].visits)
+        highest = max(highest, child_value(tree, g, child))
+        child = tree.node[g, child].sibling
+    untried_weight = math.exp(q.scale * (q.mixed - highest))
+    for action in range(policy.size):
+        policy[action] = tree.root_policy[g, action] * untried_weight
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        action = tree.node[g, child].action
+        policy[action] = tree.root_policy[g, action] * math.exp(q.scale * (child_value(tree, g, child) - highest))
+        child = tree.node[g, child].sibling
+    policy /= policy.sum()
+    return halving_winner(tree, g, most, params)
+
+
+@lru_cache(maxsize=64)
+def halving_row(considered: int, simulations: int) -> tuple[int, ...]:
+    """For each simulation, how many visits the root action has that sequential halving looks for.
+
+    As in the paper's reference implementation: `considered` actions get equal shares of visits, the better half
+    stays, and so on down to two.
+    """
+    if considered <= 1:
+        return tuple(range(simulations))
+    rounds = math.ceil(math.log2(considered))
+    visits, wanted, left = [0] * considered, list[int](), considered
+    while len(wanted) < simulations:
+        for _ in range(max(1, simulations // (rounds * left))):
+            wanted.extend(visits[:left])
+            for i in range(left):
+                visits[i] += 1
+        left = max(2, left // 2)
+    return tuple(wanted[:simulations])
+
+
+def halving_table(considered: int, budgets: tuple[int, ...]) -> NDArray[np.int32]:
+    """Rows of `halving_row` for each of `budgets` and each number of actions, int32 `[budgets, considered + 1, simulations]`."""
+    table = np.zeros((len(budgets), considered + 1, max(budgets)), np.int32)
+    for row, budget in enumerate(budgets):
+        for actions in range(considered + 1):
+            table[row, actions, :budget] = halving_row(actions, budget)
+    return table
+
+
+@kernel
+def considered_q(tree: Tree, g: int, params: Params) -> tuple[float, float]:
+    """v_mix and the scale of sigma at the root, for tests and analysis."""
+    q = completed_q(tree, g, 0, params)
+    return q.mixed, q.scale

@@ -1,0 +1,70 @@
+"""PUCT: the selection rule, root noise and policy of AlphaZero (Silver et al. 2018)."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.jit import inline, kernel
+from hexlit.hex.rng import gamma, mix
+from hexlit.search.config import Params
+from hexlit.search.tree import NONE, Tree, child_value, find_next_action
+
+
+@inline
+def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
+    """Child with the highest Q + U, or NONE when that is the best action not tried yet."""
+    visits = tree.node[g, node].visits
+    exploration = params.c_init + math.log((visits + params.c_base + 1.0) / params.c_base)
+    exploration *= math.sqrt(visits)
+    best, highest, tried = NONE, -math.inf, 0.0
+    child = tree.node[g, node].first_child
+    while child != NONE:
+        prior = tree.node[g, child].prior
+        tried += prior
+        score = child_value(tree, g, child) + exploration * prior / (1 + tree.node[g, child].visits)
+        if score > highest:
+            best, highest = child, score
+        child = tree.node[g, child].sibling
+    action = tree.node[g, node].next_action
+    if action != NONE:
+        untried = tree.node[g, node].value_sum / visits - params.fpu_reduction * math.sqrt(tried)
+        if untried + exploration * tree.policy[g, node, action] > highest:
+            return NONE
+    return best
+
+
+@kernel
+def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
+    """Mix Dirichlet noise into the priors of the root, as much as the search's noise scale asks."""
+    policy = tree.policy[g, 0]
+    share = params.noise_share * tree.game[g].noise
+    legal = 0
+    for action in range(policy.size):
+        legal += policy[action] > 0.0
+    noise = np.zeros(policy.size)
+    total = 0.0
+    for action in range(policy.size):
+        if policy[action] > 0.0:
+            noise[action] = gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)
+            total += noise[action]
+    for action in range(policy.size):
+        if policy[action] > 0.0:
+            policy[action] = (1.0 - share) * policy[action] + share * noise[action] / total
+    find_next_action(tree, g, 0)
+
+
+@inline
+def visit_policy(tree: Tree, g: int, policy: NDArray[np.float32]) -> int:
+    """Write each root action's share of the visits into `policy` `[A]`; returns the action visited most."""
+    policy[:] = 0.0
+    total = tree.node[g, 0].visits - 1
+    best, most = NONE, 0
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        visits = tree.node[g, child].visits
+        policy[tree.node[g, child].action] = visits / total
+        if visits > most:
+            best, most = tree.node[g, child].action, visits
+        child = tree.node[g, child].sibling
+    return best

@@ -1,0 +1,143 @@
+"""Search many positions at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.encoding import blank_planes
+from hexlit.hex.engine import Stones, empty_stones, place_all
+from hexlit.hex.geometry import Geometry, geometry
+from hexlit.hex.jit import kernel
+from hexlit.hex.rng import NOISE, key
+from hexlit.search.config import Params, SearchConfig, compiled_params
+from hexlit.search.evaluator import Evaluator
+from hexlit.search.gumbel import halving_table, improved_policy
+from hexlit.search.puct import visit_policy
+from hexlit.search.simulate import advance, begin_all
+from hexlit.search.tree import NONE, Tree, empty_tree
+
+LARGEST_BOARD = 19
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found for B positions. Actions are those of the board (not of the mover's frame)."""
+
+    policy: NDArray[np.float32]
+    """Policy that the search arrived at: visit shares (PUCT) or the improved policy (Gumbel), `[B, A]`."""
+    action: NDArray[np.int16]
+    """The action that it would play, `[B]`."""
+    value: NDArray[np.float32]
+    """Mean value of the root for the player to move, in [-1, 1], `[B]`."""
+    visits: NDArray[np.int32]
+    """Visits of each action, `[B, A]`."""
+
+
+class Search:
+    """Tree search over up to `games` positions in lock step, through one evaluator.
+
+    All memory is taken here; a search allocates only its result.
+    """
+
+    def __init__(self, config: SearchConfig, *, size: int, games: int, swap: bool = False) -> None:
+        """A search on boards of `size` (2 to 19), with or without the swap rule."""
+        if not 2 <= size <= LARGEST_BOARD:
+            raise UsageError(f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
+        self.config = config
+        self.size = size
+        self.games = games
+        self.actions = size * size + swap
+        self.params: Params = compiled_params(config, swap=swap)
+        self.geometry: Geometry = geometry(size)
+        self.tree: Tree = empty_tree(games, config.simulations, self.actions)
+        self.roots: Stones = empty_stones(games, size)
+        self.planes = blank_planes(games, size)
+        self._walk = empty_stones(games, size)
+        self._schedule = halving_table(config.gumbel.considered, (config.simulations,))
+        self._policy = np.zeros((games, self.actions), np.float32)
+        self._value = np.zeros(games, np.float32)
+
+    def run(
+        self,
+        cells: NDArray[np.int8],
+        to_move: NDArray[np.int8],
+        evaluator: Evaluator,
+        *,
+        ply: NDArray[np.int16] | None = None,
+        noise: float = 0.0,
+        seed: int = 0,
+    ) -> SearchResult:
+        """Search the undecided positions `cells` int8 `[B, size*size]`, B up to `games`, with `to_move` int8 `[B]`.
+
+        `ply` int16 `[B]` matters only for the swap rule (the number of stones unless given). `noise` scales the noise
+        at the root; 0 searches for the best move. `seed` keys the noise, with the position's index.
+        """
+        batch = len(cells)
+        if not 0 < batch <= self.games:
+            raise UsageError(f"{batch} positions: this search was made for 1 to {self.games}")
+        plies = np.count_nonzero(cells, axis=1).astype(np.int16) if ply is None else ply
+        if _set_up(self.roots, np.ascontiguousarray(cells), self.geometry):
+            raise UsageError("a position to search is decided already")
+        keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
+        begin_all(self.tree, to_move, plies, self.config.simulations, noise, keys)
+        while self._advance():
+            evaluator.evaluate(self.planes, self._policy, self._value)
+        policy = np.zeros((batch, self.actions), np.float32)
+        visits = np.zeros((batch, self.actions), np.int32)
+        action = np.zeros(batch, np.int16)
+        _read_roots(self.tree, policy, visits, action, self.params, self.geometry)
+        root = self.tree.node[:batch, 0]
+        value = root["value_sum"] / root["visits"]
+        return SearchResult(policy, action, value, visits)
+
+    def _advance(self) -> int:
+        waiting: int = advance(
+            self.tree,
+            self.roots,
+            self._walk,
+            self.planes,
+            self._policy,
+            self._value,
+            self._schedule,
+            self.params,
+            self.geometry,
+        )
+        return waiting
+
+
+@kernel
+def _noise_key(seed: int, index: int, ply: int) -> np.uint64:
+    return key(seed, index, ply, NOISE)
+
+
+@kernel
+def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> bool:
+    decided = False
+    for g in range(cells.shape[0]):
+        decided |= place_all(roots, g, cells[g], table) != 0
+    return decided
+
+
+@kernel
+def _read_roots(
+    tree: Tree,
+    policy: NDArray[np.float32],
+    visits: NDArray[np.int32],
+    actions: NDArray[np.int16],
+    params: Params,
+    table: Geometry,
+) -> None:
+    row = np.empty(policy.shape[1], np.float32)
+    for g in range(policy.shape[0]):
+        best = improved_policy(tree, g, params, row) if params.gumbel else visit_policy(tree, g, row)
+        black = tree.game[g].to_move > 0
+        for action in range(row.size):
+            policy[g, action if black else table.transposed[action]] = row[action]
+        actions[g] = best if black else table.transposed[best]
+        child = tree.node[g, 0].first_child
+        while child != NONE:
+            action = tree.node[g, child].action
+            visits[g, action if black else table.transposed[action]] = tree.node[g, child].visits
+            child = tree.node[g, child].sibling

@@ -1,0 +1,213 @@
+"""One simulation in three verbs: select a leaf, expand it, back its value up.
+
+Everything here works on one game `g` of many and allocates nothing. `advance` carries every game as far as it can go
+without the evaluator: until a leaf waits for it, or the budget of simulations is used up.
+"""
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import OPPONENT, OWN, write_planes
+from hexlit.hex.engine import Stones, copy_stones, play_action
+from hexlit.hex.geometry import Geometry
+from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.search.config import Params
+from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action
+from hexlit.search.puct import add_dirichlet_noise, puct_child
+from hexlit.search.tree import NONE, SMALLEST_PRIOR, Tree, add_child, clear_node
+
+
+@inline
+def choose(tree: Tree, g: int, node: int, schedule: NDArray[np.int32], params: Params) -> int:
+    """Child of `node` to go to: a child tried before, or a new one for the best action not tried yet."""
+    if not params.gumbel:
+        child = puct_child(tree, g, node, params)
+    elif node != 0:
+        child = gumbel_child(tree, g, node, params)
+    else:
+        action = halving_action(tree, g, schedule, params)
+        if tree.policy[g, 0, action] > 0.0:
+            return add_child(tree, g, 0, action)
+        child = tree.node[g, 0].first_child
+        while tree.node[g, child].action != action:
+            child = tree.node[g, child].sibling
+    if child == NONE:
+        return add_child(tree, g, node, tree.node[g, node].next_action)
+    return child
+
+
+@inline
+def select(
+    tree: Tree, roots: Stones, walk: Stones, g: int, schedule: NDArray[np.int32], params: Params, table: Geometry
+) -> int:
+    """Walk from the root to a node that has no value yet or ends the game; `walk` then holds its position."""
+    copy_stones(roots, g, walk, g)
+    node, colour = 0, int(tree.game[g].to_move)
+    while tree.node[g, node].visits > 0 and not tree.node[g, node].lost:
+        node = choose(tree, g, node, schedule, params)
+        won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
+        tree.node[g, node].lost = won
+        colour = -colour
+    return node
+
+
+@inline
+def expand(
+    tree: Tree, g: int, leaf: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: float, params: Params
+) -> None:
+    """Give `leaf` its priors, from the evaluator's row `policy` `[A]`: illegal actions dropped, the sum made 1."""
+    own, opponent = planes[OWN].ravel(), planes[OPPONENT].ravel()
+    priors = tree.policy[g, leaf]
+    total = np.float32(0.0)
+    for cell in range(own.size):
+        legal = own[cell] + opponent[cell] == 0
+        priors[cell] = max(policy[cell], SMALLEST_PRIOR) if legal else np.float32(0.0)
+        total += priors[cell]
+    if params.swap:
+        legal = tree.game[g].ply + (0 if leaf == 0 else depth(tree, g, leaf)) == 1
+        priors[own.size] = max(policy[own.size], SMALLEST_PRIOR) if legal else np.float32(0.0)
+        total += priors[own.size]
+    best, highest = NONE, np.float32(0.0)
+    scale = np.float32(1.0) / total
+    for action in range(priors.size):
+        priors[action] *= scale
+        if priors[action] > highest:
+            best, highest = action, priors[action]
+    tree.node[g, leaf].next_action = best
+    tree.node[g, leaf].network_value = value
+    if leaf == 0:
+        prepare_root(tree, g, params)
+
+
+@inline
+def prepare_root(tree: Tree, g: int, params: Params) -> None:
+    """Keep the root's priors, and add the noise of the search's algorithm."""
+    for action in range(tree.policy.shape[2]):
+        tree.root_policy[g, action] = tree.policy[g, 0, action]
+    if params.gumbel:
+        draw_root_scores(tree, g)
+    elif params.noise_share * tree.game[g].noise > 0.0:
+        add_dirichlet_noise(tree, g, params)
+
+
+@inline
+def back_up(tree: Tree, g: int, leaf: int, value: float) -> None:
+    """Add `value`, for the player to move at `leaf`, to every node up to the root, its sign changing with the player."""
+    node = leaf
+    while node != NONE:
+        tree.node[g, node].visits += 1
+        tree.node[g, node].value_sum += value
+        value = -value
+        node = tree.node[g, node].parent
+
+
+@inline
+def depth(tree: Tree, g: int, node: int) -> int:
+    """Moves between the root and `node`."""
+    moves = 0
+    while node != 0:
+        node = tree.node[g, node].parent
+        moves += 1
+    return moves
+
+
+@inline
+def begin(
+    tree: Tree,
+    g: int,
+    to_move: int,
+    ply: int,
+    budget: int,
+    schedule: int,
+    noise: float,
+    key: np.uint64,
+) -> None:
+    """Start a search in game `g`; its root is the position in `roots`, which must not be decided."""
+    clear_node(tree, g, 0, NONE)
+    game = tree.game[g]
+    game.key = key
+    game.nodes = 1
+    game.leaf = NONE
+    game.budget = budget
+    game.schedule = schedule
+    game.noise = noise
+    game.ply = ply
+    game.to_move = to_move
+
+
+@inline
+def finished(tree: Tree, g: int) -> bool:
+    """Whether the search of game `g` has used its budget."""
+    return bool(tree.node[g, 0].visits > tree.game[g].budget)
+
+
+@inline
+def receive(
+    tree: Tree, g: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32], params: Params
+) -> None:
+    """Take in the evaluation of the leaf that game `g` waits for, if it waits."""
+    leaf = int(tree.game[g].leaf)
+    if leaf != NONE:
+        expand(tree, g, leaf, planes[g], policy[g], float(value[g]), params)
+        back_up(tree, g, leaf, float(value[g]))
+        tree.game[g].leaf = NONE
+
+
+@inline
+def simulate(
+    tree: Tree,
+    roots: Stones,
+    walk: Stones,
+    g: int,
+    planes: NDArray[np.int8],
+    schedule: NDArray[np.int32],
+    params: Params,
+    table: Geometry,
+) -> None:
+    """Run simulations of game `g` until one needs the evaluator (its position is then in `planes`) or all are done."""
+    while not finished(tree, g):
+        leaf = select(tree, roots, walk, g, schedule, params, table)
+        if tree.node[g, leaf].lost:
+            back_up(tree, g, leaf, -1.0)
+            continue
+        moves = depth(tree, g, leaf)
+        to_move = tree.game[g].to_move if moves % 2 == 0 else -tree.game[g].to_move
+        may_swap = params.swap and tree.game[g].ply + moves == 1
+        write_planes(planes, g, walk.cells[g], to_move, may_swap, table)
+        tree.game[g].leaf = leaf
+        return
+
+
+@parallel_kernel
+def advance(
+    tree: Tree,
+    roots: Stones,
+    walk: Stones,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    schedule: NDArray[np.int32],
+    params: Params,
+    table: Geometry,
+) -> int:
+    """Carry every game that has a search to its next leaf; returns how many games wait for the evaluator."""
+    waiting = 0
+    for index in prange(tree.game.size):
+        g = np.int64(index)  # prange counts in uint64: one type of index, one compilation of everything below
+        if tree.game[g].nodes > 0:
+            receive(tree, g, planes, policy, value, params)
+            simulate(tree, roots, walk, g, planes, schedule, params, table)
+            waiting += tree.game[g].leaf != NONE
+    return waiting
+
+
+@kernel
+def begin_all(
+    tree: Tree, to_move: NDArray[np.int8], ply: NDArray[np.int16], budget: int, noise: float, keys: NDArray[np.uint64]
+) -> None:
+    """Start a search in the first `to_move.size` games; the others are idle."""
+    for g in range(tree.game.size):
+        tree.game[g].nodes = 0
+    for g in range(to_move.size):
+        begin(tree, g, to_move[g], ply[g], budget, 0, noise, keys[g])

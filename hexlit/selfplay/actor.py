@@ -1,0 +1,267 @@
+"""Many games at once, from the first move to the record."""
+
+import itertools
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.encoding import blank_planes
+from hexlit.hex.engine import Stones, empty_stones, play_sequence
+from hexlit.hex.geometry import geometry
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.search.config import SearchConfig, compiled_params
+from hexlit.search.evaluator import Evaluator
+from hexlit.search.gumbel import halving_table
+from hexlit.search.tree import Tree, empty_tree
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.play import (
+    CONNECTED,
+    PLAYING,
+    SLOT,
+    Games,
+    advance_games,
+    compiled_rules,
+    empty_games,
+    restart_searches,
+    start_game,
+)
+
+Snapshot = dict[str, NDArray[np.generic]]
+"""The games in progress as plain arrays."""
+
+_DONE: Future[None] = Future()
+_DONE.set_result(None)
+
+
+@dataclass
+class SelfPlayCounts:
+    """What a stretch of self-play has done."""
+
+    games: int = 0
+    """Games that ended."""
+    positions: int = 0
+    """Positions of those games that were searched in full."""
+    moves: int = 0
+    """Moves of those games, the random openings left out."""
+    evaluations: int = 0
+    """Rows that the evaluator filled."""
+    seconds: float = 0.0
+    """Wall time."""
+    network_seconds: float = 0.0
+    """Part of it spent inside the evaluator."""
+    unresigned: int = 0
+    """Games that were played on although a player would have resigned."""
+    false_resigns: int = 0
+    """Those that this player won after all."""
+
+
+class _Group(NamedTuple):
+    """Games that go into one call of the evaluator: views of the arrays of all games, and the batch."""
+
+    state: Games
+    stones: Stones
+    tree: Tree
+    walk: Stones
+    rows: NDArray[np.float32]
+    planes: NDArray[np.int8]
+    policy: NDArray[np.float32]
+    value: NDArray[np.float32]
+
+
+class SelfPlay:
+    """Games that play themselves in lock step through one evaluator.
+
+    A slot whose game ends starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
+    random draw is keyed by (seed, game, ply), so a game does not depend on the others, nor on the number of threads.
+    """
+
+    def __init__(
+        self,
+        config: SelfPlayConfig,
+        search: SearchConfig,
+        *,
+        size: int,
+        games: int,
+        seed: int,
+        swap: bool = False,
+        groups: int = 1,
+    ) -> None:
+        """`groups` groups of `games` games on boards of `size`, searched as `search` says.
+
+        A call of the evaluator takes one group. With two or more groups the trees of one advance while the evaluator,
+        in a thread of its own, works for another: worth it where the evaluator leaves the processor idle.
+        """
+        if games < 1 or groups < 1:
+            raise UsageError(f"accelerator.selfplay_games={games}, groups={groups}: both must be 1 or more")
+        self.size = size
+        self.swap = swap
+        self.seed = seed
+        self.games = games * groups
+        actions, plies = size * size + swap, size * size + swap
+        self._geometry = geometry(size)
+        self._params = compiled_params(search, swap=swap)
+        self._rules = compiled_rules(config, search, seed)
+        self._search_settings = json.dumps(asdict(search), sort_keys=True)
+        budgets = (self._rules.full_simulations, self._rules.fast_simulations)
+        self._schedule = halving_table(search.gumbel.considered, budgets)
+        self._state = empty_games(self.games, plies, actions)
+        self._stones = empty_stones(self.games, size)
+        self._tree = empty_tree(self.games, search.simulations, actions)
+        self._groups = [
+            _Group(
+                state=Games(*(array[part] for array in self._state)),
+                stones=Stones(*(array[part] for array in self._stones)),
+                tree=Tree(*(array[part] for array in self._tree)),
+                walk=empty_stones(games, size),
+                rows=np.zeros((games, actions), np.float32),
+                planes=blank_planes(games, size),
+                policy=np.zeros((games, actions), np.float32),
+                value=np.zeros(games, np.float32),
+            )
+            for part in (slice(group * games, (group + 1) * games) for group in range(groups))
+        ]
+        for slot in range(self.games):
+            self._start(slot, slot, 0)
+
+    def play(
+        self,
+        evaluator: Evaluator,
+        *,
+        positions: int,
+        network_version: int = 0,
+        on_games: Callable[[list[GameRecord], SelfPlayCounts], None] | None = None,
+        deadline: float | None = None,
+    ) -> SelfPlayCounts:
+        """Play until the games that ended hold `positions` fully searched positions.
+
+        The searches under way begin anew, since `evaluator` may judge otherwise than before. `on_games` hears of every
+        batch of games that ends, at once. After `deadline` (on `time.monotonic()`) it stops early.
+        """
+        counts = SelfPlayCounts()
+        start = time.perf_counter()
+        restart_searches(self._state, self._tree, self._rules)
+        evaluations: list[Future[None]] = [_DONE] * len(self._groups)
+        with ThreadPoolExecutor(1, "evaluator") as pool:
+            for turn in itertools.count():
+                if counts.positions >= positions or (deadline is not None and time.monotonic() > deadline):
+                    break
+                index = turn % len(self._groups)
+                group = self._groups[index]
+                before = time.perf_counter()
+                evaluations[index].result()
+                counts.network_seconds += time.perf_counter() - before
+                over = self._advance(group)
+                if over:
+                    records = self._harvest(network_version)
+                    for record in records:
+                        _count(counts, record)
+                    counts.seconds = time.perf_counter() - start
+                    if on_games is not None:
+                        on_games(records, counts)
+                counts.evaluations += len(group.value) - over
+                if len(self._groups) > 1:
+                    evaluations[index] = pool.submit(evaluator.evaluate, group.planes, group.policy, group.value)
+                else:
+                    before = time.perf_counter()
+                    evaluator.evaluate(group.planes, group.policy, group.value)
+                    counts.network_seconds += time.perf_counter() - before
+            for evaluation in evaluations:
+                evaluation.result()
+        counts.seconds = time.perf_counter() - start
+        return counts
+
+    def snapshot(self) -> Snapshot:
+        """The games in progress, as arrays that `restore` takes back. Searches under way are not part of it."""
+        state = self._state
+        slots = {f"slot.{name}": state.slot[name].copy() for name in SLOT.names or ()}
+        return slots | {
+            "moves": state.moves.copy(),
+            "values": state.values.copy(),
+            "simulations": state.simulations.copy(),
+            "policies": state.policies.astype(np.float16),
+        }
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go on from a `snapshot` of a self-play with the same settings."""
+        state = self._state
+        if snapshot["policies"].shape != state.policies.shape:
+            raise UsageError(
+                f"the saved games have the shape {snapshot['policies'].shape}, this run {state.policies.shape}: "
+                "resume with the board and the number of games that the run was started with"
+            )
+        for name in SLOT.names or ():
+            state.slot[name] = snapshot[f"slot.{name}"]
+        for name in ("moves", "values", "simulations", "policies"):
+            getattr(state, name)[:] = snapshot[name]
+        for g in range(self.games):
+            play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
+
+    def _advance(self, group: _Group) -> int:
+        over: int = advance_games(
+            group.state,
+            group.stones,
+            group.tree,
+            group.walk,
+            group.planes,
+            group.policy,
+            group.value,
+            group.rows,
+            self._schedule,
+            self._rules,
+            self._params,
+            self._geometry,
+        )
+        return over
+
+    def _start(self, slot: int, game_id: int, network_version: int) -> None:
+        start_game(
+            self._state, self._stones, self._tree, slot, game_id, network_version, self._rules, self._geometry
+        )
+
+    def _harvest(self, network_version: int) -> list[GameRecord]:
+        """Records of the games that are over, whose slots start the next ones."""
+        records = []
+        for g in np.flatnonzero(self._state.slot["state"] != PLAYING):
+            records.append(self._record(int(g)))
+            self._start(int(g), int(self._state.slot["game_id"][g]) + self.games, network_version)
+        return records
+
+    def _record(self, g: int) -> GameRecord:
+        state, slot = self._state, self._state.slot[g]
+        plies = int(slot["ply"])
+        simulations = state.simulations[g, :plies].copy()
+        full = np.flatnonzero(simulations == self._rules.full_simulations)
+        return GameRecord(
+            game_id=int(slot["game_id"]),
+            size=self.size,
+            swap=self.swap,
+            moves=state.moves[g, :plies].copy(),
+            winner=int(slot["winner"]),
+            ending=Ending.CONNECTED if slot["state"] == CONNECTED else Ending.RESIGNED,
+            opening=int(slot["opening"]),
+            values=state.values[g, :plies].copy(),
+            simulations=simulations,
+            policy_plies=full.astype(np.int16),
+            policies=state.policies[g, full].astype(np.float16),
+            network_version=int(slot["network_version"]),
+            seed=self.seed,
+            search=self._search_settings,
+            would_resign=int(slot["would_resign"]),
+            may_resign=bool(slot["may_resign"]),
+        )
+
+
+def _count(counts: SelfPlayCounts, record: GameRecord) -> None:
+    counts.games += 1
+    counts.positions += len(record.policy_plies)
+    counts.moves += len(record.moves) - record.opening
+    if record.would_resign:
+        counts.unresigned += 1
+        counts.false_resigns += record.would_resign == record.winner

@@ -1,0 +1,51 @@
+"""Settings of self-play."""
+
+from dataclasses import dataclass
+
+from hexlit.errors import UsageError
+
+
+@dataclass
+class SelfPlayConfig:
+    """How the games that the network learns from are played."""
+
+    positions: int = 4096
+    """Positions searched in full that one epoch collects, at least."""
+    full_share: float = 0.5
+    """Share of moves that are searched in full and become targets (playout cap randomisation, Wu 2019)."""
+    fast_simulations: int = 8
+    """Simulations for the other moves, which only carry the game on."""
+    temperature: float = 1.0
+    """Temperature of the first move: 1 plays in proportion to the searched policy, 0 the best move."""
+    temperature_final: float = 0.1
+    """Temperature that it falls to."""
+    temperature_halflife: float = 6.0
+    """Plies in which the difference to the final temperature halves."""
+    opening_share: float = 0.5
+    """Share of games that start with uniformly random moves, so that unusual positions are learned too."""
+    opening_plies: int = 8
+    """Such a game starts with 1 to this many random moves."""
+    resign_threshold: float = 1.0
+    """A player resigns when the searched value falls below minus this for `resign_plies` of its moves; 1 = never."""
+    resign_plies: int = 2
+    """Moves in a row that must look lost to a player before it resigns."""
+    resign_off_share: float = 0.1
+    """Share of games played to the end regardless, which measures how often a resignation would have been wrong."""
+
+    def __post_init__(self) -> None:
+        for name in ("full_share", "opening_share", "resign_off_share"):
+            share = getattr(self, name)
+            if not 0 <= share <= 1:
+                raise UsageError(f"selfplay.{name}={share}: a share lies between 0 and 1")
+        if self.full_share == 0:
+            raise UsageError("selfplay.full_share=0: without moves searched in full there is nothing to learn from")
+        for name, least in (("positions", 1), ("fast_simulations", 1), ("opening_plies", 0), ("resign_plies", 1)):
+            if getattr(self, name) < least:
+                raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
+        for name in ("temperature", "temperature_final"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"selfplay.{name}={getattr(self, name)}: a temperature is 0 or more")
+        if self.temperature_halflife <= 0:
+            raise UsageError(f"selfplay.temperature_halflife={self.temperature_halflife}: must be above 0 plies")
+        if not 0 < self.resign_threshold <= 1:
+            raise UsageError(f"selfplay.resign_threshold={self.resign_threshold}: lies above 0 and up to 1 (1 = never)")

@@ -1,0 +1,317 @@
+"""Games that play themselves, compiled: what happens in one game when its search has ended.
+
+Every game runs through its own searches at its own pace: when one has used its budget, the move is made and the next
+search begins at once, so a row of the evaluator's batch is never wasted on waiting for the others.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from hexlit.hex.engine import Stones, clear, place, play_action
+from hexlit.hex.geometry import Geometry
+from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.hex.playout import shuffle
+from hexlit.hex.rng import BUDGET, MOVE, NOISE, OPENING, RESIGN, key, uniform
+from hexlit.search.config import Params, SearchConfig
+from hexlit.search.gumbel import improved_policy
+from hexlit.search.puct import visit_policy
+from hexlit.search.simulate import begin, finished, receive, simulate
+from hexlit.search.tree import NONE, Tree
+from hexlit.selfplay.config import SelfPlayConfig
+
+PLAYING, CONNECTED, RESIGNED = 0, 1, 2
+"""State of a game."""
+
+FULL, FAST = 0, 1
+"""Rows of the schedule of sequential halving: moves searched in full, and the others."""
+
+
+class Rules(NamedTuple):
+    """Settings of self-play in the form that compiled code takes; see `SelfPlayConfig`."""
+
+    seed: int
+    full_simulations: int
+    fast_simulations: int
+    full_share: float
+    temperature: float
+    temperature_final: float
+    temperature_halflife: float
+    opening_share: float
+    opening_plies: int
+    resign_threshold: float
+    resign_plies: int
+    resign_off_share: float
+
+
+SLOT = np.dtype(
+    [
+        # Number of the game that is played here: the key of its random draws.
+        ("game_id", np.int64),
+        # Epochs the network had been trained when the game started.
+        ("network_version", np.int32),
+        # Moves played.
+        ("ply", np.int16),
+        # Random moves at the start.
+        ("opening", np.int16),
+        # PLAYING, CONNECTED or RESIGNED.
+        ("state", np.int8),
+        # +1 or -1 once the game is over.
+        ("winner", np.int8),
+        # Whether a player may resign in this game.
+        ("may_resign", np.bool_),
+        # Player who would have resigned first, where that was not allowed.
+        ("would_resign", np.int8),
+        # Moves in a row at which Black, White saw itself lost.
+        ("black_lost", np.int16),
+        ("white_lost", np.int16),
+    ],
+    align=True,
+)
+"""State of one of the games that are played side by side."""
+
+
+class Games(NamedTuple):
+    """G games in progress, with room for T moves each; policies are over the board's actions."""
+
+    slot: NDArray[np.void]
+    """SLOT `[G]`."""
+    moves: NDArray[np.int16]
+    """Moves so far, `[G, T]`."""
+    values: NDArray[np.float32]
+    """Searched value before each move, for the player who made it, `[G, T]`."""
+    simulations: NDArray[np.int16]
+    """Simulations spent on each move; 0 for the random opening, `[G, T]`."""
+    policies: NDArray[np.float32]
+    """Searched policy before each move, `[G, T, A]`."""
+
+
+def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> Rules:
+    """The settings of `config` for games searched as `search` says."""
+    return Rules(
+        seed=seed,
+        full_simulations=search.simulations,
+        fast_simulations=min(config.fast_simulations, search.simulations),
+        full_share=float(config.full_share),
+        temperature=float(config.temperature),
+        temperature_final=float(config.temperature_final),
+        temperature_halflife=float(config.temperature_halflife),
+        opening_share=float(config.opening_share),
+        opening_plies=config.opening_plies,
+        resign_threshold=float(config.resign_threshold),
+        resign_plies=config.resign_plies,
+        resign_off_share=float(config.resign_off_share),
+    )
+
+
+def empty_games(games: int, plies: int, actions: int) -> Games:
+    """Room for `games` games of up to `plies` moves."""
+    return Games(
+        slot=np.zeros(games, SLOT),
+        moves=np.zeros((games, plies), np.int16),
+        values=np.zeros((games, plies), np.float32),
+        simulations=np.zeros((games, plies), np.int16),
+        policies=np.zeros((games, plies, actions), np.float32),
+    )
+
+
+@inline
+def colour_at(ply: int) -> int:
+    """Player to move after `ply` moves (a swap keeps the turns: Black moves next)."""
+    return 1 if ply % 2 == 0 else -1
+
+
+@inline
+def temperature(ply: int, rules: Rules) -> float:
+    """Temperature of the move after `ply` moves."""
+    share = 0.5 ** (ply / rules.temperature_halflife)
+    return rules.temperature_final + (rules.temperature - rules.temperature_final) * share
+
+
+@inline
+def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
+    """Start the search for the next move of game `g`, with its draw of a full or a fast budget."""
+    slot = games.slot[g]
+    ply = int(slot.ply)
+    full = uniform(key(rules.seed, slot.game_id, ply, BUDGET), 0) < rules.full_share
+    begin(
+        tree,
+        g,
+        colour_at(ply),
+        ply,
+        rules.full_simulations if full else rules.fast_simulations,
+        FULL if full else FAST,
+        temperature(ply, rules),
+        key(rules.seed, slot.game_id, ply, NOISE),
+    )
+
+
+@kernel
+def start_game(
+    games: Games,
+    stones: Stones,
+    tree: Tree,
+    g: int,
+    game_id: int,
+    network_version: int,
+    rules: Rules,
+    table: Geometry,
+) -> None:
+    """Set up game number `game_id` in slot `g`: its random opening, if it draws one, and its first search."""
+    slot = games.slot[g]
+    slot.game_id = game_id
+    slot.network_version = network_version
+    slot.state = PLAYING
+    slot.winner = 0
+    slot.would_resign = 0
+    slot.black_lost = 0
+    slot.white_lost = 0
+    slot.may_resign = uniform(key(rules.seed, game_id, 0, RESIGN), 0) >= rules.resign_off_share
+    k = key(rules.seed, game_id, 0, OPENING)
+    plies = 0
+    if rules.opening_plies > 0 and uniform(k, 0) < rules.opening_share:
+        plies = 1 + int(uniform(k, 1) * rules.opening_plies)
+    cells = table.size * table.size
+    order = np.arange(cells).astype(np.int16)
+    shuffle(order, cells, key(rules.seed, game_id, 1, OPENING))
+    plies = min(plies, undecided_plies(stones, g, order[: min(plies, cells)], table))
+    clear(stones, g)
+    for ply in range(plies):
+        place(stones, g, order[ply], colour_at(ply), table)
+        games.moves[g, ply] = order[ply]
+        games.values[g, ply] = 0.0
+        games.simulations[g, ply] = 0
+    slot.ply = plies
+    slot.opening = plies
+    begin_search(games, tree, g, rules)
+
+
+@inline
+def undecided_plies(stones: Stones, g: int, order: NDArray[np.int16], table: Geometry) -> int:
+    """How many moves of `order` can be played in turn before somebody wins."""
+    clear(stones, g)
+    for ply in range(order.size):
+        if place(stones, g, order[ply], colour_at(ply), table):
+            return ply
+    return order.size
+
+
+@inline
+def sampled_action(policy: NDArray[np.float32], heat: float, draw: float) -> int:
+    """Action drawn with probability proportional to policy^(1 / heat); `draw` lies in [0, 1)."""
+    highest = policy.max()
+    total = 0.0
+    for action in range(policy.size):
+        total += (policy[action] / highest) ** (1.0 / heat)
+    left = draw * total
+    last = NONE
+    for action in range(policy.size):
+        if policy[action] > 0.0:
+            last = action
+            left -= (policy[action] / highest) ** (1.0 / heat)
+            if left < 0.0:
+                break
+    return last
+
+
+@inline
+def looks_lost(games: Games, g: int, value: float, colour: int, rules: Rules) -> bool:
+    """Count the moves in a row at which `colour` saw itself lost; True when it gives up now."""
+    slot = games.slot[g]
+    lost = value < -rules.resign_threshold
+    in_a_row = (1 + (slot.black_lost if colour > 0 else slot.white_lost)) if lost else 0
+    if colour > 0:
+        slot.black_lost = in_a_row
+    else:
+        slot.white_lost = in_a_row
+    if in_a_row < rules.resign_plies:
+        return False
+    if not slot.may_resign and slot.would_resign == 0:
+        slot.would_resign = colour
+    return bool(slot.may_resign)
+
+
+@inline
+def finish_move(
+    games: Games,
+    stones: Stones,
+    tree: Tree,
+    g: int,
+    row: NDArray[np.float32],
+    rules: Rules,
+    params: Params,
+    table: Geometry,
+) -> None:
+    """Make the move that the finished search of game `g` found, and begin the next search or end the game.
+
+    `row` float32 `[A]` is room for the policy in the mover's frame.
+    """
+    slot = games.slot[g]
+    ply = int(slot.ply)
+    colour = colour_at(ply)
+    heat = temperature(ply, rules)
+    if params.gumbel:
+        # The noise in the halving, scaled by the temperature, has made the draw already.
+        action = improved_policy(tree, g, params, row)
+    else:
+        action = visit_policy(tree, g, row)
+        if heat > 0.0:
+            action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
+    value = float(tree.node[g, 0].value_sum / tree.node[g, 0].visits)
+    for a in range(row.size):
+        games.policies[g, ply, a if colour > 0 else table.transposed[a]] = row[a]
+    games.values[g, ply] = value
+    games.simulations[g, ply] = tree.game[g].budget
+    tree.game[g].nodes = 0
+    if looks_lost(games, g, value, colour, rules):
+        slot.state, slot.winner = RESIGNED, -colour
+        return
+    games.moves[g, ply] = action if colour > 0 else table.transposed[action]
+    slot.ply = ply + 1
+    if play_action(stones, g, action, colour, table):
+        slot.state, slot.winner = CONNECTED, colour
+    else:
+        begin_search(games, tree, g, rules)
+
+
+@parallel_kernel
+def advance_games(
+    games: Games,
+    stones: Stones,
+    tree: Tree,
+    walk: Stones,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    schedule: NDArray[np.int32],
+    rules: Rules,
+    params: Params,
+    table: Geometry,
+) -> int:
+    """Carry every game to its next leaf, making the moves whose searches end; returns how many games are over.
+
+    `stones` holds the positions of the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the
+    leaves that stood in `planes` when it was called last.
+    """
+    over = 0
+    for index in prange(tree.game.size):
+        g = np.int64(index)  # one type of index, as in `advance`
+        receive(tree, g, planes, policy, value, params)
+        while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
+            if finished(tree, g):
+                finish_move(games, stones, tree, g, rows[g], rules, params, table)
+            else:
+                simulate(tree, stones, walk, g, planes, schedule, params, table)
+        over += games.slot[g].state != PLAYING
+    return over
+
+
+@kernel
+def restart_searches(games: Games, tree: Tree, rules: Rules) -> None:
+    """Begin the running searches anew, because the network has changed."""
+    for g in range(tree.game.size):
+        begin_search(games, tree, g, rules)

@@ -1,0 +1,159 @@
+"""Games on disk: Parquet, one row a game, the same schema for self-play and for imported games.
+
+Games arrive in small batches. Each is appended at once to a journal (an Arrow stream), so that a game that has ended
+survives any kill; `flush` turns the journal into a part file, written under a temporary name and renamed. A journal
+left behind by a kill becomes a part when the store is opened, its torn end dropped.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hexlit.hex.record import Ending, GameRecord
+
+SCHEMA = pa.schema(
+    [
+        ("game_id", pa.int64()),
+        ("size", pa.int8()),
+        ("swap", pa.bool_()),
+        ("moves", pa.list_(pa.int16())),
+        ("winner", pa.int8()),
+        ("ending", pa.string()),
+        ("opening", pa.int16()),
+        ("values", pa.list_(pa.float32())),
+        ("simulations", pa.list_(pa.int16())),
+        ("policy_plies", pa.list_(pa.int16())),
+        # The policies one after the other, one number for each action.
+        ("policies", pa.list_(pa.float16())),
+        ("network_version", pa.int32()),
+        ("seed", pa.int64()),
+        ("search", pa.string()),
+        ("would_resign", pa.int8()),
+        ("may_resign", pa.bool_()),
+    ],
+    metadata={"hexlit": "games, version 1; see hexlit.hex.record.GameRecord for the meaning of the columns"},
+)
+
+
+def to_table(records: list[GameRecord]) -> pa.Table:
+    """Table of SCHEMA with one row a record."""
+    columns: dict[str, list[Any]] = {name: [getattr(record, name) for record in records] for name in SCHEMA.names}
+    columns["ending"] = [str(ending) for ending in columns["ending"]]
+    columns["policies"] = [policies.ravel() for policies in columns["policies"]]
+    return pa.table(columns, SCHEMA)
+
+
+def to_records(table: pa.Table) -> list[GameRecord]:
+    """Records of the rows of `table`."""
+    arrays = {field.name: table.column(field.name).combine_chunks() for field in SCHEMA}
+    lists: dict[str, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = {}
+    plain: dict[str, list[Any]] = {}
+    for name, array in arrays.items():
+        if pa.types.is_list(array.type):
+            lists[name] = array.offsets.to_numpy(), array.values.to_numpy(zero_copy_only=False)
+        else:
+            plain[name] = array.to_pylist()
+    records = []
+    for row in range(table.num_rows):
+        fields: dict[str, Any] = {name: values[row] for name, values in plain.items()}
+        for name, (offsets, values) in lists.items():
+            fields[name] = values[offsets[row] : offsets[row + 1]].copy()
+        fields["ending"] = Ending(fields["ending"])
+        actions = fields["size"] ** 2 + fields["swap"]
+        fields["policies"] = fields["policies"].reshape(-1, actions)
+        records.append(GameRecord(**fields))
+    return records
+
+
+class GameStore:
+    """The games of one run, in the order in which they ended; no game is kept twice."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open the store in `folder`, making it if need be, and save what a killed writer left in its journal."""
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for torn in folder.glob("*.tmp"):
+            torn.unlink()
+        self._journal = folder / "journal.arrows"
+        self._stream: pa.RecordBatchStreamWriter | None = None
+        self._file: Any = None
+        self._ids = {
+            int(game_id)
+            for part in self.parts()
+            for game_id in pq.read_table(part, columns=["game_id"]).column("game_id").to_numpy()
+        }
+        left = [record for record in _read_journal(self._journal) if record.game_id not in self._ids]
+        if left:
+            self._write_part(left)
+            self._ids.update(record.game_id for record in left)
+        self._journal.unlink(missing_ok=True)
+        self._pending: list[GameRecord] = []
+
+    def __len__(self) -> int:
+        """Number of games, those in the journal included."""
+        return len(self._ids)
+
+    def parts(self) -> list[Path]:
+        """The part files, in order."""
+        return sorted(self.folder.glob("part-*.parquet"))
+
+    def append(self, records: list[GameRecord]) -> None:
+        """Keep `records`; games that are in the store already are passed over."""
+        fresh = [record for record in records if record.game_id not in self._ids]
+        if not fresh:
+            return
+        if self._stream is None:
+            self._file = self._journal.open("wb", buffering=0)
+            self._stream = pa.ipc.new_stream(self._file, SCHEMA)
+        self._stream.write_table(to_table(fresh))
+        self._ids.update(record.game_id for record in fresh)
+        self._pending.extend(fresh)
+
+    def flush(self) -> None:
+        """Write the games of the journal to a part file."""
+        if self._stream is not None:
+            self._stream.close()
+            self._file.close()
+            self._stream = None
+        if self._pending:
+            self._write_part(self._pending)
+            self._pending = []
+        self._journal.unlink(missing_ok=True)
+
+    def records(self, first: int = 0) -> Iterator[GameRecord]:
+        """The games of the part files from number `first` on (in the order of the store)."""
+        seen = 0
+        for part in self.parts():
+            rows = pq.read_metadata(part).num_rows
+            if seen + rows > first:
+                yield from to_records(pq.read_table(part, schema=SCHEMA).slice(max(0, first - seen)))
+            seen += rows
+
+    def _write_part(self, records: list[GameRecord]) -> None:
+        parts = self.parts()
+        number = int(parts[-1].stem.split("-")[1]) + 1 if parts else 0
+        target = self.folder / f"part-{number:06d}.parquet"
+        temporary = target.with_suffix(".tmp")
+        with temporary.open("wb") as file:
+            pq.write_table(to_table(records), file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.rename(target)
+
+
+def _read_journal(path: Path) -> list[GameRecord]:
+    """Games of a journal up to its end or to where a kill has torn it."""
+    if not path.exists() or path.stat().st_size == 0:
+        return []
+    batches = []
+    try:
+        with pa.ipc.open_stream(path.read_bytes()) as stream:
+            batches.extend(stream)
+    except pa.ArrowInvalid:
+        pass  # The writer was killed inside a batch: what came before it is whole.
+    return to_records(pa.Table.from_batches(batches, SCHEMA))

@@ -1,0 +1,34 @@
+"""One checkpoint everywhere: reading the network of a training run for matches, analysis and play."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from hexlit.errors import UsageError
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import HexNet
+
+
+@dataclass(frozen=True)
+class LoadedNetwork:
+    """A network and what it was trained for; its weights take every board, this one suits them best."""
+
+    net: HexNet
+    size: int
+    swap: bool
+
+
+def load_network(path: Path) -> LoadedNetwork:
+    """The network of the checkpoint `path`, in evaluation mode on the CPU; raises `UsageError` when it is none."""
+    if not path.is_file():
+        raise UsageError(f"checkpoint={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
+    try:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+        settings = saved["hyper_parameters"]
+        net = HexNet(NetConfig(**settings["net"]))
+        weights = {k.removeprefix("net."): v for k, v in saved["state_dict"].items() if k.startswith("net.")}
+        net.load_state_dict(weights)
+    except (KeyError, TypeError, RuntimeError, ValueError, EOFError, OSError) as error:
+        raise UsageError(f"checkpoint={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error
+    return LoadedNetwork(net.eval(), int(settings["size"]), bool(settings["swap"]))

@@ -1,0 +1,115 @@
+"""The sections `trainer`, `optimizer` and `logger` of the configuration. Nothing heavy is imported here."""
+
+import math
+import re
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+from hexlit.errors import UsageError
+
+_MODES = ("offline", "online", "disabled")
+OPTIMIZERS = ("adamw", "sgd")
+SCHEDULES = ("cosine", "constant")
+
+
+@dataclass
+class OptimizerConfig:
+    """How weights are updated."""
+
+    name: str = "adamw"
+    """`adamw` or `sgd` (with Nesterov momentum)."""
+    lr: float = 2e-3
+    """Learning rate at its highest."""
+    weight_decay: float = 1e-4
+    """Decoupled (adamw) or L2 (sgd) decay of matrices and kernels; biases and norms are left out."""
+    momentum: float = 0.9
+    """Momentum of sgd, first beta of adamw."""
+    schedule: str = "cosine"
+    """`cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
+    final_lr_share: float = 0.05
+    """Where the cosine ends, as a share of `lr`."""
+    warmup_steps: int = 100
+    """Steps in which the rate rises linearly to `lr`."""
+
+    def __post_init__(self) -> None:
+        if self.name not in OPTIMIZERS:
+            raise UsageError(f"optimizer.name={self.name}: choose one of {', '.join(OPTIMIZERS)}")
+        if self.schedule not in SCHEDULES:
+            raise UsageError(f"optimizer.schedule={self.schedule}: choose one of {', '.join(SCHEDULES)}")
+        if self.lr <= 0 or not math.isfinite(self.lr):
+            raise UsageError(f"optimizer.lr={self.lr}: a learning rate is above 0")
+        if self.weight_decay < 0:
+            raise UsageError(f"optimizer.weight_decay={self.weight_decay}: must be 0 or more")
+        if not 0 <= self.momentum < 1 or not 0 < self.final_lr_share <= 1 or self.warmup_steps < 0:
+            raise UsageError(
+                f"optimizer: momentum={self.momentum} lies in [0, 1), final_lr_share={self.final_lr_share} in (0, 1], "
+                f"warmup_steps={self.warmup_steps} is 0 or more"
+            )
+
+
+@dataclass
+class TrainerConfig:
+    """How long training goes on, and how its steps are made."""
+
+    max_epochs: int = 40
+    """Epochs; for self-play one is self-play, optimisation and evaluation."""
+    max_time: str | None = None
+    """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`."""
+    gradient_clip: float = 5.0
+    """Largest norm of the gradient; 0 leaves it as it is."""
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 1:
+            raise UsageError(f"trainer.max_epochs={self.max_epochs}: must be 1 or more")
+        if self.gradient_clip < 0:
+            raise UsageError(f"trainer.gradient_clip={self.gradient_clip}: must be 0 or more")
+        if self.max_time is not None and not re.fullmatch(r"(\d+:)?\d+:\d{1,2}:\d{1,2}", self.max_time):
+            raise UsageError(f"trainer.max_time={self.max_time}: write hours:minutes:seconds, such as 00:30:00")
+
+    @property
+    def max_seconds(self) -> float | None:
+        """`max_time` in seconds."""
+        if self.max_time is None:
+            return None
+        seconds, *larger = (int(part) for part in reversed(self.max_time.split(":")))
+        return float(seconds + sum(part * unit for part, unit in zip(larger, (60, 3600, 86400), strict=False)))
+
+
+@dataclass
+class WandbConfig:
+    """Weights & Biases. Offline by default: nothing leaves the machine until `wandb sync`."""
+
+    mode: str = "offline"
+    """offline, online (falls back to offline, with a warning, where it cannot be reached), or disabled."""
+    project: str = "hexlit"
+    entity: str | None = None
+    """User or team that owns the project; None: the default of the account."""
+    group: str | None = None
+    """Runs of one sweep share a group."""
+    tags: list[str] = field(default_factory=list)
+    init_timeout: float = 30.0
+    """Seconds after which a run that cannot be opened online goes on offline."""
+    finish_timeout: float = 300.0
+    """Seconds to wait at the end for the upload; what is left stays on disk for `wandb sync`."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in _MODES:
+            raise UsageError(f"logger.wandb.mode={self.mode}: choose {', '.join(_MODES[:-1])} or {_MODES[-1]}")
+        if not self.project or any(character in self.project for character in "/\\#?%:"):
+            raise UsageError(f"logger.wandb.project={self.project!r}: a name without any of / \\ # ? % :")
+        for name in ("init_timeout", "finish_timeout"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"logger.wandb.{name}={getattr(self, name)}: a number of seconds above 0")
+
+
+@dataclass
+class LoggerConfig:
+    """Loggers beside `metrics.csv`, which is always written."""
+
+    wandb: WandbConfig = field(default_factory=WandbConfig)
+    tensorboard: bool = False
+    """Write TensorBoard event files to `tensorboard/` in the run's folder (extra `tensorboard`)."""
+
+    def __post_init__(self) -> None:
+        if self.tensorboard and not (find_spec("tensorboard") or find_spec("tensorboardX")):
+            raise UsageError('logger.tensorboard=true: needs a package; pip install "hexlit[tensorboard]"')

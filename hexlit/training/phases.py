@@ -1,0 +1,255 @@
+"""Where a run's time goes: one row of `phases.csv` for every finished phase of every epoch."""
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+
+COLUMNS = (
+    "epoch",
+    "phase",
+    "wall_seconds",
+    "cpu_seconds",
+    "network_seconds",
+    "outside_network_share",
+    "games",
+    "positions",
+    "evaluations",
+    "games_per_second",
+    "positions_per_second",
+    "evaluations_per_second",
+)
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _sum(left: Number | None, right: Number | None) -> Number | None:
+    return left if right is None else right if left is None else left + right
+
+
+@dataclass
+class PhaseTotals:
+    """What one phase took and did, in one epoch or in all of them. None is "not measured", never 0."""
+
+    epochs: int = 0
+    """Number of finished phases that were added up."""
+    wall_seconds: float = 0.0
+    cpu_seconds: float | None = None
+    """Processor time of this process, all threads together, so it can exceed the wall time. Child processes: no."""
+    network_seconds: float | None = None
+    """Part of `wall_seconds` that was spent waiting for the network."""
+    games: int | None = None
+    positions: int | None = None
+    evaluations: int | None = None
+
+    @property
+    def outside_network_share(self) -> float | None:
+        """Share of the wall time that was not spent in the network, 0 to 1."""
+        if self.network_seconds is None or self.wall_seconds <= 0.0:
+            return None
+        return (self.wall_seconds - self.network_seconds) / self.wall_seconds
+
+    @property
+    def games_per_second(self) -> float | None:
+        return self._rate(self.games)
+
+    @property
+    def positions_per_second(self) -> float | None:
+        return self._rate(self.positions)
+
+    @property
+    def evaluations_per_second(self) -> float | None:
+        return self._rate(self.evaluations)
+
+    def _rate(self, count: int | None) -> float | None:
+        return None if count is None or self.wall_seconds <= 0.0 else count / self.wall_seconds
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        """Every number and rate by its column name, for `summary.json`."""
+        return {name: getattr(self, name) for name in ("epochs", *COLUMNS[2:])}
+
+    def include(self, other: "PhaseTotals") -> None:
+        """Add the numbers of `other`; what only one of the two has is kept as it is."""
+        self.epochs += other.epochs
+        self.wall_seconds += other.wall_seconds
+        self.cpu_seconds = _sum(self.cpu_seconds, other.cpu_seconds)
+        self.network_seconds = _sum(self.network_seconds, other.network_seconds)
+        self.games = _sum(self.games, other.games)
+        self.positions = _sum(self.positions, other.positions)
+        self.evaluations = _sum(self.evaluations, other.evaluations)
+
+
+class Phase:
+    """A phase under way: `PhaseClock.phase` gives it, the code inside the phase feeds it, listeners read it.
+
+    `goal` is the number that `done` reaches at the end (games, steps, positions), None where it is not known.
+    `figures` are numbers to show beside it, such as losses; they are not written to the file.
+    """
+
+    def __init__(self, name: str, epoch: int, goal: float | None, listeners: "list[PhaseListener]") -> None:
+        self.name = name
+        self.epoch = epoch
+        self.goal = goal
+        self.done = 0.0
+        self.figures: dict[str, float] = {}
+        self.games: int | None = None
+        self.positions: int | None = None
+        self.evaluations: int | None = None
+        self.network_seconds: float | None = None
+        self.finished = False
+        """Whether the phase ended without an exception."""
+        self._listeners = listeners
+        self._measured: PhaseTotals | None = None
+        self._started = time.perf_counter()
+        self._started_cpu = time.process_time()
+
+    @property
+    def wall_seconds(self) -> float:
+        """Seconds since the start, or of the whole phase once it has ended."""
+        return time.perf_counter() - self._started if self._measured is None else self._measured.wall_seconds
+
+    def add(
+        self,
+        games: int | None = None,
+        positions: int | None = None,
+        evaluations: int | None = None,
+        network_seconds: float | None = None,
+    ) -> None:
+        """Count work that was done since the last call. What is never counted stays unknown."""
+        self.games = _sum(self.games, games)
+        self.positions = _sum(self.positions, positions)
+        self.evaluations = _sum(self.evaluations, evaluations)
+        self.network_seconds = _sum(self.network_seconds, network_seconds)
+
+    def advance(self, done: float, **figures: float) -> None:
+        """Say how far the phase is: `done` of `goal`, with the current `figures`. A call takes microseconds."""
+        self.done = done
+        if figures:
+            self.figures = {**self.figures, **figures}
+        for listener in self._listeners:
+            listener.phase_advanced(self)
+
+    def stop(self, finished: bool) -> PhaseTotals:
+        """End the measurement; `PhaseClock` calls it once."""
+        self.finished = finished
+        self._measured = PhaseTotals(
+            epochs=1,
+            wall_seconds=self.wall_seconds,
+            cpu_seconds=time.process_time() - self._started_cpu,
+            network_seconds=self.network_seconds,
+            games=self.games,
+            positions=self.positions,
+            evaluations=self.evaluations,
+        )
+        return self._measured
+
+
+class PhaseListener(Protocol):
+    """Hears of phases as they happen; a display is one. What it raises ends the run, so it should not raise."""
+
+    def phase_started(self, name: str, epoch: int, goal: float | None) -> None: ...
+
+    def phase_advanced(self, phase: Phase) -> None: ...
+
+    def phase_ended(self, phase: Phase) -> None: ...
+
+
+class PhaseClock:
+    """Measures the phases of a run, one after the other, and keeps `phases.csv` (whole after every phase).
+
+    Rows that `path` already holds are kept, so that the totals of a run that was interrupted stay right; call
+    `resume` with the first epoch that is done again. With `path=None` nothing is written.
+
+        with clock.phase("selfplay", epoch=3, goal=400) as phase:
+            phase.add(games=5, positions=812, evaluations=30_000, network_seconds=1.2)
+            phase.advance(5)
+
+    A phase that ends with an exception leaves no row: a resumed run does it again.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.listeners: list[PhaseListener] = []
+        self._rows: list[tuple[int, str, PhaseTotals]] = []
+        self._current: Phase | None = None
+        if path is not None and path.exists():
+            self._rows = _read(path)
+
+    @contextmanager
+    def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
+        """Measure the block as phase `name` of `epoch`; raise RuntimeError inside another phase of this clock."""
+        if self._current is not None:
+            raise RuntimeError(f"phase {name!r} cannot start inside phase {self._current.name!r}")
+        for listener in self.listeners:
+            listener.phase_started(name, epoch, goal)
+        phase = self._current = Phase(name, epoch, goal, self.listeners)
+        finished = False
+        try:
+            yield phase
+            finished = True
+        finally:
+            measured = phase.stop(finished)
+            self._current = None
+            if finished:
+                self._rows.append((epoch, name, measured))
+                self._write()
+            for listener in self.listeners:
+                listener.phase_ended(phase)
+
+    def resume(self, epoch: int) -> None:
+        """Forget the rows of `epoch` and later, which the run is going to do again."""
+        self._rows = [row for row in self._rows if row[0] < epoch]
+        self._write()
+
+    def totals(self) -> dict[str, PhaseTotals]:
+        """What each phase took and did over all epochs, in the order in which the phases first came."""
+        totals: dict[str, PhaseTotals] = {}
+        for _, name, row in self._rows:
+            totals.setdefault(name, PhaseTotals()).include(row)
+        return totals
+
+    def _write(self) -> None:
+        if self.path is None:
+            return
+        text = io.StringIO()
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for epoch, name, row in self._rows:
+            rows.writerow([epoch, name, *(_format(getattr(row, column)) for column in COLUMNS[2:])])
+        write_text_atomic(self.path, text.getvalue())
+
+
+def _format(value: float | int | None) -> str:
+    return "" if value is None else str(value) if isinstance(value, int) else f"{value:.9g}"
+
+
+def _read(path: Path) -> list[tuple[int, str, PhaseTotals]]:
+    rows = []
+    with path.open(newline="", encoding="utf-8") as file:
+        for line, row in enumerate(csv.DictReader(file), start=2):
+            try:
+                rows.append((int(row["epoch"]), row["phase"], _parse(row)))
+            except (KeyError, TypeError, ValueError) as error:
+                raise UsageError(
+                    f"{path} line {line}: not a row of a phase table ({error!r}); move the file away or restore it"
+                ) from error
+    return rows
+
+
+def _parse(row: dict[str, str]) -> PhaseTotals:
+    counts = {name: int(row[name]) if row[name] else None for name in ("games", "positions", "evaluations")}
+    return PhaseTotals(
+        epochs=1,
+        wall_seconds=float(row["wall_seconds"]),
+        cpu_seconds=float(row["cpu_seconds"]) if row["cpu_seconds"] else None,
+        network_seconds=float(row["network_seconds"]) if row["network_seconds"] else None,
+        **counts,
+    )

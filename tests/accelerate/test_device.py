@@ -1,0 +1,116 @@
+"""Which device is taken, and what is said when it cannot be."""
+
+import logging
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+import hexlit
+from hexlit.accelerate import device as device_module
+from hexlit.accelerate.device import choose_device, trial_failure
+from hexlit.errors import UsageError
+
+ASKS = re.compile(r"cuda\.is_available|mps\.is_available|backends\.mps|mps\.is_built")
+
+
+class Machine:
+    """Pretends which devices exist and which of them fail their trial."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.monkeypatch = monkeypatch
+
+    def has(self, *, cuda: int = 0, mps: bool = False, fails: str = "") -> None:
+        patch = self.monkeypatch.setattr
+        patch(torch.version, "cuda", "13.0" if cuda else None)
+        patch(torch.cuda, "is_available", lambda: cuda > 0)
+        patch(torch.cuda, "device_count", lambda: cuda)
+        patch(torch.backends.mps, "is_available", lambda: mps)
+        patch(torch.backends.mps, "is_built", lambda: mps)
+        patch(device_module, "trial_failure", lambda device: "kernel image is invalid" if device.type == fails else "")
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(monkeypatch)
+
+
+def test_auto_picks_cuda_then_mps_then_cpu(machine: Machine) -> None:
+    """A1."""
+    machine.has(cuda=1, mps=True)
+    assert choose_device("auto") == torch.device("cuda:0")
+    machine.has(mps=True)
+    assert choose_device("auto") == torch.device("mps")
+    machine.has()
+    assert choose_device("auto") == torch.device("cpu")
+
+
+def test_only_one_file_asks_which_devices_exist() -> None:
+    """A1."""
+    package = Path(hexlit.__file__).parent
+    asking = [str(path.relative_to(package)) for path in package.rglob("*.py") if ASKS.search(path.read_text())]
+    assert asking == ["accelerate/device.py"]
+
+
+@pytest.mark.parametrize("broken", ["cuda", "mps"])
+def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
+    machine: Machine, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    """A2."""
+    machine.has(cuda=int(broken == "cuda"), mps=True, fails=broken)
+    with caplog.at_level(logging.WARNING):
+        assert choose_device("auto") == torch.device("cpu")
+    (record,) = caplog.records
+    assert broken in record.getMessage()
+    assert "kernel image is invalid" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    ("requested", "found", "said"),
+    [
+        ("cuda", {}, "built without CUDA"),
+        ("cuda:2", {"cuda": 2}, "the last is cuda:1"),
+        ("mps", {}, "built without MPS"),
+        ("cuda", {"cuda": 1, "fails": "cuda"}, "kernel image is invalid"),
+        ("tpu", {}, "must be auto"),
+    ],
+)
+def test_named_device_that_is_missing_is_refused_with_the_reason(
+    machine: Machine, requested: str, found: dict[str, int], said: str
+) -> None:
+    """A2."""
+    machine.has(**found)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=f"accelerator.device={requested}: .*{said}"):
+        choose_device(requested)
+
+
+def test_cuda_build_without_a_card_says_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A2."""
+    machine.has()
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    with pytest.raises(UsageError, match="no CUDA device or driver"):
+        choose_device("cuda")
+
+
+def test_old_macos_is_named_as_the_reason(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A2."""
+    machine.has()
+    monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
+    monkeypatch.setattr("platform.mac_ver", lambda: ("13.6", ("", "", ""), "arm64"))
+    with pytest.raises(UsageError, match=r"macOS 13\.6 is too old"):
+        choose_device("mps")
+
+
+@pytest.mark.parametrize("form", ["cuda", "cuda:0", torch.device("cuda"), torch.device("cuda", 0)])
+def test_every_form_of_the_first_cuda_device_is_the_same_device(machine: Machine, form: str | torch.device) -> None:
+    """A3."""
+    machine.has(cuda=1)
+    assert choose_device(form) == torch.device("cuda", 0)
+
+
+def test_trial_passes_on_the_cpu_and_reports_a_device_that_is_not_there() -> None:
+    """A2."""
+    assert trial_failure(torch.device("cpu")) == ""
+    if not torch.cuda.is_available():
+        assert trial_failure(torch.device("cuda:0")) != ""

@@ -1,0 +1,133 @@
+"""What a run's settings become on each device."""
+
+import warnings
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from hexlit.accelerate import precision, profile
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.precision import inference_dtype, training_precision
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.errors import UsageError
+
+CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
+
+
+def profile_on(device: torch.device, monkeypatch: pytest.MonkeyPatch, **fields: object) -> DeviceProfile:
+    monkeypatch.setattr(profile, "choose_device", lambda requested: device)
+    return build_profile(AcceleratorConfig(**fields))  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=[True, False], ids=["bf16", "no bf16"])
+def has_bf16(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    found: bool = request.param
+    monkeypatch.setattr(precision, "cpu_has_bf16", lambda: found)
+    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: found)
+    return found
+
+
+@pytest.mark.parametrize(("device", "pins"), [(CPU, False), (MPS, False), (CUDA, True)])
+def test_only_cuda_pins_memory(
+    device: torch.device, pins: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A5."""
+    assert profile_on(device, monkeypatch).pin_memory is pins
+
+
+def test_loader_with_the_profile_of_mps_warns_of_nothing(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A5."""
+    made = profile_on(MPS, monkeypatch)
+    data = TensorDataset(torch.zeros(8, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        batches = list(DataLoader(data, batch_size=4, pin_memory=made.pin_memory, num_workers=made.workers))
+    assert len(batches) == 2
+
+
+def test_pinning_asked_for_where_nothing_reads_it_is_refused(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A5."""
+    with pytest.raises(UsageError, match="accelerator.pin_memory=true"):
+        profile_on(MPS, monkeypatch, pin_memory=True)
+
+
+def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> None:
+    """A6."""
+    assert training_precision("auto", CPU) == ("bf16-mixed" if has_bf16 else "32-true")
+    assert training_precision("auto", CUDA) == ("bf16-mixed" if has_bf16 else "16-mixed")
+    assert training_precision("auto", MPS) == "32-true"
+    assert inference_dtype("auto", CPU) == (torch.bfloat16 if has_bf16 else torch.float32)
+    assert inference_dtype("auto", CUDA) == (torch.bfloat16 if has_bf16 else torch.float16)
+    assert inference_dtype("auto", MPS) == torch.float32
+
+
+@pytest.mark.parametrize("asked", ["bf16-mixed", "16-mixed", "32-true"])
+def test_mps_trains_in_every_mixed_precision(asked: str) -> None:
+    """A6."""
+    assert training_precision(asked, MPS) == asked
+
+
+def test_precision_that_the_device_lacks_is_refused_up_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A6."""
+    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: False)
+    with pytest.raises(UsageError, match="accelerator.precision=16-mixed: the cpu"):
+        training_precision("16-mixed", CPU)
+    with pytest.raises(UsageError, match="accelerator.precision=bf16-mixed: cuda:0 has no bf16"):
+        training_precision("bf16-mixed", CUDA)
+    with pytest.raises(UsageError, match="accelerator.inference_precision=fp16: the cpu"):
+        inference_dtype("fp16", CPU)
+    with pytest.raises(UsageError, match="accelerator.inference_precision=bf16: cuda:0 has no bf16"):
+        inference_dtype("bf16", CUDA)
+
+
+@pytest.mark.parametrize("form", ["cuda", "cuda:0"])
+def test_precision_policy_is_the_same_for_every_form_of_cuda(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A3."""
+    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
+    made = profile_on(torch.device(form), monkeypatch)
+    assert (made.precision, made.accelerator, made.devices) == ("bf16-mixed", "cuda", [0])
+
+
+@pytest.mark.parametrize(("path", "device"), [("fused", CUDA), ("graph", CPU), ("graph", MPS)])
+def test_inference_path_of_another_device_is_refused(
+    path: str, device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match=f"accelerator.inference={path}: only"):
+        profile_on(device, monkeypatch, inference=path)
+
+
+def test_what_the_user_sets_wins_over_the_device_defaults(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = profile_on(
+        CUDA, monkeypatch, workers=0, pin_memory=False, train_batch=7, selfplay_games=3, groups=1, threads=5
+    )
+    assert (made.workers, made.pin_memory, made.train_batch, made.selfplay_games) == (0, False, 7, 3)
+    assert (made.groups, made.threads) == (1, 5)
+
+
+def test_cpu_with_emulated_bf16_is_not_taken_for_one_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A6."""
+    monkeypatch.setattr("platform.machine", lambda: "x86_64")
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True, raising=False)
+    for probe in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
+        monkeypatch.setattr(torch.cpu, probe, lambda: False, raising=False)
+    assert not precision.cpu_has_bf16()
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
+    assert precision.cpu_has_bf16()
+
+
+@pytest.mark.parametrize(("asked", "tf32"), [("highest", False), ("high", True)])
+def test_apply_sets_products_and_convolutions_alike(
+    asked: str, tf32: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A26-27."""
+    before = torch.get_float32_matmul_precision(), torch.get_num_threads()
+    try:
+        profile_on(CPU, monkeypatch, matmul_precision=asked, threads=1).apply()
+        assert torch.get_float32_matmul_precision() == asked
+        assert torch.backends.cudnn.allow_tf32 is tf32
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_float32_matmul_precision(before[0])
+        torch.backends.cudnn.allow_tf32 = True
+        torch.set_num_threads(before[1])

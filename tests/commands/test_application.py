@@ -1,0 +1,222 @@
+"""The harness of the commands: mistakes are one line and code 2, bugs keep their traceback and have code 1."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import MISSING, DictConfig, OmegaConf
+
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+
+
+@dataclass
+class Engine:
+    power: int = 1
+    lr: float = 0.1
+
+
+@dataclass
+class Sample:
+    board: int = 5
+    name: str = "x"
+    fast: bool = False
+    target: str = MISSING
+    engine: Engine = field(default_factory=Engine)
+
+    def __post_init__(self) -> None:
+        if self.board > 19:
+            raise UsageError(f"board={self.board}: at most 19")
+
+
+Runner = Callable[..., int]
+seen: list[Sample] = []
+
+
+@pytest.fixture(autouse=True)
+def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HYDRA_FULL_ERROR", raising=False)
+    seen.clear()
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    store = ConfigStore.instance()
+    repository = dict(store.repo)
+    register_schema("sample", Sample)
+    defaults = [
+        "sample_schema",
+        {"engine": "small"},
+        {"override hydra/output": "none"},
+        {"override hydra/job_logging": "console"},
+        {"override hydra/help": "groups"},
+        "_self_",
+    ]
+    store.store(name="sample", node=OmegaConf.create({"defaults": defaults, "hydra": {"output_subdir": None}}))
+    for option, power in (("small", 1), ("large", 9)):
+        store.store(group="engine", name=option, node={"power": power})
+    yield
+    store.repo = repository
+    root.handlers[:], root.level = handlers, level
+    GlobalHydra.instance().clear()
+
+
+def remember(config: DictConfig) -> None:
+    seen.append(typed(config, Sample))
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1, captured.err
+    assert captured.err.startswith("hexlit sample: ")
+    return captured.err.removeprefix("hexlit sample: ").strip()
+
+
+def test_the_task_gets_the_typed_configuration_with_its_groups() -> None:
+    assert run(remember, "sample", ["board=7", "target=t", "engine=large", "engine.lr=1e-3"]) == 0
+    assert seen == [Sample(board=7, target="t", engine=Engine(power=9, lr=1e-3))]
+
+
+def test_a_value_may_hold_blanks_as_the_shell_passes_them() -> None:
+    assert run(remember, "sample", ["target=a3 c4"]) == 0
+    assert seen[0].target == "a3 c4"
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [
+        ("bord=7", "unknown key 'bord': did you mean 'board'?"),
+        ("engine.pwer=7", "unknown key 'engine.pwer': did you mean 'engine.power'?"),
+        ("lr=7", "unknown key 'lr': did you mean 'engine.lr'?"),
+        ("engine.zzzzz=7", "unknown key 'engine.zzzzz': the keys of 'engine' are engine.power, engine.lr"),
+        ("board.x=7", "unknown key 'board.x': 'board' is a single value"),
+        ("+extra=7", "unknown key 'extra': the keys are board, engine, fast, name, target"),
+        ("engine=huge", "engine=huge: there is no such option; choose from large, small"),
+        ("board=abc", "board=abc: expected a whole number"),
+        ("engine.lr=abc", "engine.lr=abc: expected a number"),
+        ("fast=perhaps", "fast=perhaps: expected true or false"),
+        ("board=null", "board=null: null is not allowed here"),
+        ("board=20", "board=20: at most 19"),
+        ("target=???", "target has no value: add target=VALUE"),
+        ("name=${nowhere}", "name: Interpolation key 'nowhere' not found"),
+        ("word", "'word' is not an override: write KEY=VALUE or GROUP=OPTION"),
+        ("--fast", "unknown flag --fast: settings are KEY=VALUE, flags are in --hydra-help"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_is_right(
+    override: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(remember, "sample", ["target=t", override]) == 2
+    assert one_line(capsys) == expected
+    assert seen == []
+
+
+@pytest.mark.parametrize("override", ["name=[a", "name=a,b", "engine=3", "board@x=3", "--cfg=nope", "--resolve"])
+def test_what_hydra_refuses_is_one_line_too(override: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(remember, "sample", ["target=t", override]) == 2
+    assert len(one_line(capsys)) > 10
+
+
+def test_a_second_mistake_does_not_hide_the_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(remember, "sample", ["bord=7", "nam=x"]) == 2
+    assert one_line(capsys) == "unknown key 'bord': did you mean 'board'?"
+
+
+def test_a_missing_mandatory_value_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(remember, "sample", []) == 2
+    assert one_line(capsys) == "target has no value: add target=VALUE"
+
+
+def test_a_usage_error_of_the_task_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def task(config: DictConfig) -> None:
+        raise UsageError("move z9: not on\nthe board")
+
+    assert run(task, "sample", ["target=t"]) == 2
+    assert one_line(capsys) == "move z9: not on the board"
+
+
+@pytest.mark.parametrize("error", [ValueError("odd"), KeyError("k"), OSError("disk"), AttributeError("a")])
+def test_a_bug_keeps_its_traceback_and_has_code_1(error: Exception, capsys: pytest.CaptureFixture[str]) -> None:
+    def task(config: DictConfig) -> None:
+        raise error
+
+    assert run(task, "sample", ["target=t"]) == 1
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert type(error).__name__ in err
+    assert "HYDRA_FULL_ERROR" not in err
+
+
+def test_a_yaml_without_its_schema_is_a_bug() -> None:
+    with pytest.raises(TypeError, match="lacks the schema Sample"):
+        typed(OmegaConf.create({"board": 3}), Sample)
+
+
+@pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
+def test_control_c_is_quiet_and_130(leave: type[BaseException], capsys: pytest.CaptureFixture[str]) -> None:
+    def task(config: DictConfig) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise leave(1)  # noqa: B904  # Lightning exits so
+
+    assert run(task, "sample", ["target=t"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+def test_full_error_shows_the_traceback_of_a_mistake(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+    assert run(remember, "sample", ["target=t", "board=20"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_multirun_runs_every_job_and_flags_may_stand_anywhere() -> None:
+    assert run(remember, "sample", ["target=t", "-m", "board=3,4"]) == 0
+    assert [sample.board for sample in seen] == [3, 4]
+
+
+def test_a_mistake_in_one_job_of_a_sweep_lets_the_others_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(remember, "sample", ["-m", "target=t", "board=3,20,4"]) == 2
+    assert [sample.board for sample in seen] == [3, 4]
+    assert "board=20: at most 19" in capsys.readouterr().err
+
+
+def test_cfg_job_prints_the_configuration_and_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(remember, "sample", ["board=7", "--cfg", "job"]) == 0
+    assert "board: 7" in capsys.readouterr().out
+    assert seen == []
+
+
+def test_help_names_the_groups_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(remember, "sample", ["--help"]) == 0
+    assert "engine: large, small" in capsys.readouterr().out
+
+
+def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
+    assert run(remember, "sample", ["target=t"]) == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_log_of_a_run_goes_to_its_folder_and_only_warnings_to_the_console(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def task(config: DictConfig) -> None:
+        logging.getLogger("hexlit.sample").info("a detail")
+        logging.getLogger("hexlit.sample").warning("a warning")
+        print(json.dumps({"ok": True}))
+
+    options = ["hydra/job_logging=run_folder", "hydra/output=default", "hydra.run.dir=run", "hydra.job.name=sample"]
+    assert run(task, "sample", ["target=t", *options]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == '{"ok": true}\n'
+    assert captured.err == "WARNING: a warning\n"
+    log = (tmp_path / "run" / "sample.log").read_text()
+    assert "a detail" in log
+    assert "a warning" in log

@@ -1,0 +1,78 @@
+"""`hexlit solve`: what goes in is checked, what comes out is the solver's answer as text or JSON."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hexlit.cli import main
+from hexlit.hex.openings import solved_openings
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_text_says_winner_winning_moves_and_effort_and_draws_the_board(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "board=3"]) == 0
+    out = capsys.readouterr().out
+    assert "winner         Black, with best play" in out
+    assert "winning moves  c1 a2 b2 c2 a3" in out
+    assert "nodes" in out
+    assert out.startswith("   a b c\n 1 . . * 1\n  2 * * * 2\n   3 * . . 3\n      a b c\n")
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_json_names_exactly_the_solved_winning_openings(size: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", f"board={size}", "json=true"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    wins = [f"{chr(97 + cell % size)}{cell // size + 1}" for cell, won in enumerate(solved_openings(size)) if won]
+    assert answer["winner"] == "black"
+    assert answer["to_move"] == "black"
+    assert sorted(answer["winning_moves"]) == sorted(wins)
+    assert answer["nodes"] > 0
+    assert answer["seconds"] >= 0
+
+
+def test_after_a_losing_opening_white_to_move_wins(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "board=3", "moves=A1", "json=true"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["moves"] == ["a1"]
+    assert answer["to_move"] == "white"
+    assert answer["winner"] == "white"
+    assert "b2" in answer["winning_moves"]
+
+
+def test_a_lost_side_is_told_that_every_move_loses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "board=3", "moves=b2"]) == 0
+    assert "winning moves  none, every move of White loses" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("overrides", "part"),
+    [
+        (["board=9"], "board=9: positions are solved on boards from 2 to 8"),
+        (["board=1"], "board=1"),
+        (["moves=z9"], "move 'z9'"),
+        (["moves=5a"], "move '5a'"),
+        (["moves=a1 a1"], "move a1: the cell is taken"),
+        (["moves=a1 swap-pieces"], "without swap"),
+        (["board=2", "moves=a1 b1 a2"], "the game is over, black has won"),
+        (["board=2", "moves=a1 b1 a2 b2"], "the game is over"),
+    ],
+)
+def test_a_position_that_is_none_is_refused_in_one_line(
+    overrides: list[str], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["solve", *overrides]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert part in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_nothing_is_written_to_the_folder(tmp_path: Path) -> None:
+    assert main(["solve", "board=2"]) == 0
+    assert list(tmp_path.iterdir()) == []

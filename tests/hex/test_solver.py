@@ -1,0 +1,204 @@
+"""The exact solver against plain Python brute force, the published tables and the game's symmetries."""
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.openings import solved_openings
+from hexlit.hex.solver import Solver, UnsolvedError, winning_moves_batch
+
+Board = tuple[int, ...]
+
+
+def connected(board: Board, size: int, player: int) -> bool:
+    """Plain rules: Black (+1) row 0 to the last row, White (-1) column 0 to the last column."""
+    cells = {divmod(cell, size) for cell, stone in enumerate(board) if stone == player}
+    axis = 0 if player == 1 else 1
+    stack = [cell for cell in cells if cell[axis] == 0]
+    seen = set(stack)
+    while stack:
+        row, column = stack.pop()
+        if (row, column)[axis] == size - 1:
+            return True
+        for step in ((0, 1), (0, -1), (1, 0), (-1, 0), (-1, 1), (1, -1)):
+            beside = (row + step[0], column + step[1])
+            if beside in cells and beside not in seen:
+                seen.add(beside)
+                stack.append(beside)
+    return False
+
+
+@cache
+def brute_wins(board: Board, size: int, player: int) -> bool:
+    """Whether `player`, to move, wins."""
+    if connected(board, size, player):
+        return True
+    if connected(board, size, -player):
+        return False
+    return any(
+        not brute_wins((*board[:cell], player, *board[cell + 1 :]), size, -player)
+        for cell, stone in enumerate(board)
+        if stone == 0
+    )
+
+
+def brute_winning_moves(board: Board, size: int, player: int) -> tuple[int, ...]:
+    if connected(board, size, player) or connected(board, size, -player):
+        return ()
+    return tuple(
+        cell
+        for cell, stone in enumerate(board)
+        if stone == 0 and not brute_wins((*board[:cell], player, *board[cell + 1 :]), size, -player)
+    )
+
+
+def random_board(rng: np.random.Generator, size: int, stones: int) -> npt.NDArray[np.int8]:
+    board = np.zeros(size * size, dtype=np.int8)
+    cells = rng.permutation(size * size)[:stones]
+    board[cells[0::2]] = 1
+    board[cells[1::2]] = -1
+    return board
+
+
+def agrees(solver: Solver, board: npt.NDArray[np.int8], player: int) -> bool:
+    plain = tuple(board.tolist())
+    solution = solver.solve(board, player)
+    expected = player if brute_wins(plain, solver.size, player) else -player
+    return (
+        solution.winner == expected
+        and solution.winning_moves == brute_winning_moves(plain, solver.size, player)
+        and solver.wins(board, player) == (expected == player)
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "fewest", "most"),
+    [
+        (2, 40, 0, 4),
+        (3, 150, 0, 9),
+        (4, 1000, 8, 16),
+        (5, 400, 16, 25),
+        (6, 150, 27, 36),
+        (7, 80, 40, 49),
+        (8, 60, 55, 64),
+    ],
+)
+def test_random_positions_have_the_winning_moves_of_brute_force(size: int, count: int, fewest: int, most: int) -> None:
+    """E5: the solver that the search is measured against is exact, for either side to move."""
+    rng = np.random.default_rng(size)
+    solver = Solver(size, table_bits=16)
+    for _ in range(count):
+        board = random_board(rng, size, int(rng.integers(fewest, most + 1)))
+        player = int(rng.choice([-1, 1]))
+        assert agrees(solver, board, player), (board.tolist(), player)
+
+
+def test_a_tiny_table_that_overflows_changes_no_answer() -> None:
+    rng = np.random.default_rng(0)
+    small, large = Solver(5, table_bits=4), Solver(5, table_bits=18)
+    for _ in range(60):
+        board = random_board(rng, 5, int(rng.integers(6, 16)))
+        assert small.solve(board, 1).winning_moves == large.solve(board, 1).winning_moves
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, pytest.param(6, marks=pytest.mark.slow)])
+def test_every_opening_has_its_published_value(size: int) -> None:
+    """E5: one solve of the empty board lists exactly the winning openings."""
+    solution = Solver(size, table_bits=20).solve(np.zeros(size * size, dtype=np.int8), 1)
+    assert solution.winner == 1
+    assert solution.winning_moves == tuple(np.flatnonzero(solved_openings(size)).tolist())
+    assert solution.nodes > 0
+    assert solution.seconds > 0
+
+
+def test_what_a_used_table_holds_changes_no_answer() -> None:
+    rng = np.random.default_rng(7)
+    used = Solver(7, table_bits=18)
+    for _ in range(20):
+        board = random_board(rng, 7, 30)
+        assert used.solve(board, 1).winning_moves == Solver(7, table_bits=12).solve(board, 1).winning_moves
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 8])
+def test_turned_and_colour_exchanged_positions_have_mirrored_winning_moves(size: int) -> None:
+    rng = np.random.default_rng(size)
+    cells = size * size
+    index = np.arange(cells)
+    transposed = index.reshape(size, size).T.ravel()
+    for _ in range(15):
+        board = random_board(rng, size, max(cells * 2 // 3, cells - 20))
+        moves = set(Solver(size, table_bits=12).solve(board, 1).winning_moves)
+        exchanged = Solver(size, table_bits=12).solve(-board[transposed], -1)
+        assert {int(transposed[move]) for move in exchanged.winning_moves} == moves
+        turned = Solver(size, table_bits=12).solve(board[::-1].copy(), 1)
+        assert {cells - 1 - move for move in turned.winning_moves} == moves
+
+
+@pytest.mark.parametrize("lean", ["right", "left"])
+@pytest.mark.parametrize("size", [5, 6, 7, 8])
+def test_third_row_template_holds_against_full_search(size: int, lean: str) -> None:
+    """The static edge templates are sound in every column: each intrusion loses when it is searched move by move."""
+    offsets = {
+        "right": [(0, 1), (1, -1), (1, 0), (1, 1), (2, -2), (2, -1), (2, 0), (2, 1)],
+        "left": [(0, -1), (1, -2), (1, -1), (1, 0), (2, -3), (2, -2), (2, -1), (2, 0)],
+    }[lean]
+    row = size - 3
+    for column in range(size):
+        shape = [(row + down, column + right) for down, right in offsets]
+        fits = all(0 <= right < size for _, right in shape)
+        board = np.full((size, size), -1, dtype=np.int8)
+        board[: row + 1, column] = 1
+        for down, right in shape:
+            if 0 <= right < size:
+                board[down, right] = 0
+        flat = board.ravel()
+        plain = tuple(flat.tolist())
+        assert not connected(plain, size, 1)
+        expected = brute_wins(plain, size, -1)
+        assert Solver(size, table_bits=10).wins(flat, -1) == expected
+        assert not (fits and expected)
+
+
+def test_a_finished_game_has_a_winner_and_no_moves() -> None:
+    board = np.zeros(9, dtype=np.int8)
+    board[[1, 4, 7]] = 1
+    for player in (1, -1):
+        solution = Solver(3).solve(board, player)
+        assert (solution.winner, solution.winning_moves) == (1, ())
+        assert Solver(3).wins(board, player) == (player == 1)
+
+
+def test_the_batch_marks_the_same_moves_as_single_calls() -> None:
+    rng = np.random.default_rng(1)
+    solver = Solver(4)
+    boards = np.stack([random_board(rng, 4, stones) for stones in (0, 5, 8, 11)])
+    players = np.array([1, -1, 1, -1], dtype=np.int8)
+    marked = winning_moves_batch(solver, boards, players)
+    assert marked.shape == (4, 16)
+    for board, player, row in zip(boards, players.tolist(), marked, strict=True):
+        assert tuple(np.flatnonzero(row).tolist()) == solver.solve(board, player).winning_moves
+
+
+def test_the_node_limit_gives_up_clearly_and_a_later_call_still_succeeds() -> None:
+    solver = Solver(5)
+    empty = np.zeros(25, dtype=np.int8)
+    with pytest.raises(UnsolvedError, match="unsolved after 50 nodes"):
+        solver.solve(empty, 1, node_limit=50)
+    assert len(solver.solve(empty, 1).winning_moves) == int(solved_openings(5).sum())
+
+
+def test_wrong_input_is_refused_in_one_line() -> None:
+    empty = np.zeros(9, dtype=np.int8)
+    with pytest.raises(UsageError, match="size 9"):
+        Solver(9)
+    with pytest.raises(UsageError, match=r"\(16,\)"):
+        Solver(4).solve(empty, 1)
+    with pytest.raises(UsageError, match="to_move is 0"):
+        Solver(3).solve(empty, 0)
+    with pytest.raises(UsageError, match="value other than"):
+        Solver(3).solve(empty + 2, 1)
+    with pytest.raises(UsageError, match="node_limit 0"):
+        Solver(3).solve(empty, 1, node_limit=0)

@@ -1,0 +1,86 @@
+"""Positions with known winning moves."""
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex import truth
+from hexlit.hex.solver import Solver
+from hexlit.hex.truth import WonPositions, won_positions
+
+
+def same(one: WonPositions, other: WonPositions) -> bool:
+    names = ("cells", "to_move", "stones", "winning_moves")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_positions_are_undecided_alternating_and_won_by_the_side_to_move(size: int) -> None:
+    """E5: what the search is measured on is right."""
+    positions = won_positions(size, 2 * size * size, seed=3)
+    assert positions.cells.dtype == np.int8
+    assert positions.stones.dtype == np.int16
+    black = (positions.cells == 1).sum(axis=1)
+    white = (positions.cells == -1).sum(axis=1)
+    assert (black + white == positions.stones).all()
+    assert (black - white == (positions.to_move == -1)).all()
+    assert not positions.winning_moves[positions.cells != 0].any()
+    solver = Solver(size)
+    for cells, player, wins in zip(positions.cells, positions.to_move.tolist(), positions.winning_moves, strict=True):
+        solution = solver.solve(cells, player)
+        assert solution.winner == player
+        assert solution.winning_moves == tuple(np.flatnonzero(wins).tolist())
+        assert wins.any()  # a finished game has no winning moves, so nobody has connected
+
+
+def test_every_number_of_stones_comes_equally_often() -> None:
+    positions = won_positions(5, 100, seed=0)
+    assert np.bincount(positions.stones, minlength=25).tolist() == [4] * 25
+    assert positions.unsolved == 0
+
+
+def test_the_seed_decides_the_positions() -> None:
+    assert same(won_positions(4, 40, seed=7), won_positions(4, 40, seed=7))
+    assert not same(won_positions(4, 40, seed=7), won_positions(4, 40, seed=8))
+
+
+def test_unsolved_draws_are_skipped_and_counted_on_size_seven() -> None:
+    positions = won_positions(7, 20, seed=0, min_stones=24, node_limit=100)
+    assert positions.unsolved > 0
+    assert positions.stones.min() == 24
+    assert positions.winning_moves.any(axis=1).all()
+
+
+def test_positions_that_cannot_be_solved_within_the_limit_are_refused() -> None:
+    with pytest.raises(UsageError, match="raise min_stones"):
+        won_positions(7, 1, seed=0, node_limit=10)
+
+
+def test_a_cached_result_is_read_back_and_a_damaged_one_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = won_positions(4, 20, seed=1, cache=tmp_path / "truth")
+    (file,) = (tmp_path / "truth").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(truth, "_draw", lambda *_: pytest.fail("computed again"))
+        assert same(won_positions(4, 20, seed=1, cache=tmp_path / "truth"), first)
+    file.write_bytes(file.read_bytes()[:100])
+    with caplog.at_level(logging.WARNING):
+        assert same(won_positions(4, 20, seed=1, cache=tmp_path / "truth"), first)
+    assert len(caplog.records) == 1
+    assert same(won_positions(4, 20, seed=1, cache=tmp_path / "truth"), first)
+    assert len(caplog.records) == 1
+    won_positions(4, 20, seed=2, cache=tmp_path / "truth")
+    assert len(list((tmp_path / "truth").iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "seed", "min_stones", "message"),
+    [(4, 0, 0, 0, "count 0"), (4, 5, -1, 0, "seed -1"), (4, 5, 0, 16, "min_stones 16"), (9, 5, 0, 0, "size 9")],
+)
+def test_arguments_out_of_range_are_refused(size: int, count: int, seed: int, min_stones: int, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        won_positions(size, count, seed, min_stones)

@@ -1,0 +1,247 @@
+"""The fast paths say what the plain network says."""
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.nets import fused
+from hexlit.nets.blocks import ConvNorm
+from hexlit.nets.config import NetConfig
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.heads import masked_logits
+from hexlit.nets.paths import DeviceRun, Planes, TwinForward
+from hexlit.nets.tower import HexNet
+
+Floats = NDArray[np.float32]
+
+
+def cpu_profile(inference: str = "fused", precision: str = "fp32") -> DeviceProfile:
+    return build_profile(AcceleratorConfig(device="cpu", inference=inference, inference_precision=precision))
+
+
+def trained_like(seed: int = 0, **fields: object) -> HexNet:
+    """A network whose every layer, batch norm's statistics too, matters for what it says."""
+    torch.manual_seed(seed)
+    net = HexNet(NetConfig(**{"channels": 32, "blocks": [3]} | fields))  # type: ignore[arg-type]
+    for module in net.modules():
+        if isinstance(module, ConvNorm):
+            torch.nn.init.uniform_(module.norm.weight, 0.5, 1.0)
+            torch.nn.init.normal_(module.norm.bias, std=0.2)
+            assert module.norm.running_mean is not None
+            assert module.norm.running_var is not None
+            module.norm.running_mean.normal_(std=0.2)
+            module.norm.running_var.uniform_(0.5, 2.0)
+        if isinstance(module, torch.nn.Linear):
+            torch.nn.init.normal_(module.weight, std=0.1)
+            torch.nn.init.normal_(module.bias, std=0.1)
+    torch.nn.init.normal_(net.policy.cells.weight, std=0.5)
+    return net
+
+
+def random_positions(batch: int, size: int, seed: int = 0) -> Planes:
+    generator = np.random.default_rng(seed)
+    planes = np.zeros((batch, 5, size, size), np.int8)
+    stones = generator.integers(0, 3, (batch, size, size))
+    planes[:, 0], planes[:, 1] = stones == 1, stones == 2
+    planes[:, 2, [0, -1], :] = planes[:, 3, :, [0, -1]] = 1
+    planes[::2, 4] = 1
+    return planes
+
+
+def evaluated(evaluator: NetworkEvaluator, planes: Planes) -> tuple[Floats, Floats]:
+    policy = np.full((evaluator.batch, evaluator.actions), np.nan, np.float32)
+    value = np.full(evaluator.batch, np.nan, np.float32)
+    evaluator.evaluate(planes, policy, value)
+    return policy, value
+
+
+def plain(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
+    seen = torch.from_numpy(planes)
+    net.eval()
+    with torch.no_grad():
+        output = net(seen.float())
+    policy = masked_logits(output.policy_logits[:, :actions], seen).softmax(1)
+    return policy.numpy(), output.value.numpy()
+
+
+@pytest.mark.parametrize("block", ["basic", "bottleneck"])
+@pytest.mark.parametrize("global_pooling", [True, False])
+@pytest.mark.parametrize("path", ["fused", "eager"])
+@pytest.mark.parametrize("size", [2, 5, 11])
+def test_fp32_path_equals_the_plain_network(
+    path: str, block: str, global_pooling: bool, size: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A26-27."""
+    net = trained_like(block=block, global_pooling=global_pooling)
+    evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile(path))
+    planes = random_positions(8, size)
+    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-3)
+    if not caplog.records:
+        assert evaluator.path == path
+
+
+@pytest.mark.parametrize("path", ["fused", "eager"])
+def test_bf16_path_agrees_on_the_best_move(path: str) -> None:
+    """A26-27."""
+    net = trained_like()
+    planes = random_positions(512, 7)
+    evaluator = NetworkEvaluator(net, size=7, swap=True, batch=512, profile=cpu_profile(path, "bf16"))
+    policy, value = evaluated(evaluator, planes)
+    expected_policy, expected_value = plain(net, planes, 50)
+    # Where two moves are within 1% of each other, the rounding may exchange them.
+    chosen = np.take_along_axis(expected_policy, policy.argmax(1)[:, None], 1)[:, 0]
+    assert (chosen >= 0.99 * expected_policy.max(1)).mean() >= 0.98
+    np.testing.assert_allclose(policy, expected_policy, atol=0.05)
+    np.testing.assert_allclose(value, expected_value, atol=0.05)
+
+
+@pytest.mark.parametrize("swap", [True, False])
+def test_policy_is_a_distribution_over_legal_actions(swap: bool) -> None:
+    planes = random_positions(16, 4)
+    evaluator = NetworkEvaluator(trained_like(), size=4, swap=swap, batch=16, profile=cpu_profile())
+    policy, value = evaluated(evaluator, planes)
+    assert policy.shape == (16, 17 if swap else 16)
+    np.testing.assert_allclose(policy.sum(1), 1.0, rtol=1e-5)
+    stones = (planes[:, 0] | planes[:, 1]).reshape(16, 16) != 0
+    assert (policy[:, :16][stones] == 0).all()
+    assert (policy[:, :16][~stones] > 0).all()
+    assert (np.abs(value) <= 1).all()
+    if swap:
+        assert (policy[::2, 16] > 0).all()
+        assert (policy[1::2, 16] == 0).all()
+
+
+@pytest.mark.parametrize("path", ["fused", "eager"])
+def test_refresh_takes_over_the_new_weights(path: str) -> None:
+    planes = random_positions(8, 5)
+    evaluator = NetworkEvaluator(trained_like(0), size=5, swap=False, batch=8, profile=cpu_profile(path))
+    before, _ = evaluated(evaluator, planes)
+    other = trained_like(1)
+    evaluator.refresh(other)
+    after, value = evaluated(evaluator, planes)
+    assert np.abs(after - before).max() > 0.01
+    expected_policy, expected_value = plain(other, planes, 25)
+    np.testing.assert_allclose(after, expected_policy, atol=1e-3)
+    np.testing.assert_allclose(value, expected_value, atol=1e-3)
+
+
+def test_evaluator_is_a_snapshot_that_later_training_does_not_reach() -> None:
+    net = trained_like()
+    planes = random_positions(4, 5)
+    evaluator = NetworkEvaluator(net, size=5, swap=False, batch=4, profile=cpu_profile())
+    before, _ = evaluated(evaluator, planes)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.add_(0.1)
+    after, _ = evaluated(evaluator, planes)
+    np.testing.assert_array_equal(before, after)
+
+
+def test_evaluator_leaves_the_network_in_training_with_its_gradients() -> None:
+    net = trained_like().train()
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    evaluated(NetworkEvaluator(net, size=3, swap=True, batch=2, profile=cpu_profile()), random_positions(2, 3))
+    assert net.training
+    assert all(parameter.requires_grad for parameter in net.parameters())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
+
+
+def test_activation_without_fused_operator_goes_eager_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    net = trained_like(activation="mish")
+    with caplog.at_level(logging.WARNING):
+        evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile())
+    assert evaluator.path == "eager"
+    (record,) = caplog.records
+    assert "net.activation=mish" in record.getMessage()
+    planes = random_positions(4, 4)
+    np.testing.assert_allclose(evaluated(evaluator, planes)[0], plain(net, planes, 16)[0], atol=1e-3)
+
+
+def _wrong(self: fused.FusedNet, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.randn(self.batch, self.size**2 + 1) * 5, torch.zeros(self.batch)
+
+
+def _nan(self: fused.FusedNet, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return torch.zeros(self.batch, self.size**2 + 1), torch.full((self.batch,), torch.nan)
+
+
+def _gone(self: fused.FusedNet, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    raise RuntimeError("Expected at most 10 arguments")
+
+
+@pytest.mark.parametrize(("fault", "said"), [(_wrong, "off by"), (_nan, "off by nan"), (_gone, "at most 10")])
+def test_fused_path_that_differs_or_fails_is_not_used(
+    fault: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(fused.FusedNet, "__call__", fault)
+    with caplog.at_level(logging.WARNING):
+        evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile())
+    assert evaluator.path == "eager"
+    (record,) = caplog.records
+    assert said in record.getMessage()
+
+
+def test_network_with_diverged_weights_is_refused_as_such() -> None:
+    net = trained_like()
+    torch.nn.init.constant_(net.stem.conv.weight, torch.nan)
+    with pytest.raises(ValueError, match="diverged"):
+        NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile())
+
+
+def test_wrong_shapes_are_refused() -> None:
+    evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile())
+    with pytest.raises(ValueError, match="must be"):
+        evaluator.evaluate(random_positions(3, 4), np.zeros((3, 16), np.float32), np.zeros(3, np.float32))
+
+
+@pytest.mark.parametrize("swap", [True, False])
+def test_run_with_one_copy_each_way_says_what_the_run_in_host_memory_says(swap: bool) -> None:
+    net, planes, cpu = trained_like(), random_positions(8, 5), torch.device("cpu")
+    in_host_memory = NetworkEvaluator(net, size=5, swap=swap, batch=8, profile=cpu_profile("eager"))
+    forward = TwinForward(net, cpu, torch.float32, channels_last=False)
+    actions = 25 + int(swap)
+    policy, value = np.zeros((8, actions), np.float32), np.zeros(8, np.float32)
+    with torch.inference_mode():
+        DeviceRun(forward, cpu, planes.shape, actions, graph=False)(planes, policy, value)
+    for got, expected in zip((policy, value), evaluated(in_host_memory, planes), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_compiled_path_equals_the_plain_network_and_refreshes_without_compiling_again() -> None:
+    """A28-30."""
+    evaluator = NetworkEvaluator(trained_like(0), size=5, swap=True, batch=8, profile=cpu_profile("compile"))
+    if evaluator.path != "compile":
+        pytest.skip("no compiler on this machine")
+    net, planes = trained_like(1), random_positions(8, 5)
+    compiled_before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    evaluator.refresh(net)
+    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 26), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-3)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled_before
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("path", ["graph", "eager", "compile"])
+@pytest.mark.parametrize("precision", ["fp32", "auto"])
+def test_cuda_path_equals_the_plain_network_and_refreshes(path: str, precision: str) -> None:
+    """A26-27."""
+    profile = build_profile(
+        AcceleratorConfig(device="cuda", inference=path, inference_precision=precision, matmul_precision="highest")
+    )
+    profile.apply()
+    evaluator = NetworkEvaluator(trained_like(0), size=7, swap=True, batch=64, profile=profile)
+    assert evaluator.path == path
+    planes, tolerance = random_positions(64, 7), 1e-3 if precision == "fp32" else 0.1
+    for net in (trained_like(0), trained_like(1).cuda()):
+        evaluator.refresh(net)
+        expected = plain(net.cpu(), planes, 50)
+        for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
+            np.testing.assert_allclose(got, right, atol=tolerance)

@@ -1,0 +1,134 @@
+"""The summary of a run, as a file and as tables."""
+
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from hexlit.errors import UsageError
+from hexlit.reporting.openings import WRONG_STYLE, draw_openings
+from hexlit.reporting.summary import print_summary, write_summary
+
+SUMMARY: dict[str, Any] = {
+    "wall_seconds": 100.0,
+    "games": 1200,
+    "positions": 55123,
+    "device": "cpu",
+    "phases": {
+        "selfplay": {
+            "wall_seconds": 60.0,
+            "outside_network_share": 0.25,
+            "games_per_second": 20.0,
+            "evaluations_per_second": 14700.0,
+        },
+        "optimise": {"wall_seconds": 30.0, "outside_network_share": None, "positions_per_second": 1480.0},
+    },
+    "strength": {
+        "openings": 9,
+        "openings_right": 8,
+        "search_optimality": 0.995,
+        "policy_optimality": 0.96,
+        "opening_map": [-0.9, -0.8, 0.7, 0.9, 0.99, 1.0, 0.8, -0.7, 0.1],
+        "opening_truth": [False, False, True, True, True, True, True, False, False],
+    },
+}
+
+
+def printed(summary: dict[str, Any]) -> str:
+    console = Console(file=io.StringIO(), width=100, record=True)
+    print_summary(console, summary)
+    return console.export_text()
+
+
+def test_json_has_null_for_nan_and_sorted_keys(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "summary.json"
+    write_summary(
+        path,
+        {
+            "b": float("nan"),
+            "a": {"z": float("inf"), "y": [1.5, float("-inf")]},
+            "c": np.float32("nan"),
+            "d": np.array([1, 2]),
+            "e": path.parent,
+            "f": np.True_,
+        },
+    )
+    text = path.read_text()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    read = json.loads(text)
+    assert list(read) == ["a", "b", "c", "d", "e", "f"]
+    assert read["a"] == {"y": [1.5, None], "z": None}
+    assert (read["b"], read["c"], read["d"], read["e"], read["f"]) == (None, None, [1, 2], str(path.parent), True)
+
+
+def test_what_json_cannot_say_is_refused_and_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    write_summary(path, {"games": 1})
+    with pytest.raises(TypeError, match="holds a object"):
+        write_summary(path, {"games": object()})
+    assert json.loads(path.read_text()) == {"games": 1}
+
+
+def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "summary.json"
+    write_summary(path, {"games": 1})
+
+    def full_disk(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_summary(path, {"games": 2})
+    assert json.loads(path.read_text()) == {"games": 1}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["summary.json"]
+
+
+def test_e3_table_shows_each_phase_and_the_time_that_no_phase_explains() -> None:
+    lines = {line.split()[0]: line.split() for line in printed(SUMMARY).splitlines() if line.strip()}
+    assert lines["selfplay"][1:] == ["1:00", "60.0%", "25.0%", "20.0", "–", "14.7k"]
+    assert lines["optimise"][1:] == ["30.0", "s", "30.0%", "–", "–", "1.48k", "–"]
+    assert lines["other"][1:4] == ["10.0", "s", "10.0%"]
+    assert lines["all"][1:] == ["1:40", "100.0%"]
+
+
+def test_strength_and_totals_are_printed() -> None:
+    text = printed(SUMMARY)
+    for part in ("1,200 games", "55,123 positions", "on cpu", "8/9", "99.5%", "96.0%", "8 of 9 as in perfect play"):
+        assert part in text
+
+
+def test_a_summary_with_nothing_but_the_time_is_printed() -> None:
+    assert "finished in 1:40" in printed({"wall_seconds": 100.0})
+
+
+def test_opening_map_is_a_rhombus_that_marks_what_is_wrong() -> None:
+    strength = SUMMARY["strength"]
+    text = draw_openings(strength["opening_map"], strength["opening_truth"])
+    lines = text.plain.splitlines()
+    assert [len(line) - len(line.lstrip()) for line in lines[1:4]] == [2, 4, 6]
+    assert lines[1].split() == ["1", "-90", "-80", "+70"]
+    assert lines[3].split() == ["3", "+80", "-70", "+10!"]
+    assert [text.plain[span.start : span.end] for span in text.spans if span.style == WRONG_STYLE] == [
+        "+10!",
+        " wrong! ",
+    ]
+
+
+def test_opening_map_of_judgements_without_truth_marks_nothing() -> None:
+    text = draw_openings([True, False, None, True])
+    assert text.plain.splitlines()[1].split() == ["1", "W", "L"]
+    assert text.plain.splitlines()[2].split() == ["2", "?", "W"]
+    assert "!" not in text.plain
+
+
+def test_opening_map_that_is_no_square_board_is_refused() -> None:
+    with pytest.raises(UsageError, match="map of 5 cells"):
+        draw_openings([True] * 5)
+    with pytest.raises(UsageError, match="3 true openings for a map of 4 cells"):
+        draw_openings([True] * 4, [True] * 3)

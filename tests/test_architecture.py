@@ -1,0 +1,213 @@
+"""The shape of the code, checked on its syntax trees: who may import whom, and what is written nowhere."""
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "hexlit"
+
+# Direct arrows. A room may import what its arrows lead to, by any number of steps.
+ARROWS: dict[str, set[str]] = {
+    "cli": {"commands"},
+    "__main__": {"cli"},
+    "commands": {
+        "tuning",
+        "reporting",
+        "arena",
+        "tasks",
+        "selfplay",
+        "search",
+        "nets",
+        "training",
+        "accelerate",
+        "hex",
+    },
+    "tuning": {"accelerate", "reporting"},
+    "reporting": {"hex"},
+    "arena": {"selfplay", "search", "nets", "hex"},
+    "tasks": {"selfplay", "nets", "training", "accelerate"},
+    "selfplay": {"search", "hex"},
+    "search": {"hex"},
+    "nets": {"accelerate", "hex"},  # hex: the number and the meaning of the input planes
+    "training": {"accelerate"},
+    "accelerate": set(),
+    "hex": set(),
+}
+FOR_ALL = {"errors", "files", "__init__"}  # these import nothing of ours but one another
+WITHOUT_TORCH = ("hex", "search")
+TORCH = {"torch", "lightning", "torchmetrics", "pytorch_lightning"}
+PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal", "joblib"}
+AVAILABILITY = {
+    "torch.cuda.is_available",
+    "torch.cuda.device_count",
+    "torch.backends.mps.is_available",
+    "torch.backends.mps.is_built",
+    "torch.backends.cuda.is_built",
+    "torch.mps.is_available",
+    "torch.mps.device_count",
+    "torch.accelerator.is_available",
+    "torch.accelerator.current_accelerator",
+}
+EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Dotted name -> syntax tree, of every module of the package."""
+    trees = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = list(path.relative_to(ROOT).with_suffix("").parts)
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+        trees[name] = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    return trees
+
+
+def imports(name: str, tree: ast.AST) -> Iterator[str]:
+    """Dotted names a module imports, anywhere in it: `from a import b` gives `a.b`, and `a` where b is no module."""
+    is_package = (PACKAGE.parent / Path(*name.split("."))).is_dir()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = name.split(".")
+                kept = parents[: len(parents) - node.level + is_package]
+                base = ".".join([*kept, base] if base else kept)
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield full if full in modules() else base
+
+
+def room_of(name: str) -> str:
+    return name.split(".")[1] if "." in name else "__init__"
+
+
+def reachable(room: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [room]
+    while waiting:
+        for below in ARROWS[waiting.pop()] - found:
+            found.add(below)
+            waiting.append(below)
+    return found
+
+
+def dotted(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return f"{dotted(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def test_every_room_has_its_place_in_the_import_rule() -> None:
+    assert {room_of(name) for name in modules()} <= set(ARROWS) | FOR_ALL
+
+
+def test_what_all_may_import_stands_at_the_bottom() -> None:
+    wrong = [
+        f"{name} imports {target}"
+        for name, tree in modules().items()
+        if room_of(name) in FOR_ALL
+        for target in imports(name, tree)
+        if target.split(".")[0] == "hexlit" and room_of(target) not in FOR_ALL
+    ]
+    assert wrong == []
+
+
+def test_the_arrows_have_no_circle() -> None:
+    assert [room for room in ARROWS if room in reachable(room)] == []
+
+
+def test_imports_run_downwards_only() -> None:
+    wrong = [
+        f"{name} imports {target}"
+        for name, tree in modules().items()
+        for target in imports(name, tree)
+        if target.split(".")[0] == "hexlit"
+        and room_of(target) not in FOR_ALL
+        and room_of(target) != room_of(name)
+        and room_of(target) not in (reachable(room_of(name)) if room_of(name) in ARROWS else set())
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("room", WITHOUT_TORCH)
+def test_the_game_and_the_search_never_import_torch(room: str) -> None:
+    waiting = [name for name in modules() if room_of(name) == room]
+    seen = set(waiting)
+    wrong = []
+    while waiting:
+        name = waiting.pop()
+        for target in imports(name, modules()[name]):
+            if target.split(".")[0] in TORCH:
+                wrong.append(f"{name} imports {target}")
+            if target in modules() and target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    assert wrong == []
+
+
+def test_nothing_is_pickled() -> None:
+    wrong = [
+        f"{name} imports {target}"
+        for name, tree in modules().items()
+        for target in imports(name, tree)
+        if target.split(".")[0] in PICKLES
+    ]
+    assert wrong == []
+
+
+def test_no_eval_no_shell_and_no_unsafe_load() -> None:
+    wrong = []
+    for name, tree in modules().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            called = dotted(node.func)
+            keywords = {word.arg: word.value.value for word in node.keywords if isinstance(word.value, ast.Constant)}
+            if called in ("eval", "exec", "os.system", "os.popen"):
+                wrong.append(f"{name}:{node.lineno} calls {called}")
+            if keywords.get("shell") is True:
+                wrong.append(f"{name}:{node.lineno} has shell=True")
+            if keywords.get("weights_only") is False:
+                wrong.append(f"{name}:{node.lineno} has weights_only=False")
+            if called == "torch.load" and keywords.get("weights_only") is not True:
+                wrong.append(f"{name}:{node.lineno} loads without weights_only=True")
+    assert wrong == []
+
+
+@pytest.mark.row("A1")
+def test_only_accelerate_asks_what_the_hardware_is() -> None:
+    """A1: one place in the tree asks for CUDA and MPS."""
+    wrong = [
+        f"{name}:{node.lineno} asks {dotted(node)}"
+        for name, tree in modules().items()
+        if room_of(name) != "accelerate"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and dotted(node) in AVAILABILITY
+    ]
+    assert wrong == []
+
+
+def test_modules_are_named_after_what_they_are() -> None:
+    assert [name for name in modules() if set(name.split(".")[-1].split("_")) & EMPTY_NAMES] == []
+
+
+def test_the_package_list_names_every_folder() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    folders = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
+    assert set(project["tool"]["setuptools"]["packages"]) == folders | {"hexlit.conf"}
+
+
+def test_every_yaml_starts_with_the_command_that_uses_it() -> None:
+    wrong = []
+    for path in (ROOT / "conf").rglob("*.yaml"):
+        comments = [line for line in path.read_text(encoding="utf-8").splitlines()[:2] if line.startswith("# hexlit ")]
+        if not comments:
+            wrong.append(str(path.relative_to(ROOT)))
+    assert wrong == []

@@ -1,0 +1,68 @@
+"""`hexlit` without a command's own work: help, version, unknown commands, completion of names."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+from hexlit import __version__, cli
+
+HEAVY = ("torch", "hydra", "omegaconf", "numba", "numpy", "lightning", "rich", "matplotlib")
+
+
+@pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
+def test_help_lists_every_command_with_its_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(argv) == 0
+    out = capsys.readouterr().out
+    for name, (_, summary) in cli.COMMANDS.items():
+        assert name in out
+        assert summary in out
+
+
+def test_version_is_the_package_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"hexlit {__version__}\n"
+
+
+def test_unknown_command_is_one_line_with_the_near_ones_and_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["slove"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "hexlit: unknown command 'slove': did you mean solve?\n"
+
+
+def test_a_command_like_nothing_gets_the_whole_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["xyzzy"]) == 2
+    assert "choose from train, solve, bench" in capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys; from hexlit.cli import main; code = main(['--help']); "
+        f"print([name for name in {HEAVY} if name in sys.modules], code)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "[] 0"
+
+
+def test_python_dash_m_is_the_same_program() -> None:
+    run = subprocess.run([sys.executable, "-m", "hexlit", "nope"], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("hexlit so", "solve"), ("hexlit ", "train solve bench"), ("hexlit solve bo", "board="), ("hexlit nope x", "")],
+)
+def test_completion_knows_commands_and_then_their_settings(
+    line: str, expected: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COMP_LINE", line)
+    assert cli.main(["-sc", "query=bash"]) == 0
+    assert capsys.readouterr().out.strip() == expected
+
+
+def test_every_command_of_the_table_has_its_module() -> None:
+    assert [name for name, (module, _) in cli.COMMANDS.items() if importlib.util.find_spec(module) is None] == []

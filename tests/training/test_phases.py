@@ -1,0 +1,176 @@
+"""The clock of the phases and its table (requirement E3)."""
+
+import csv
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.training.phases import COLUMNS, Phase, PhaseClock
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_e3_phases_of_a_run_add_up_to_its_wall_time_within_two_percent() -> None:
+    clock = PhaseClock(None)  # without the disk, whose speed is not the clock's
+    start = time.perf_counter()
+    for epoch in range(2):
+        for name, seconds in (("selfplay", 0.2), ("optimise", 0.15), ("evaluate", 0.1)):
+            with clock.phase(name, epoch):
+                time.sleep(seconds)
+    wall = time.perf_counter() - start
+    assert sum(total.wall_seconds for total in clock.totals().values()) == pytest.approx(wall, rel=0.02)
+
+
+def test_e3_rows_of_the_file_are_in_order_and_add_up_to_the_totals(tmp_path: Path) -> None:
+    clock = PhaseClock(tmp_path / "phases.csv")
+    for epoch in range(2):
+        for name in ("selfplay", "optimise", "evaluate"):
+            with clock.phase(name, epoch):
+                time.sleep(0.01)
+    rows = rows_of(tmp_path / "phases.csv")
+    names = ["selfplay", "optimise", "evaluate"]
+    assert [(row["epoch"], row["phase"]) for row in rows] == [(epoch, name) for epoch in "01" for name in names]
+    for name, total in clock.totals().items():
+        measured = sum(float(row["wall_seconds"]) for row in rows if row["phase"] == name)
+        assert measured == pytest.approx(total.wall_seconds)
+        assert measured >= 0.02
+
+
+def test_e3_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path) -> None:
+    clock = PhaseClock(tmp_path / "phases.csv")
+    with clock.phase("selfplay", epoch=3) as phase:
+        phase.add(games=2, positions=100, network_seconds=0.01)
+        phase.add(games=3, positions=50, evaluations=4000, network_seconds=0.01)
+        time.sleep(0.04)
+    (row,) = rows_of(tmp_path / "phases.csv")
+    assert tuple(row) == COLUMNS
+    wall = float(row["wall_seconds"])
+    assert (row["games"], row["positions"], row["evaluations"]) == ("5", "150", "4000")
+    assert float(row["games_per_second"]) == pytest.approx(5 / wall)
+    assert float(row["positions_per_second"]) == pytest.approx(150 / wall)
+    assert float(row["evaluations_per_second"]) == pytest.approx(4000 / wall)
+    assert float(row["outside_network_share"]) == pytest.approx((wall - 0.02) / wall)
+
+
+def test_cpu_seconds_measure_work_and_not_waiting(tmp_path: Path) -> None:
+    clock = PhaseClock(None)
+    with clock.phase("wait", 0):
+        time.sleep(0.1)
+    with clock.phase("work", 0):
+        end = time.process_time() + 0.1
+        while time.process_time() < end:
+            pass
+    totals = clock.totals()
+    assert totals["wait"].cpu_seconds is not None
+    assert totals["wait"].cpu_seconds < 0.05
+    assert totals["work"].cpu_seconds is not None
+    assert totals["work"].cpu_seconds >= 0.1
+
+
+def test_unknown_numbers_are_empty_and_a_counted_zero_is_zero(tmp_path: Path) -> None:
+    clock = PhaseClock(tmp_path / "phases.csv")
+    with clock.phase("evaluate", 0) as phase:
+        phase.add(games=0)
+    (row,) = rows_of(tmp_path / "phases.csv")
+    assert (row["games"], row["games_per_second"]) == ("0", "0")
+    for name in ("network_seconds", "outside_network_share", "positions", "evaluations", "positions_per_second"):
+        assert row[name] == ""
+
+
+def test_a_phase_inside_a_phase_is_refused_and_the_outer_one_goes_on(tmp_path: Path) -> None:
+    clock = PhaseClock(tmp_path / "phases.csv")
+    refused = pytest.raises(RuntimeError, match="'optimise' cannot start inside phase 'selfplay'")
+    with clock.phase("selfplay", 0), refused, clock.phase("optimise", 0):
+        pass
+    assert [row["phase"] for row in rows_of(tmp_path / "phases.csv")] == ["selfplay"]
+
+
+def test_a_phase_that_fails_leaves_no_row_and_the_clock_can_be_used_again(tmp_path: Path) -> None:
+    clock = PhaseClock(tmp_path / "phases.csv")
+    with pytest.raises(KeyboardInterrupt), clock.phase("selfplay", 0):
+        raise KeyboardInterrupt
+    with clock.phase("selfplay", 0):
+        pass
+    assert len(rows_of(tmp_path / "phases.csv")) == 1
+
+
+def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "phases.csv"
+    first = PhaseClock(path)
+    for epoch in range(3):
+        with first.phase("selfplay", epoch) as phase:
+            phase.add(games=10, evaluations=1000, network_seconds=0.001)
+            time.sleep(0.01)
+    kept = sum(float(row["wall_seconds"]) for row in rows_of(path)[:2])
+    second = PhaseClock(path)
+    second.resume(2)
+    assert [row["epoch"] for row in rows_of(path)] == ["0", "1"]
+    assert second.totals()["selfplay"].wall_seconds == pytest.approx(kept)
+    with second.phase("selfplay", 2) as phase:
+        phase.add(games=5)
+    total = second.totals()["selfplay"]
+    assert (total.epochs, total.games, total.evaluations) == (3, 25, 2000)
+    assert [row["epoch"] for row in rows_of(path)] == ["0", "1", "2"]
+
+
+def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "phases.csv"
+    clock = PhaseClock(path)
+    with clock.phase("selfplay", 0):
+        pass
+    before = path.read_bytes()
+
+    def full_disk(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"), clock.phase("selfplay", 1):
+        pass
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["phases.csv"]
+
+
+def test_a_broken_table_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "phases.csv"
+    path.write_text(",".join(COLUMNS) + "\n0,selfplay,fast\n")
+    with pytest.raises(UsageError, match="phases.csv line 2"):
+        PhaseClock(path)
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.heard: list[object] = []
+
+    def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
+        self.heard.append(("start", name, epoch, goal))
+
+    def phase_advanced(self, phase: Phase) -> None:
+        self.heard.append((phase.done, dict(phase.figures)))
+
+    def phase_ended(self, phase: Phase) -> None:
+        self.heard.append(("end", phase.finished, phase.wall_seconds == phase.wall_seconds))
+
+
+def test_listeners_hear_of_start_progress_and_end() -> None:
+    clock = PhaseClock(None)
+    recorder = Recorder()
+    clock.listeners.append(recorder)
+    with clock.phase("optimise", 4, goal=100) as phase:
+        phase.advance(10, policy_loss=2.0)
+        phase.advance(20, value_loss=0.5)
+    with pytest.raises(ValueError, match="broken"), clock.phase("evaluate", 4):
+        raise ValueError("broken")
+    assert recorder.heard == [
+        ("start", "optimise", 4, 100),
+        (10, {"policy_loss": 2.0}),
+        (20, {"policy_loss": 2.0, "value_loss": 0.5}),
+        ("end", True, True),
+        ("start", "evaluate", 4, None),
+        ("end", False, True),
+    ]
