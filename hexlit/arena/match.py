@@ -41,7 +41,9 @@ class MatchResult:
         return self.wins / self.games
 
 
-def play_match(first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2) -> MatchResult:
+def play_match(
+    first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2
+) -> MatchResult:
     """Play `pairs` different random openings of `opening_plies` stones twice each, all games side by side."""
     openings = distinct_openings(size, pairs, opening_plies, seed)
     cells = np.concatenate([openings, openings])

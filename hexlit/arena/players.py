@@ -13,7 +13,9 @@ from hexlit.search.search import Search, SearchResult
 class SearchPlayer:
     """Plays the move that a search without noise finds."""
 
-    def __init__(self, config: SearchConfig, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
+    def __init__(
+        self, config: SearchConfig, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False
+    ) -> None:
         """`evaluator` takes `batch` positions a call; `swap` says whether its policies have a swap action."""
         self._search = Search(config, size=size, games=batch, swap=swap)
         self._evaluator = evaluator

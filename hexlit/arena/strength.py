@@ -106,4 +106,6 @@ class Strength:
         opponent = SearchPlayer(self._search, rollouts, size=self.size, batch=self._batch)
         pairs = self.config.match_pairs * (4 if final else 1)
         plies = min(2, self.size - 1)
-        return play_match(searcher, opponent, size=self.size, pairs=pairs, seed=self.config.seed, opening_plies=plies).share
+        return play_match(
+            searcher, opponent, size=self.size, pairs=pairs, seed=self.config.seed, opening_plies=plies
+        ).share

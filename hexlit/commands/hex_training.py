@@ -13,7 +13,6 @@ import lightning as L
 import numba
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
-from rich.console import Console
 
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength
@@ -168,5 +167,7 @@ def quiet_lightning() -> None:
     """Keep Lightning's greetings off the terminal, and a deprecation inside Lightning; its other warnings stay."""
     warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
+    # Strength is not measured after every epoch.
+    warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -53,9 +53,10 @@ def _write_all(
 def encode(
     cells: NDArray[np.int8], to_move: NDArray[np.int8], may_swap: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int8]:
-    """Planes int8 `[B, PLANES, size, size]` of positions `cells` int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1).
+    """Planes int8 `[B, PLANES, size, size]` of the positions `cells` int8 `[B, size*size]`.
 
-    `may_swap` bool `[B]` says where the swap rule lets the mover swap now; nowhere when it is left out.
+    `to_move` int8 `[B]` is +1 or -1; `may_swap` bool `[B]` says where the swap rule lets the mover swap now, nowhere
+    when it is left out.
     """
     batch, count = cells.shape
     size = round(count**0.5)

@@ -18,12 +18,14 @@ def rotate_planes(planes: NDArray[Any]) -> NDArray[Any]:
 
 def rotate_policy(policy: NDArray[Any], size: int) -> NDArray[Any]:
     """Policy `[..., A]` of the turned position; a swap action at the end stays where it is."""
-    return policy[..., geometry(size).rotated[: policy.shape[-1]]]
+    turned: NDArray[Any] = policy[..., geometry(size).rotated[: policy.shape[-1]]]
+    return turned
 
 
 def rotate_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
     """Moves (cells or the swap) turned by 180 degrees."""
-    return geometry(size).rotated[moves]
+    turned: NDArray[Any] = geometry(size).rotated[moves]
+    return turned
 
 
 def exchange_colours(cells: NDArray[np.int8]) -> NDArray[np.int8]:
@@ -35,4 +37,5 @@ def exchange_colours(cells: NDArray[np.int8]) -> NDArray[np.int8]:
 
 def exchange_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
     """Moves (cells or the swap) on the colour-exchanged board."""
-    return geometry(size).transposed[moves]
+    mirrored: NDArray[Any] = geometry(size).transposed[moves]
+    return mirrored

@@ -18,8 +18,9 @@ class GumbelConfig:
     """c_scale of the paper: weight of the completed Q values beside the logits."""
     visit_offset: float = 50.0
     """c_visit of the paper: visits added to those of the most visited move in that weight."""
-    rescale: bool = True
-    """Stretch the Q values of a node to [0, 1] by their own minimum and maximum; else by the fixed range [-1, 1]."""
+    rescale: bool = False
+    """Stretch the Q values of a node to [0, 1] by their own minimum and maximum (for games whose values have no known
+    range); else by the fixed range [-1, 1], in which equal values stay equal."""
 
     def __post_init__(self) -> None:
         if self.considered < 1:

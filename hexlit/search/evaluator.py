@@ -15,9 +15,7 @@ from hexlit.hex.rng import PLAYOUT, key
 class Evaluator(Protocol):
     """Judges a batch of positions of fixed size B."""
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
         """Fill `policy` `[B, A]` and `value` `[B]` for the positions `planes` `[B, PLANES, size, size]`.
 
         Policies are probabilities over the actions of the mover's frame, 0 where illegal; values lie in [-1, 1] for
@@ -29,9 +27,7 @@ class Evaluator(Protocol):
 class UniformEvaluator:
     """Knows nothing: every action alike, every value 0."""
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
         """See `Evaluator`; the search itself drops illegal actions."""
         policy.fill(1.0)
         value.fill(0.0)
@@ -45,9 +41,7 @@ class RolloutEvaluator:
         self.playouts = playouts
         self.seed = seed
 
-    def evaluate(
-        self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
-    ) -> None:
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
         """See `Evaluator`."""
         policy.fill(1.0)
         cells = (planes[:, OWN] - planes[:, OPPONENT]).reshape(len(planes), -1)
@@ -62,5 +56,5 @@ def _playout_values(cells: NDArray[np.int8], count: int, seed: int, value: NDArr
         for cell in range(cells.shape[1]):
             digest = digest * np.uint64(3) + np.uint64(cells[row, cell] + 1)
         room = np.empty(cells.shape[1], np.int16)
-        wins = playouts(cells[row], 1, count, key(seed, digest, 0, PLAYOUT), size, room)
+        wins = playouts(cells[row], 1, count, key(seed, int(digest), 0, PLAYOUT), size, room)
         value[row] = 2.0 * wins / count - 1.0

@@ -170,7 +170,7 @@ def halving_row(considered: int, simulations: int) -> tuple[int, ...]:
 
 
 def halving_table(considered: int, budgets: tuple[int, ...]) -> NDArray[np.int32]:
-    """Rows of `halving_row` for each of `budgets` and each number of actions, int32 `[budgets, considered + 1, simulations]`."""
+    """`halving_row` for each of `budgets` and number of actions, int32 `[budgets, considered + 1, simulations]`."""
     table = np.zeros((len(budgets), considered + 1, max(budgets)), np.int32)
     for row, budget in enumerate(budgets):
         for actions in range(considered + 1):

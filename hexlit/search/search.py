@@ -16,7 +16,7 @@ from hexlit.search.evaluator import Evaluator
 from hexlit.search.gumbel import halving_table, improved_policy
 from hexlit.search.puct import visit_policy
 from hexlit.search.simulate import advance, begin_all
-from hexlit.search.tree import NONE, Tree, empty_tree
+from hexlit.search.tree import NONE, Tree, empty_tree, root_value
 
 LARGEST_BOARD = 19
 
@@ -30,7 +30,7 @@ class SearchResult:
     action: NDArray[np.int16]
     """The action that it would play, `[B]`."""
     value: NDArray[np.float32]
-    """Mean value of the root for the player to move, in [-1, 1], `[B]`."""
+    """Mean value of that action for the player to move, in [-1, 1], `[B]`."""
     visits: NDArray[np.int32]
     """Visits of each action, `[B, A]`."""
 
@@ -56,8 +56,8 @@ class Search:
         self.planes = blank_planes(games, size)
         self._walk = empty_stones(games, size)
         self._schedule = halving_table(config.gumbel.considered, (config.simulations,))
-        self._policy = np.zeros((games, self.actions), np.float32)
-        self._value = np.zeros(games, np.float32)
+        self.answers = np.zeros((games, self.actions), np.float32), np.zeros(games, np.float32)
+        """Policies `[G, A]` and values `[G]`: where the evaluator writes."""
 
     def run(
         self,
@@ -83,13 +83,12 @@ class Search:
         keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
         begin_all(self.tree, to_move, plies, self.config.simulations, noise, keys)
         while self._advance():
-            evaluator.evaluate(self.planes, self._policy, self._value)
+            evaluator.evaluate(self.planes, *self.answers)
         policy = np.zeros((batch, self.actions), np.float32)
         visits = np.zeros((batch, self.actions), np.int32)
         action = np.zeros(batch, np.int16)
-        _read_roots(self.tree, policy, visits, action, self.params, self.geometry)
-        root = self.tree.node[:batch, 0]
-        value = root["value_sum"] / root["visits"]
+        value = np.zeros(batch, np.float32)
+        _read_roots(self.tree, policy, visits, action, value, self.params, self.geometry)
         return SearchResult(policy, action, value, visits)
 
     def _advance(self) -> int:
@@ -98,8 +97,7 @@ class Search:
             self.roots,
             self._walk,
             self.planes,
-            self._policy,
-            self._value,
+            *self.answers,
             self._schedule,
             self.params,
             self.geometry,
@@ -126,6 +124,7 @@ def _read_roots(
     policy: NDArray[np.float32],
     visits: NDArray[np.int32],
     actions: NDArray[np.int16],
+    values: NDArray[np.float32],
     params: Params,
     table: Geometry,
 ) -> None:
@@ -136,6 +135,7 @@ def _read_roots(
         for action in range(row.size):
             policy[g, action if black else table.transposed[action]] = row[action]
         actions[g] = best if black else table.transposed[best]
+        values[g] = root_value(tree, g, best)
         child = tree.node[g, 0].first_child
         while child != NONE:
             action = tree.node[g, child].action

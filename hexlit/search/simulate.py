@@ -93,7 +93,7 @@ def prepare_root(tree: Tree, g: int, params: Params) -> None:
 
 @inline
 def back_up(tree: Tree, g: int, leaf: int, value: float) -> None:
-    """Add `value`, for the player to move at `leaf`, to every node up to the root, its sign changing with the player."""
+    """Add `value`, for the player to move at `leaf`, to every node up to the root; its sign changes with the player."""
     node = leaf
     while node != NONE:
         tree.node[g, node].visits += 1
@@ -144,7 +144,12 @@ def finished(tree: Tree, g: int) -> bool:
 
 @inline
 def receive(
-    tree: Tree, g: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32], params: Params
+    tree: Tree,
+    g: int,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    params: Params,
 ) -> None:
     """Take in the evaluation of the leaf that game `g` waits for, if it waits."""
     leaf = int(tree.game[g].leaf)
@@ -194,7 +199,7 @@ def advance(
     """Carry every game that has a search to its next leaf; returns how many games wait for the evaluator."""
     waiting = 0
     for index in prange(tree.game.size):
-        g = np.int64(index)  # prange counts in uint64: one type of index, one compilation of everything below
+        g = int(np.int64(index))  # prange counts in uint64; one type of index, one compilation of what is called
         if tree.game[g].nodes > 0:
             receive(tree, g, planes, policy, value, params)
             simulate(tree, roots, walk, g, planes, schedule, params, table)

@@ -149,5 +149,18 @@ def add_child(tree: Tree, g: int, node: int, action: int) -> int:
 
 @inline
 def child_value(tree: Tree, g: int, child: int) -> float:
-    """Mean value of a visited child for the player who moves at its parent: what is good for one is bad for the other."""
-    return -tree.node[g, child].value_sum / tree.node[g, child].visits
+    """Mean value of a visited child for the player who moves at its parent: what is good for one harms the other."""
+    return float(-tree.node[g, child].value_sum / tree.node[g, child].visits)
+
+
+@inline
+def root_value(tree: Tree, g: int, action: int) -> float:
+    """Value of the root when its player plays `action`, which must have been visited.
+
+    The mean over all visits of the root would be too low: sequential halving, for one, gives half of the visits to
+    moves that it then drops.
+    """
+    child = tree.node[g, 0].first_child
+    while tree.node[g, child].action != action:
+        child = tree.node[g, child].sibling
+    return float(child_value(tree, g, child))

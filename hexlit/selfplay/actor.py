@@ -116,9 +116,9 @@ class SelfPlay:
         self._tree = empty_tree(self.games, search.simulations, actions)
         self._groups = [
             _Group(
-                state=Games(*(array[part] for array in self._state)),
-                stones=Stones(*(array[part] for array in self._stones)),
-                tree=Tree(*(array[part] for array in self._tree)),
+                state=Games._make(array[part] for array in self._state),
+                stones=Stones._make(array[part] for array in self._stones),
+                tree=Tree._make(array[part] for array in self._tree),
                 walk=empty_stones(games, size),
                 rows=np.zeros((games, actions), np.float32),
                 planes=blank_planes(games, size),
@@ -221,9 +221,7 @@ class SelfPlay:
         return over
 
     def _start(self, slot: int, game_id: int, network_version: int) -> None:
-        start_game(
-            self._state, self._stones, self._tree, slot, game_id, network_version, self._rules, self._geometry
-        )
+        start_game(self._state, self._stones, self._tree, slot, game_id, network_version, self._rules, self._geometry)
 
     def _harvest(self, network_version: int) -> list[GameRecord]:
         """Records of the games that are over, whose slots start the next ones."""

@@ -4,7 +4,6 @@ Every game runs through its own searches at its own pace: when one has used its 
 search begins at once, so a row of the evaluator's batch is never wasted on waiting for the others.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from hexlit.search.config import Params, SearchConfig
 from hexlit.search.gumbel import improved_policy
 from hexlit.search.puct import visit_policy
 from hexlit.search.simulate import begin, finished, receive, simulate
-from hexlit.search.tree import NONE, Tree
+from hexlit.search.tree import NONE, Tree, root_value
 from hexlit.selfplay.config import SelfPlayConfig
 
 PLAYING, CONNECTED, RESIGNED = 0, 1, 2
@@ -128,7 +127,7 @@ def colour_at(ply: int) -> int:
 def temperature(ply: int, rules: Rules) -> float:
     """Temperature of the move after `ply` moves."""
     share = 0.5 ** (ply / rules.temperature_halflife)
-    return rules.temperature_final + (rules.temperature - rules.temperature_final) * share
+    return float(rules.temperature_final + (rules.temperature - rules.temperature_final) * share)
 
 
 @inline
@@ -253,14 +252,11 @@ def finish_move(
     ply = int(slot.ply)
     colour = colour_at(ply)
     heat = temperature(ply, rules)
-    if params.gumbel:
-        # The noise in the halving, scaled by the temperature, has made the draw already.
-        action = improved_policy(tree, g, params, row)
-    else:
-        action = visit_policy(tree, g, row)
-        if heat > 0.0:
-            action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
-    value = float(tree.node[g, 0].value_sum / tree.node[g, 0].visits)
+    # In Gumbel's halving, the noise, scaled by the temperature, has made the draw already.
+    action = improved_policy(tree, g, params, row) if params.gumbel else visit_policy(tree, g, row)
+    value = root_value(tree, g, action)
+    if not params.gumbel and heat > 0.0:
+        action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
     for a in range(row.size):
         games.policies[g, ply, a if colour > 0 else table.transposed[a]] = row[a]
     games.values[g, ply] = value
@@ -299,7 +295,7 @@ def advance_games(
     """
     over = 0
     for index in prange(tree.game.size):
-        g = np.int64(index)  # one type of index, as in `advance`
+        g = int(np.int64(index))  # one type of index, as in `advance`
         receive(tree, g, planes, policy, value, params)
         while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
             if finished(tree, g):

@@ -8,6 +8,7 @@ from torch import nn
 
 from hexlit.training.config import OptimizerConfig
 
+
 def build_optimizer(config: OptimizerConfig, net: nn.Module, *, fused: bool) -> torch.optim.Optimizer:
     """The optimizer over the parameters of `net`, `fused` into one kernel a step.
 
@@ -22,7 +23,7 @@ def build_optimizer(config: OptimizerConfig, net: nn.Module, *, fused: bool) -> 
 
 
 def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float]) -> Callable[[int], float]:
-    """Factor on `lr` at a step, for `torch.optim.lr_scheduler.LambdaLR`; `progress` tells how far the run is, 0 to 1."""
+    """Factor on `lr` at a step, for `LambdaLR`; `progress` tells how far the run is, 0 to 1."""
 
     def factor(step: int) -> float:
         warmup = min(1.0, (step + 1) / (config.warmup_steps + 1))

@@ -19,6 +19,7 @@ from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import Batch, ReplayEpoch, ReplayWindow
 from hexlit.tasks.hex.config import ReplayConfig
+from hexlit.tasks.hex.module import HexModule
 from hexlit.training.phases import Phase, PhaseClock
 
 
@@ -85,7 +86,9 @@ class SelfPlayDataModule(L.LightningDataModule):
     def refreshed_evaluator(self) -> NetworkEvaluator:
         """The evaluator of self-play with the network's current weights."""
         assert self.trainer is not None
-        net = self.trainer.lightning_module.net
+        module = self.trainer.lightning_module
+        assert isinstance(module, HexModule)
+        net = module.net
         if self.evaluator is None:
             self.evaluator = NetworkEvaluator(
                 net, size=self.size, swap=self.swap, batch=self.profile.selfplay_games, profile=self.profile
