@@ -3,6 +3,7 @@
 import logging
 import os
 import platform
+import re
 import time
 import warnings
 from importlib.metadata import version
@@ -20,12 +21,13 @@ from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
-from hexlit.tasks.hex.data import SelfPlayDataModule
+from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
 from hexlit.tasks.hex.module import HexModule
-from hexlit.training.evaluation import EvaluationPhase, OptimisationPhase, TimeBudget
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, TimeBudget
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import MetricsCsv
 from hexlit.training.phases import PhaseClock
+from hexlit.training.steps import StepClock
 
 
 def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
@@ -50,6 +52,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         config.selfplay,
         config.search,
         config.data,
+        config.net,
         size=config.board,
         swap=config.swap,
         seed=config.seed,
@@ -66,7 +69,11 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         batch=profile.selfplay_games,
         cache=cache_folder() / "truth",
     )
-    loggers = build_loggers(config.logger, folder, f"{config.name}-{folder.name}")
+    host = EvaluatorHost(config.net, size=config.board, swap=config.swap, profile=profile)
+    steps = StepClock(folder / "steps.csv", module.net)
+    steps.resume(first_epoch)
+    run_name = f"{config.name}-{folder.name}"
+    loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
     for logger in loggers:
         if isinstance(logger, MetricsCsv):
             logger.resume(first_epoch)
@@ -75,7 +82,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     )
     clock.listeners.append(progress)
     evaluation = EvaluationPhase(
-        lambda final: strength.measure(data.refreshed_evaluator(), final=final),
+        lambda final: strength.measure(host.refreshed(weights_of(module.net)), final=final),
         clock,
         progress,
         every_epochs=config.evaluation.every_epochs,
@@ -88,7 +95,14 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         max_epochs=config.trainer.max_epochs,
         gradient_clip_val=config.trainer.gradient_clip or None,
         logger=loggers,
-        callbacks=[OptimisationPhase(clock, progress), *budget, evaluation, *checkpoints(folder)],
+        callbacks=[
+            OptimisationPhase(clock, progress),
+            steps,
+            LogFigures("selfplay", data.figures),
+            *budget,
+            evaluation,
+            *checkpoints(folder),
+        ],
         default_root_dir=folder,
         reload_dataloaders_every_n_epochs=1,
         enable_progress_bar=False,
@@ -101,6 +115,8 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         with progress:
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
+            if not evaluation.latest:  # killed between the last epoch and the summary
+                evaluation.evaluate(trainer.current_epoch - 1, final=True)
         failed = False
     finally:
         close_loggers(loggers, failed)
@@ -116,7 +132,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "resignations": {"played_on": data.unresigned, "would_have_been_wrong": data.false_resigns},
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "parameters": sum(p.numel() for p in module.net.parameters()),
-        "device": describe_device(profile, data),
+        "device": describe_device(profile, host),
         "versions": {name: version(name) for name in ("hexlit", "torch", "lightning", "numba", "numpy")},
     }
     write_summary(folder / "summary.json", summary)
@@ -155,12 +171,11 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
 
 
-def describe_device(profile: DeviceProfile, data: SelfPlayDataModule) -> str:
+def describe_device(profile: DeviceProfile, host: EvaluatorHost) -> str:
     """One line on the device, its threads, and the precisions in use."""
     kind = profile.device.type
     name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
-    path = "" if data.evaluator is None else f", self-play {data.evaluator.path} {data.evaluator.dtype}"
-    return f"{kind} ({name}, {profile.threads} threads), training {profile.precision}{path}".replace("torch.", "")
+    return f"{kind} ({name}, {profile.threads} threads), training {profile.precision}, self-play {host.description}"
 
 
 def quiet_lightning() -> None:

@@ -80,6 +80,7 @@ class SelfPlay:
 
     A slot whose game ends starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
     random draw is keyed by (seed, game, ply), so a game does not depend on the others, nor on the number of threads.
+    Where several processes play, each is one of `parts` and S counts the slots of all.
     """
 
     def __init__(
@@ -92,6 +93,8 @@ class SelfPlay:
         seed: int,
         swap: bool = False,
         groups: int = 1,
+        part: int = 0,
+        parts: int = 1,
     ) -> None:
         """`groups` groups of `games` games on boards of `size`, searched as `search` says.
 
@@ -104,6 +107,7 @@ class SelfPlay:
         self.swap = swap
         self.seed = seed
         self.games = games * groups
+        self._stride = self.games * parts
         actions, plies = size * size + swap, size * size + swap
         self._geometry = geometry(size)
         self._params = compiled_params(search, swap=swap)
@@ -128,7 +132,7 @@ class SelfPlay:
             for part in (slice(group * games, (group + 1) * games) for group in range(groups))
         ]
         for slot in range(self.games):
-            self._start(slot, slot, 0)
+            self._start(slot, part * self.games + slot, 0)
 
     def play(
         self,
@@ -228,7 +232,7 @@ class SelfPlay:
         records = []
         for g in np.flatnonzero(self._state.slot["state"] != PLAYING):
             records.append(self._record(int(g)))
-            self._start(int(g), int(self._state.slot["game_id"][g]) + self.games, network_version)
+            self._start(int(g), int(self._state.slot["game_id"][g]) + self._stride, network_version)
         return records
 
     def _record(self, g: int) -> GameRecord:

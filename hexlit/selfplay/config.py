@@ -24,13 +24,16 @@ class SelfPlayConfig:
     opening_share: float = 0.5
     """Share of games that start with uniformly random moves, so that unusual positions are learned too."""
     opening_plies: int = 8
-    """Such a game starts with 1 to this many random moves."""
+    """Such a game starts with 1 to this many random moves, few more often than many."""
     resign_threshold: float = 1.0
     """A player resigns when the searched value falls below minus this for `resign_plies` of its moves; 1 = never."""
     resign_plies: int = 2
     """Moves in a row that must look lost to a player before it resigns."""
     resign_off_share: float = 0.1
     """Share of games played to the end regardless, which measures how often a resignation would have been wrong."""
+
+    workers: int = 0
+    """Processes that play, each with its own games and share of the threads; 0 plays in the main process."""
 
     def __post_init__(self) -> None:
         for name in ("full_share", "opening_share", "resign_off_share"):
@@ -39,7 +42,13 @@ class SelfPlayConfig:
                 raise UsageError(f"selfplay.{name}={share}: a share lies between 0 and 1")
         if self.full_share == 0:
             raise UsageError("selfplay.full_share=0: without moves searched in full there is nothing to learn from")
-        for name, least in (("positions", 1), ("fast_simulations", 1), ("opening_plies", 0), ("resign_plies", 1)):
+        for name, least in (
+            ("positions", 1),
+            ("fast_simulations", 1),
+            ("opening_plies", 0),
+            ("resign_plies", 1),
+            ("workers", 0),
+        ):
             if getattr(self, name) < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
         for name in ("temperature", "temperature_final"):

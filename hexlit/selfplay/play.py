@@ -172,7 +172,8 @@ def start_game(
     k = key(rules.seed, game_id, 0, OPENING)
     plies = 0
     if rules.opening_plies > 0 and uniform(k, 0) < rules.opening_share:
-        plies = 1 + int(uniform(k, 1) * rules.opening_plies)
+        # The square makes short openings the most frequent: there, positions are fewest and matter most.
+        plies = 1 + int(uniform(k, 1) ** 2 * rules.opening_plies)
     cells = table.size * table.size
     order = np.arange(cells).astype(np.int16)
     shuffle(order, cells, key(rules.seed, game_id, 1, OPENING))

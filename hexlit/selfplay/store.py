@@ -6,7 +6,7 @@ left behind by a kill becomes a part when the store is opened, its torn end drop
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 
 SCHEMA = pa.schema(
@@ -133,6 +134,27 @@ class GameStore:
             if seen + rows > first:
                 yield from to_records(pq.read_table(part, schema=SCHEMA).slice(max(0, first - seen)))
             seen += rows
+
+    def find(self, ids: Sequence[int]) -> list[GameRecord]:
+        """The games with these ids, in their order; raises `UsageError` when one is missing.
+
+        The latest parts are read first, and no more of them than it takes.
+        """
+        missing = set(ids)
+        found: dict[int, GameRecord] = {}
+        for part in reversed(self.parts()):
+            if not missing:
+                break
+            for record in to_records(pq.read_table(part, schema=SCHEMA)):
+                if record.game_id in missing:
+                    found[record.game_id] = record
+            missing.difference_update(found)
+        if missing:
+            raise UsageError(
+                f"{self.folder}: {len(missing)} of the games that the checkpoint trains on are missing, "
+                f"such as {min(missing)}; restore the part files, or start a new run"
+            )
+        return [found[game_id] for game_id in ids]
 
     def _write_part(self, records: list[GameRecord]) -> None:
         parts = self.parts()

@@ -52,6 +52,11 @@ class ReplayWindow:
         """Number of games."""
         return len(self._records)
 
+    @property
+    def game_ids(self) -> list[int]:
+        """Ids of the games, oldest first."""
+        return [record.game_id for record in self._records]
+
     def extend(self, records: Iterable[GameRecord]) -> None:
         """Add games; the oldest leave when the others fill the window without them."""
         for record in records:

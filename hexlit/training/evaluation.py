@@ -79,11 +79,28 @@ class EvaluationPhase(L.Callback):
         final = trainer.should_stop or epoch + 1 == trainer.max_epochs
         if not final and (epoch + 1) % self._every_epochs:
             return
-        with self._clock.phase("evaluation", epoch):
-            self.latest = self._measure(final)
+        self.evaluate(epoch, final=final)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
         pl_module.log_dict({f"strength.{name}": value for name, value in numbers.items()})
+
+    def evaluate(self, epoch: int, *, final: bool) -> None:
+        """Measure the network as it is after `epoch`, and show the figures."""
+        with self._clock.phase("evaluation", epoch):
+            self.latest = self._measure(final)
         self._display.update(epoch=epoch, strength=self.latest)
+
+
+class LogFigures(L.Callback):
+    """Logs numbers that some part of the run keeps, after every epoch."""
+
+    def __init__(self, prefix: str, figures: Callable[[], Mapping[str, float]]) -> None:
+        """`figures()` are logged as `prefix.name`."""
+        self._prefix = prefix
+        self._figures = figures
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Log them."""
+        pl_module.log_dict({f"{self._prefix}.{name}": float(value) for name, value in self._figures().items()})
 
 
 class TimeBudget(L.Callback):

@@ -1,26 +1,79 @@
 """Self-play as a LightningDataModule: every epoch plays games, keeps them, and trains on a window of the latest."""
 
 import math
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import lightning as L
+import numba
+import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
+from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
+from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import Batch, ReplayEpoch, ReplayWindow
+from hexlit.selfplay.workers import Workplace, make_player
 from hexlit.tasks.hex.config import ReplayConfig
-from hexlit.tasks.hex.module import HexModule
 from hexlit.training.phases import Phase, PhaseClock
+
+Weights = dict[str, np.ndarray[Any, Any]]
+
+
+class EvaluatorHost:
+    """A network of its own, and the evaluator that reads it; new weights need no compiling."""
+
+    def __init__(self, net: NetConfig, *, size: int, swap: bool, profile: DeviceProfile) -> None:
+        """The evaluator is made when the first weights come."""
+        self._net = HexNet(net).eval()
+        self._settings: dict[str, Any] = {"size": size, "swap": swap, "profile": profile}
+        self._evaluator: NetworkEvaluator | None = None
+
+    def refreshed(self, weights: Weights) -> NetworkEvaluator:
+        """The evaluator with the network's state `weights`."""
+        self._net.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+        if self._evaluator is None:
+            batch = self._settings["profile"].selfplay_games
+            self._evaluator = NetworkEvaluator(self._net, batch=batch, **self._settings)
+        else:
+            self._evaluator.refresh(self._net)
+        return self._evaluator
+
+    @property
+    def description(self) -> str:
+        """Path and number format in use, such as `fused bfloat16`."""
+        return (
+            "" if self._evaluator is None else f"{self._evaluator.path} {self._evaluator.dtype}".replace("torch.", "")
+        )
+
+
+@dataclass(frozen=True)
+class HostMaker:
+    """Makes an `EvaluatorHost` in the process that plays, with that process's share of the threads."""
+
+    net: NetConfig
+    size: int
+    swap: bool
+    profile: DeviceProfile
+
+    def __call__(self) -> EvaluatorHost:
+        """Set the threads of this process, and make the host."""
+        self.profile.apply()
+        numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
+        return EvaluatorHost(self.net, size=self.size, swap=self.swap, profile=self.profile)
+
+
+def weights_of(net: torch.nn.Module) -> Weights:
+    """State of `net` as arrays, which can be sent to other processes."""
+    return {name: tensor.detach().cpu().numpy() for name, tensor in net.state_dict().items()}
 
 
 class SelfPlayDataModule(L.LightningDataModule):
@@ -35,6 +88,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         selfplay: SelfPlayConfig,
         search: SearchConfig,
         replay: ReplayConfig,
+        net: NetConfig,
         *,
         size: int,
         swap: bool,
@@ -51,61 +105,59 @@ class SelfPlayDataModule(L.LightningDataModule):
         super().__init__()
         self.config = selfplay
         self.replay = replay
-        self.size = size
-        self.swap = swap
         self.seed = seed
         self.profile = profile
         self.clock = clock
         self.deadline = deadline
-        self.actor = SelfPlay(selfplay, search, size=size, games=profile.selfplay_games, seed=seed, swap=swap)
+        settings = {
+            "config": selfplay,
+            "search": search,
+            "size": size,
+            "swap": swap,
+            "seed": seed,
+            "games": profile.selfplay_games,
+            "groups": profile.groups,
+        }
+        threads = max(1, profile.threads // max(1, selfplay.workers))
+        maker = HostMaker(net, size, swap, replace(profile, threads=threads))
+        self.player = make_player(Workplace(settings, maker), selfplay.workers)
         self.store = GameStore(folder)
         self.window = ReplayWindow(
             size=size, swap=swap, capacity=replay.window, search_value_share=replay.search_value_share
         )
-        self.evaluator: NetworkEvaluator | None = None
         self.games = 0
         self.positions = 0
         self.unresigned = 0
         self.false_resigns = 0
-        self.on_epoch_played: Callable[[SelfPlayCounts], None] | None = None
+        self._latest = SelfPlayCounts()
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Play an epoch's games; then batches from the window, as many as the new positions ask for."""
-        trainer = self.trainer
-        assert trainer is not None
-        epoch = trainer.current_epoch
+        assert self.trainer is not None
+        epoch = self.trainer.current_epoch
         with self.clock.phase("selfplay", epoch, goal=self.config.positions) as phase:
             counts = self._play(epoch, phase)
-        if self.on_epoch_played is not None:
-            self.on_epoch_played(counts)
         steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch)
         # No workers: rebuilding a batch takes a fraction of a millisecond, sending it from a process takes longer.
         return DataLoader(WindowDataset(batches), batch_size=None, pin_memory=self.profile.pin_memory)
 
-    def refreshed_evaluator(self) -> NetworkEvaluator:
-        """The evaluator of self-play with the network's current weights."""
-        assert self.trainer is not None
-        module = self.trainer.lightning_module
-        assert isinstance(module, HexModule)
-        net = module.net
-        if self.evaluator is None:
-            self.evaluator = NetworkEvaluator(
-                net, size=self.size, swap=self.swap, batch=self.profile.selfplay_games, profile=self.profile
-            )
-        else:
-            self.evaluator.refresh(net)
-        return self.evaluator
+    def figures(self) -> dict[str, float]:
+        """What self-play has done so far, and in the latest epoch, for the loggers."""
+        counts = self._latest
+        return {
+            "games": self.games,
+            "positions": self.positions,
+            "window": len(self.window),
+            "moves_a_game": counts.moves / max(1, counts.games),
+            "games_per_second": counts.games / max(1e-9, counts.seconds),
+            "false_resign_share": self.false_resigns / max(1, self.unresigned),
+        }
 
     def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
-        evaluator = self.refreshed_evaluator()
+        assert self.trainer is not None
         shown = SelfPlayCounts()
-
-        def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
-            nonlocal shown
-            self.store.append(records)
-            self.window.extend(records)
-            show(counts)
+        played: list[GameRecord] = []
 
         def show(counts: SelfPlayCounts) -> None:
             nonlocal shown
@@ -116,10 +168,15 @@ class SelfPlayDataModule(L.LightningDataModule):
                 network_seconds=counts.network_seconds - shown.network_seconds,
             )
             phase.advance(counts.positions)
-            shown = SelfPlayCounts(**vars(counts))
+            shown = replace(counts)
 
-        counts = self.actor.play(
-            evaluator,
+        def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
+            self.store.append(records)
+            played.extend(records)
+            show(counts)
+
+        counts = self.player.play(
+            weights_of(self.trainer.lightning_module.net),  # type: ignore[arg-type]  # the network of HexModule
             positions=self.config.positions,
             network_version=epoch,
             on_games=on_games,
@@ -127,31 +184,39 @@ class SelfPlayDataModule(L.LightningDataModule):
         )
         show(counts)
         self.store.flush()
+        # Of several workers, whose games end in any order, the window must not take notice.
+        self.window.extend(sorted(played, key=lambda record: record.game_id))
         self.games += counts.games
         self.positions += counts.positions
         self.unresigned += counts.unresigned
         self.false_resigns += counts.false_resigns
+        self._latest = counts
         return counts
 
     def state_dict(self) -> dict[str, Any]:
-        """The games in progress and the counts so far, as tensors and numbers."""
-        snapshot = {name: torch.from_numpy(array) for name, array in self.actor.snapshot().items()}
+        """The games in progress, those of the window, and the counts so far, as tensors and numbers."""
+        snapshots = self.player.snapshot()
         names = ("games", "positions", "unresigned", "false_resigns")
-        return {"in_progress": snapshot, **{name: getattr(self, name) for name in names}}
+        return {
+            "in_progress": [{name: torch.from_numpy(array) for name, array in part.items()} for part in snapshots],
+            "window": torch.tensor(self.window.game_ids, dtype=torch.int64),
+            **{name: getattr(self, name) for name in names},
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a checkpoint: the games in progress, and the window as it was then."""
-        self.actor.restore({name: tensor.numpy() for name, tensor in state_dict["in_progress"].items()})
+        """Go on from a checkpoint: the games in progress, and the window as it was then.
+
+        Games that had ended since then are in the store already; they are played again and not kept twice.
+        """
+        parts = state_dict["in_progress"]
+        self.player.restore([{name: tensor.numpy() for name, tensor in part.items()} for part in parts])
         for name in ("games", "positions", "unresigned", "false_resigns"):
             setattr(self, name, state_dict[name])
-        if len(self.store) < self.games:
-            raise UsageError(
-                f"{self.store.folder} holds {len(self.store)} games, the checkpoint was made after {self.games}: "
-                "restore the missing part files, or start a new run"
-            )
-        # Games after these were finished by the run that was killed; they are played again, and found in the store.
-        records = self.store.records()
-        self.window.extend(record for _, record in zip(range(self.games), records, strict=False))
+        self.window.extend(self.store.find(state_dict["window"].tolist()))
+
+    def teardown(self, stage: str) -> None:
+        """End the worker processes."""
+        self.player.close()
 
 
 class WindowDataset(Dataset[Batch]):

@@ -1,0 +1,217 @@
+"""Self-play in this process, or in worker processes that each play their share of the games.
+
+Both ways offer the same calls. Workers are started by spawn, play games whose numbers (and so random draws) no other
+worker has, and stop each after its own share of positions, so that what a run plays does not depend on their timing.
+"""
+
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from multiprocessing.connection import Connection, wait
+from typing import Any, Protocol, cast
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.search.evaluator import Evaluator
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
+
+OnGames = Callable[[list[GameRecord], SelfPlayCounts], None]
+
+
+class NetworkHost(Protocol):
+    """Builds an evaluator once and gives it new weights as often as they change."""
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        """An evaluator with `weights`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What a player needs to set itself up, in this process or in another one; both parts can be sent there."""
+
+    settings: dict[str, Any]
+    """Arguments of `SelfPlay`."""
+    make_host: Callable[[], NetworkHost]
+    """Makes the evaluator's host, where the games are played."""
+
+
+class Player(Protocol):
+    """Plays an epoch's games, wherever that is."""
+
+    def play(
+        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+    ) -> SelfPlayCounts:
+        """Play with `weights` until the games that ended hold `positions` positions; see `SelfPlay.play`."""
+        ...
+
+    def snapshot(self) -> list[Snapshot]:
+        """The games in progress, one snapshot for each process that plays."""
+        ...
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """Go on from `snapshots`, of as many processes."""
+        ...
+
+    def close(self) -> None:
+        """End what was started."""
+        ...
+
+
+class LocalPlayer:
+    """Plays in this process."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        """Set up the games of `workplace`."""
+        self._actor = SelfPlay(**workplace.settings)
+        self._host = workplace.make_host()
+
+    def play(
+        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+    ) -> SelfPlayCounts:
+        """See `Player`."""
+        return self._actor.play(
+            self._host.refreshed(weights),
+            positions=positions,
+            network_version=network_version,
+            on_games=on_games,
+            deadline=deadline,
+        )
+
+    def snapshot(self) -> list[Snapshot]:
+        """See `Player`."""
+        return [self._actor.snapshot()]
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """See `Player`."""
+        if len(snapshots) != 1:
+            raise UsageError(f"selfplay.workers=0: the run was started with {len(snapshots)}; keep it to resume")
+        self._actor.restore(snapshots[0])
+
+    def close(self) -> None:
+        """See `Player`; there is nothing to end."""
+
+
+class WorkerPlayers:
+    """Plays in `count` processes; each collects its share of the positions."""
+
+    def __init__(self, workplace: Workplace, count: int) -> None:
+        """Start the processes; each sets up the games of `workplace`, with numbers of its own."""
+        context = multiprocessing.get_context("spawn")
+        self._connections: list[Connection] = []
+        self._processes = []
+        for worker in range(count):
+            ours, theirs = context.Pipe()
+            share = Workplace(workplace.settings | {"part": worker, "parts": count}, workplace.make_host)
+            process = context.Process(target=_work, args=(theirs, share), name=f"self-play {worker}", daemon=True)
+            process.start()
+            theirs.close()
+            self._connections.append(ours)
+            self._processes.append(process)
+
+    def play(
+        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+    ) -> SelfPlayCounts:
+        """See `Player`. Games are heard of as they end; seconds inside the network are the workers' mean."""
+        start = time.perf_counter()
+        share = -(-positions // len(self._connections))
+        # Clocks of processes need not agree, stretches of time do.
+        seconds = None if deadline is None else deadline - time.monotonic()
+        for worker, connection in enumerate(self._connections):
+            self._send(worker, connection, ("play", weights, share, network_version, seconds))
+        counts = [SelfPlayCounts() for _ in self._connections]
+        playing = dict(zip(self._connections, range(len(counts)), strict=True))
+        while playing:
+            for ready in wait(list(playing)):
+                connection = cast("Connection", ready)
+                worker = playing[connection]
+                records, counts[worker], done = self._receive(worker, connection)
+                on_games(records, _sum(counts, time.perf_counter() - start))
+                if done:
+                    del playing[connection]
+        return _sum(counts, time.perf_counter() - start)
+
+    def snapshot(self) -> list[Snapshot]:
+        """See `Player`."""
+        for worker, connection in enumerate(self._connections):
+            self._send(worker, connection, ("snapshot",))
+        return [self._receive(worker, connection) for worker, connection in enumerate(self._connections)]
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """See `Player`."""
+        count = len(self._connections)
+        if len(snapshots) != count:
+            raise UsageError(f"selfplay.workers={count}: the run was started with {len(snapshots)}; keep it to resume")
+        for worker, connection in enumerate(self._connections):
+            self._send(worker, connection, ("restore", snapshots[worker]))
+            self._receive(worker, connection)
+
+    def close(self) -> None:
+        """See `Player`."""
+        for connection in self._connections:
+            connection.close()
+        for process in self._processes:
+            process.join(timeout=10)
+            process.kill()
+
+    def _send(self, worker: int, connection: Connection, message: tuple[Any, ...]) -> None:
+        try:
+            connection.send(message)
+        except OSError:
+            raise self._ended(worker) from None
+
+    def _receive(self, worker: int, connection: Connection) -> Any:
+        try:
+            answer = connection.recv()
+        except (EOFError, OSError):
+            raise self._ended(worker) from None
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def _ended(self, worker: int) -> RuntimeError:
+        self._processes[worker].join(timeout=10)
+        return RuntimeError(f"self-play worker {worker} ended with exit code {self._processes[worker].exitcode}")
+
+
+def make_player(workplace: Workplace, workers: int) -> Player:
+    """A player in this process (`workers` = 0), or in `workers` others."""
+    return WorkerPlayers(workplace, workers) if workers else LocalPlayer(workplace)
+
+
+def _work(connection: Connection, workplace: Workplace) -> None:
+    """What a worker process does until its connection is closed, or the process that started it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes the connection
+    try:
+        player = LocalPlayer(workplace)
+        while True:
+            command, *arguments = connection.recv()
+            if command == "play":
+                weights, positions, network_version, seconds = arguments
+                counts = player.play(
+                    weights,
+                    positions=positions,
+                    network_version=network_version,
+                    on_games=lambda records, counts: connection.send((records, counts, False)),
+                    deadline=None if seconds is None else time.monotonic() + seconds,
+                )
+                connection.send(([], counts, True))
+            elif command == "snapshot":
+                connection.send(player.snapshot()[0])
+            else:
+                player.restore(arguments)
+                connection.send(None)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return
+    except Exception as error:
+        connection.send(error)
+        raise
+
+
+def _sum(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:
+    total = SelfPlayCounts(*(sum(getattr(count, field.name) for count in counts) for field in fields(SelfPlayCounts)))
+    total.network_seconds /= len(counts)
+    total.seconds = seconds
+    return total

@@ -1,0 +1,442 @@
+"""Self-play: legal games with right winners and targets, the same whatever is played beside them."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.play import sampled_action
+
+FULL, FAST = 12, 4
+SEARCH = SearchConfig(simulations=FULL)
+PUCT = SearchConfig(algorithm="puct", simulations=FULL)
+PLAY = SelfPlayConfig(fast_simulations=FAST, opening_plies=5, resign_threshold=0.6, resign_off_share=0.3)
+
+
+class Digest:
+    """Judges a position by whole-number arithmetic on its own planes, so bit for bit alike in any batch."""
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        flat = planes.reshape(len(planes), -1).astype(np.int64)
+        digest = (flat * (np.arange(flat.shape[1]) ** 3 * 7919 + 13)).sum(1)
+        actions = np.arange(policy.shape[1])
+        policy[:] = 1 + (digest[:, None] * 31 + actions * (digest[:, None] % 1009) + actions**2) % 97
+        value[:] = ((digest * 2654435761) % 2001 - 1000) / np.float32(1000)
+
+
+class BlackIsHappy:
+    """Says that Black wins, by a fixed margin, whatever stands on the board."""
+
+    def __init__(self, margin: float) -> None:
+        self.margin = margin
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        stones = planes[:, :2].sum((2, 3))
+        policy.fill(1.0)
+        value[:] = np.where(stones[:, 0] == stones[:, 1], self.margin, -self.margin)
+
+
+def play(
+    evaluator: Evaluator | None = None,
+    *,
+    config: SelfPlayConfig = PLAY,
+    search: SearchConfig = SEARCH,
+    size: int = 4,
+    games: int = 8,
+    seed: int = 5,
+    swap: bool = False,
+    groups: int = 1,
+    positions: int = 200,
+) -> dict[int, GameRecord]:
+    actor = SelfPlay(config, search, size=size, games=games, seed=seed, swap=swap, groups=groups)
+    return collect(actor, positions, evaluator)[0]
+
+
+def collect(
+    actor: SelfPlay, positions: int, evaluator: Evaluator | None = None, version: int = 0
+) -> tuple[dict[int, GameRecord], SelfPlayCounts]:
+    records: list[GameRecord] = []
+
+    def on_games(batch: list[GameRecord], counts: SelfPlayCounts) -> None:
+        records.extend(batch)
+
+    counts = actor.play(evaluator or Digest(), positions=positions, network_version=version, on_games=on_games)
+    found = {record.game_id: record for record in records}
+    assert len(found) == len(records), "E9: one game was played twice"
+    return found, counts
+
+
+def alike(one: GameRecord, other: GameRecord) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
+
+
+def assert_common_games_alike(one: dict[int, GameRecord], other: dict[int, GameRecord], least: int = 10) -> None:
+    common = one.keys() & other.keys()
+    assert len(common) >= least
+    assert [game for game in sorted(common) if not alike(one[game], other[game])] == []
+
+
+# A reference of the rules in plain Python: cells are (row, column), Black (+1) connects top to bottom.
+
+
+def connects(stones: set[tuple[int, int]], size: int, colour: int) -> bool:
+    """Flood fill from one edge of `colour` to the other."""
+    axis = 0 if colour > 0 else 1
+    waiting = [cell for cell in stones if cell[axis] == 0]
+    seen = set(waiting)
+    while waiting:
+        row, column = waiting.pop()
+        if (row, column)[axis] == size - 1:
+            return True
+        for near in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
+            cell = row + near[0], column + near[1]
+            if cell in stones and cell not in seen:
+                seen.add(cell)
+                waiting.append(cell)
+    return False
+
+
+def replay(record: GameRecord) -> Iterator[tuple[int, set[int], int]]:
+    """(ply, legal actions, winner so far) before every move and after the last; fails on an illegal move."""
+    size = record.size
+    stones: dict[tuple[int, int], int] = {}
+    moves = [int(move) for move in record.moves]
+    for ply, move in enumerate([*moves, None]):
+        winner = 0
+        for colour in (1, -1):
+            if connects({cell for cell, owner in stones.items() if owner == colour}, size, colour):
+                winner = colour
+        legal = {row * size + column for row in range(size) for column in range(size) if (row, column) not in stones}
+        if record.swap and ply == 1:
+            legal.add(size * size)
+        yield ply, legal, winner
+        if move is None:
+            return
+        assert move in legal, f"game {record.game_id}: move {move} at ply {ply} of {moves}"
+        if move == size * size:
+            ((row, column),) = stones
+            stones = {(column, row): -1}
+        else:
+            stones[divmod(move, size)] = 1 if ply % 2 == 0 else -1
+
+
+@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
+@pytest.mark.parametrize(("size", "swap"), [(2, True), (3, False), (4, True), (5, False)])
+def test_games_are_legal_and_their_winner_is_confirmed_by_a_flood_fill(
+    search: SearchConfig, size: int, swap: bool
+) -> None:
+    """E1."""
+    records = play(search=search, size=size, swap=swap)
+    assert Ending.CONNECTED in {record.ending for record in records.values()}
+    for record in records.values():
+        assert (record.size, record.swap, record.seed) == (size, swap, 5)
+        winners = [winner for _, _, winner in replay(record)]
+        assert not any(winners[:-1]), "played on after somebody had won"
+        assert winners[-1] == (record.winner if record.ending is Ending.CONNECTED else 0)
+        assert record.winner in (1, -1)
+        assert len(record.values) == len(record.simulations) == len(record.moves)
+        assert (np.abs(record.values) <= 1).all()
+
+
+@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
+@pytest.mark.parametrize("swap", [False, True])
+def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfig, swap: bool) -> None:
+    """E1."""
+    for record in play(search=search, swap=swap).values():
+        assert record.policies.shape == (len(record.policy_plies), 16 + swap)
+        legal = {ply: actions for ply, actions, _ in replay(record)}
+        for ply, policy in zip(record.policy_plies.tolist(), record.policies.astype(np.float64), strict=True):
+            assert policy.sum() == pytest.approx(1, abs=0.005)  # float16
+            assert (policy >= 0).all()
+            assert set(np.flatnonzero(policy).tolist()) <= legal[ply]
+
+
+def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
+    """E1."""
+    records = play(size=3, swap=True, config=SelfPlayConfig(fast_simulations=FAST, opening_share=0.0), positions=400)
+    plies = Counter(ply for record in records.values() for ply in np.flatnonzero(record.moves == 9).tolist())
+    assert set(plies) == {1}
+    assert 0 < plies[1] < len(records)
+
+
+def test_random_openings_are_bounded_undecided_and_never_targets() -> None:
+    """E1: what was drawn at random is not learned."""
+    config = SelfPlayConfig(fast_simulations=FAST, opening_share=0.5, opening_plies=6)
+    records = play(config=config, size=3, positions=600)
+    openings = Counter(record.opening for record in records.values())
+    assert set(openings) == set(range(7))
+    assert 0.35 < 1 - openings[0] / len(records) < 0.65
+    firsts = Counter(int(record.moves[0]) for record in records.values() if record.opening)
+    assert set(firsts) == set(range(9))
+    for record in records.values():
+        assert (record.simulations[: record.opening] == 0).all()
+        assert (record.values[: record.opening] == 0).all()
+        assert (record.policy_plies >= record.opening).all()
+        assert len(record.moves) > record.opening
+
+
+def test_a_searched_move_has_the_full_or_the_fast_budget_and_only_full_ones_are_targets() -> None:
+    """E1."""
+    config = SelfPlayConfig(fast_simulations=FAST, full_share=0.25)
+    budgets: Counter[int] = Counter()
+    for record in play(config=config, positions=300).values():
+        searched = record.simulations[record.opening :]
+        budgets.update(searched.tolist())
+        assert record.policy_plies.tolist() == np.flatnonzero(record.simulations == FULL).tolist()
+    assert set(budgets) == {FULL, FAST}
+    assert 0.2 < budgets[FULL] / budgets.total() < 0.3
+
+
+def test_the_counts_are_those_of_the_games() -> None:
+    """E3: games, positions and moves of the phase table."""
+    records, counts = collect(SelfPlay(PLAY, SEARCH, size=4, games=8, seed=5), 200)
+    assert counts.games == len(records)
+    assert counts.positions == sum(len(record.policy_plies) for record in records.values()) >= 200
+    assert counts.moves == sum(len(record.moves) - record.opening for record in records.values())
+    assert counts.evaluations >= sum(int((record.simulations > 0).sum()) for record in records.values())
+    assert 0 < counts.network_seconds < counts.seconds
+
+
+def would_give_up(record: GameRecord, threshold: float, plies: int) -> int:
+    """First player whose own values stay below -threshold for `plies` of its moves in a row, recomputed."""
+    in_a_row = {1: 0, -1: 0}
+    for ply in range(record.opening, len(record.moves)):
+        colour = 1 if ply % 2 == 0 else -1
+        in_a_row[colour] = in_a_row[colour] + 1 if record.values[ply] < -threshold else 0
+        if in_a_row[colour] >= plies:
+            return colour
+    return 0
+
+
+@pytest.mark.parametrize(("threshold", "plies"), [(0.3, 1), (0.3, 2), (0.5, 1), (0.2, 3)])
+def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(threshold: float, plies: int) -> None:
+    """E1."""
+    config = SelfPlayConfig(
+        fast_simulations=FAST, resign_threshold=threshold, resign_plies=plies, resign_off_share=0.3, opening_plies=3
+    )
+    records, counts = collect(SelfPlay(config, SEARCH, size=5, games=16, seed=2), 500)
+    for record in records.values():
+        gives_up = would_give_up(record, threshold, plies)
+        if record.may_resign:
+            assert gives_up == 0, "played on after it should have resigned"
+            assert record.would_resign == 0
+            if record.ending is Ending.RESIGNED:
+                loser = 1 if len(record.moves) % 2 == 0 else -1  # the one to move
+                assert record.winner == -loser
+                own = [ply for ply in range(record.opening, len(record.moves)) if ply % 2 == len(record.moves) % 2]
+                before = record.values[own][len(own) - (plies - 1) :]
+                assert (before < -threshold).all()
+                assert len(before) == plies - 1
+        else:
+            assert record.ending is Ending.CONNECTED
+            assert record.would_resign == gives_up
+    off = [record for record in records.values() if not record.may_resign]
+    unresigned = [record for record in off if record.would_resign]
+    assert 0.1 < len(off) / len(records) < 0.5
+    assert counts.unresigned == len(unresigned) > 0
+    assert counts.false_resigns == sum(record.would_resign == record.winner for record in unresigned)
+
+
+def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
+    """E1: White is told that it is lost, yet wins some of the games in which it must play on."""
+    config = SelfPlayConfig(
+        fast_simulations=2, full_share=1.0, opening_share=0.0, resign_threshold=0.8, resign_off_share=0.5
+    )
+    actor = SelfPlay(config, SearchConfig(simulations=2), size=4, games=16, seed=1)
+    records, counts = collect(actor, 1000, BlackIsHappy(0.9))
+    resigned = [record for record in records.values() if record.ending is Ending.RESIGNED]
+    assert {len(record.moves) for record in resigned} == {3}  # White's second move would have been the fourth
+    assert {record.winner for record in resigned} == {1}
+    off = [record for record in records.values() if not record.may_resign]
+    assert {record.would_resign for record in off} == {-1}
+    won_after_all = sum(record.winner == -1 for record in off)
+    assert 0 < won_after_all < len(off)
+    assert (counts.unresigned, counts.false_resigns) == (len(off), won_after_all)
+
+
+def test_nobody_resigns_at_the_threshold_of_one() -> None:
+    """E1."""
+    records = play(BlackIsHappy(1.0), config=SelfPlayConfig(fast_simulations=FAST, resign_threshold=1.0))
+    assert {record.ending for record in records.values()} == {Ending.CONNECTED}
+    assert {record.would_resign for record in records.values()} == {0}
+
+
+def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
+    return SelfPlayConfig(
+        full_share=1.0,
+        opening_share=0.0,
+        temperature=temperature,
+        temperature_final=0.0,
+        temperature_halflife=halflife,
+        resign_threshold=1.0,
+    )
+
+
+@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
+def test_temperature_zero_always_plays_the_best_move(search: SearchConfig) -> None:
+    lines = {tuple(record.moves.tolist()) for record in play(config=greedy(0.0), search=search).values()}
+    assert len(lines) == 1
+    lines = {tuple(record.moves.tolist()) for record in play(config=greedy(1.0), search=search).values()}
+    assert len(lines) > 10
+
+
+def test_temperature_falls_by_half_in_its_halflife() -> None:
+    records = play(config=greedy(1.0, halflife=0.01), positions=400)
+    answers = {(int(record.moves[0]), tuple(record.moves[1:].tolist())) for record in records.values()}
+    firsts = {first for first, _ in answers}
+    assert len(firsts) == len(answers) > 2  # the first move is drawn, everything after it follows from it
+
+
+@pytest.mark.parametrize("heat", [1.0, 0.5, 2.0])
+def test_moves_are_drawn_in_proportion_to_the_heated_policy(heat: float) -> None:
+    policy = np.array([0.5, 0.0, 0.2, 0.3, 0.0], np.float32)
+    draws = Counter(int(sampled_action(policy, heat, (i + 0.5) / 10_000)) for i in range(10_000))
+    expected = policy ** (1 / heat) / (policy ** (1 / heat)).sum()
+    assert [draws[action] / 10_000 for action in range(5)] == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
+@pytest.mark.parametrize("beside", [{"games": 1}, {"games": 37}, {"games": 8, "groups": 3}], ids=str)
+def test_a_game_does_not_depend_on_the_games_beside_it(search: SearchConfig, beside: dict[str, Any]) -> None:
+    """A25: every draw is keyed by seed, game and ply."""
+    assert_common_games_alike(play(search=search, positions=150), play(search=search, positions=150, **beside))
+
+
+def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
+    """A25."""
+    before = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        one = play(games=16)
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        all_of_them = play(games=16)
+    finally:
+        numba.set_num_threads(before)
+    assert one.keys() == all_of_them.keys()
+    assert_common_games_alike(one, all_of_them)
+
+
+def test_the_seed_decides_the_games() -> None:
+    """A25: the same seed gives the same games in the same order, another seed other ones."""
+    first, again, other = play(seed=5), play(seed=5), play(seed=6)
+    assert list(first) == list(again)
+    assert_common_games_alike(first, again)
+    common = first.keys() & other.keys()
+    assert not any(np.array_equal(first[game].moves, other[game].moves) for game in common if game % 8)
+
+
+def test_no_two_games_are_the_same() -> None:
+    """E9."""
+    config = SelfPlayConfig(fast_simulations=FAST, opening_share=0.0)
+    records = play(size=5, games=64, config=config, positions=3000)
+    assert len({record.moves.tobytes() for record in records.values()}) == len(records) > 200
+
+
+def test_each_slot_goes_on_with_its_own_numbers() -> None:
+    """E9: no number is left out, none comes twice."""
+    records = play(games=8, positions=300)
+    longest: dict[int, list[int]] = {slot: [] for slot in range(8)}
+    for game in records:
+        longest[game % 8].append(game)
+    for slot, games in longest.items():
+        assert games[0] == slot
+        assert all(after - before == 8 for before, after in pairwise(games))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> None:
+    """A24."""
+
+    def fresh() -> SelfPlay:
+        return SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3, swap=True, groups=groups)
+
+    uninterrupted = fresh()
+    collect(uninterrupted, 60)
+    snapshot = uninterrupted.snapshot()
+    kept = {name: array.copy() for name, array in snapshot.items()}
+    expected, counts = collect(uninterrupted, 90, version=1)
+    assert all(np.array_equal(array, kept[name]) for name, array in snapshot.items()), "a snapshot is a copy"
+    resumed = fresh()
+    collect(resumed, 20)  # whatever it did before is forgotten
+    resumed.restore(kept)
+    found, again = collect(resumed, 90, version=1)
+    assert list(found) == list(expected)
+    assert_common_games_alike(found, expected)
+    assert (again.games, again.positions, again.evaluations) == (counts.games, counts.positions, counts.evaluations)
+
+
+def test_playing_in_two_stretches_gives_the_games_of_one() -> None:
+    """A24: the searches that begin anew find what they would have found."""
+    actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
+    parts = collect(actor, 60)[0] | collect(actor, 90)[0]
+    assert_common_games_alike(parts, collect(SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3), 150)[0])
+
+
+def test_a_game_carries_the_network_version_it_started_with() -> None:
+    """E13."""
+    actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
+    first, _ = collect(actor, 60, version=0)
+    second, _ = collect(actor, 200, version=7)
+    assert {record.network_version for record in first.values()} == {0}
+    versions = [record.network_version for record in second.values()]
+    assert set(versions) == {0, 7}
+    assert versions.count(0) <= 8
+
+
+def test_a_snapshot_of_another_board_or_number_of_games_is_refused() -> None:
+    snapshot = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3).snapshot()
+    with pytest.raises(UsageError, match="number of games"):
+        SelfPlay(PLAY, SEARCH, size=4, games=4, seed=3).restore(snapshot)
+
+
+def test_play_stops_at_its_deadline() -> None:
+    actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
+    counts = actor.play(Digest(), positions=10**9, deadline=0.0)
+    assert (counts.games, counts.positions) == (0, 0)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_an_error_of_the_evaluator_comes_out(groups: int) -> None:
+    class Broken:
+        def evaluate(self, *_: object) -> None:
+            raise ArithmeticError("the network broke")
+
+    with pytest.raises(ArithmeticError, match="the network broke"):
+        SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3, groups=groups).play(Broken(), positions=10)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("positions", 0),
+        ("full_share", 0.0),
+        ("full_share", 1.5),
+        ("fast_simulations", 0),
+        ("temperature", -0.1),
+        ("temperature_final", -1.0),
+        ("temperature_halflife", 0.0),
+        ("opening_share", -0.5),
+        ("opening_plies", -1),
+        ("resign_threshold", 0.0),
+        ("resign_threshold", 1.1),
+        ("resign_plies", 0),
+        ("resign_off_share", 2.0),
+        ("temperature", math.nan),
+        ("full_share", math.nan),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"selfplay.{key}={value}"):
+        SelfPlayConfig(**{key: value})  # type: ignore[arg-type]

@@ -1,0 +1,235 @@
+"""The game store: what is appended survives any kill, and comes back once."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.selfplay.store import SCHEMA, GameStore, to_records, to_table
+
+
+def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
+    random = np.random.default_rng(game_id)
+    full = np.flatnonzero(random.random(plies) < 0.5).astype(np.int16)
+    return GameRecord(
+        game_id=game_id,
+        size=3,
+        swap=swap,
+        moves=random.permutation(9)[:plies].astype(np.int16),
+        winner=1 if game_id % 2 else -1,
+        ending=list(Ending)[game_id % 4],
+        opening=game_id % 3,
+        values=random.normal(size=plies).astype(np.float32),
+        simulations=random.integers(1, 99, plies).astype(np.int16),
+        policy_plies=full,
+        policies=random.random((len(full), 9 + swap)).astype(np.float16),
+        network_version=game_id // 3,
+        seed=2**62 + game_id,
+        search='{"simulations": 8}',
+        would_resign=game_id % 3 - 1,
+        may_resign=game_id % 2 == 0,
+    )
+
+
+def imported(game_id: int) -> GameRecord:
+    """A game without anything searched."""
+    return GameRecord(
+        game_id, size=3, swap=True, moves=np.array([4, 9], np.int16), winner=0, ending=Ending.UNFINISHED
+    )
+
+
+def assert_same(found: list[GameRecord], expected: list[GameRecord]) -> None:
+    assert [one.game_id for one in found] == [one.game_id for one in expected]
+    for one, other in zip(found, expected, strict=True):
+        for name, value in vars(other).items():
+            kept = getattr(one, name)
+            if isinstance(value, np.ndarray):
+                if name == "policies" and value.size == 0:
+                    assert kept.size == 0
+                    continue
+                assert (kept.dtype, kept.shape) == (value.dtype, value.shape), name
+                assert np.array_equal(kept, value), name
+            else:
+                assert kept == value, name
+                assert type(kept) is type(value), name
+
+
+def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
+    """E1."""
+    games = [record(0), record(1, swap=True), record(2, plies=0), imported(3), record(4, plies=9)]
+    store = GameStore(tmp_path)
+    store.append(games[:2])
+    store.flush()
+    store.append(games[2:4])
+    store.append(games[4:])
+    store.flush()
+    assert_same(list(GameStore(tmp_path).records()), games)
+    assert len(store) == 5
+
+
+@pytest.mark.parametrize("first", [0, 1, 3, 4, 7, 8, 50])
+def test_records_can_start_anywhere(tmp_path: Path, first: int) -> None:
+    store = GameStore(tmp_path)
+    for start in (0, 3, 4):
+        store.append([record(game) for game in range(start, 8 if start == 4 else {0: 3, 3: 4}[start])])
+        store.flush()
+    assert_same(list(store.records(first)), [record(game) for game in range(8)][first:])
+
+
+def test_a_table_and_its_slices_give_their_records() -> None:
+    games = [record(game) for game in range(6)]
+    assert_same(to_records(to_table(games).slice(2, 3)), games[2:5])
+    assert to_records(to_table([])) == []
+
+
+def test_games_that_are_known_are_passed_over(tmp_path: Path) -> None:
+    """E9: none twice, in the journal, in a part, and after opening again."""
+    store = GameStore(tmp_path)
+    store.append([record(1), record(2)])
+    store.append([record(2), record(3)])
+    store.flush()
+    store.append([record(1), record(4)])
+    store.append([record(3)])
+    store.flush()
+    assert len(store) == 4
+    again = GameStore(tmp_path)
+    again.append([record(game) for game in range(6)])
+    again.flush()
+    assert [one.game_id for one in again.records()] == [1, 2, 3, 4, 0, 5]
+
+
+def test_parts_are_plain_parquet_of_the_documented_schema(tmp_path: Path) -> None:
+    """E1: pandas, polars and DuckDB read the games."""
+    store = GameStore(tmp_path)
+    store.append([record(game) for game in range(5)])
+    store.flush()
+    (part,) = sorted(tmp_path.glob("part-*.parquet"))
+    table = pq.ParquetFile(part).read()
+    assert table.schema.equals(SCHEMA)
+    columns = table.to_pydict()
+    assert columns["game_id"] == list(range(5))
+    assert columns["moves"][3] == record(3).moves.tolist()
+    assert columns["policies"][3] == pytest.approx(record(3).policies.ravel().tolist())
+    assert columns["ending"][1] == "resigned"
+
+
+def test_flush_without_games_leaves_nothing(tmp_path: Path) -> None:
+    store = GameStore(tmp_path)
+    store.flush()
+    store.append([])
+    store.flush()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A24: a writer that dies inside a part leaves its journal, from which the games come back."""
+    store = GameStore(tmp_path)
+    store.append([record(1)])
+
+    def dies(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pq, "write_table", dies)
+        with pytest.raises(OSError, match="no space"):
+            store.flush()
+    assert store.parts() == []
+    again = GameStore(tmp_path)
+    assert_same(list(again.records()), [record(1)])
+    assert [path.name for path in tmp_path.iterdir()] == ["part-000000.parquet"]
+
+
+def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A24."""
+    store = GameStore(tmp_path)
+    store.append([record(1), record(2)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda *_, **__: None)
+        store.flush()
+    assert (tmp_path / "journal.arrows").exists()
+    assert [one.game_id for one in GameStore(tmp_path).records()] == [1, 2]
+    assert not (tmp_path / "journal.arrows").exists()
+
+
+def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) -> None:
+    """A24: a kill can fall between any two bytes."""
+    writer = GameStore(tmp_path / "writer")
+    journal = tmp_path / "writer" / "journal.arrows"
+    ends = [0]
+    batches = [[1], [2, 3], [4]]
+    for batch in batches:
+        writer.append([record(game, plies=3) for game in batch])
+        ends.append(journal.stat().st_size)
+    whole = journal.read_bytes()
+    folder = tmp_path / "cut"
+    folder.mkdir()
+    # Every byte of the schema, the first and the last batch; the one between is like the last.
+    for cut in [*range(ends[1] + 1), *range(ends[2], ends[3] + 1)]:
+        (folder / "journal.arrows").write_bytes(whole[:cut])
+        store = GameStore(folder)
+        found = [one.game_id for one in store.records()]
+        assert len(store) == len(found)
+        for part in store.parts():
+            part.unlink()
+        expected = [game for batch, end in zip(batches, ends[1:], strict=True) if end <= cut for game in batch]
+        assert found == expected, f"cut after byte {cut} of {ends}"
+
+
+@pytest.mark.parametrize("tail", [b"\0" * 200, b"\xff" * 200, bytes(range(256)) * 4])
+def test_rubbish_at_the_end_of_a_journal_is_dropped(tmp_path: Path, tail: bytes) -> None:
+    """A24: a machine that lost power may leave blocks of zeros or of something else."""
+    GameStore(tmp_path).append([record(1), record(2)])
+    journal = tmp_path / "journal.arrows"
+    journal.write_bytes(journal.read_bytes() + tail)
+    assert [one.game_id for one in GameStore(tmp_path).records()] == [1, 2]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.selfplay.store import GameStore
+store = GameStore(Path(sys.argv[1]))
+for game in range(int(sys.argv[2])):
+    moves = np.arange(game % 7, dtype=np.int16)
+    policies = np.zeros((0, 9), np.float16)
+    store.append([GameRecord(game, 3, False, moves, 1, Ending.CONNECTED, policies=policies)])
+    print(game, flush=True)
+    if game % 5 == 4:
+        store.flush()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("games", [3, 5, 13])
+def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: int) -> None:
+    """A24, E14: kill -9."""
+    run = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), str(games)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    assert run.stdout.split() == [str(game) for game in range(games)]
+    store = GameStore(tmp_path)
+    assert [one.game_id for one in store.records()] == list(range(games))
+    store.append([record(1), record(99)])
+    store.flush()
+    assert [one.game_id for one in GameStore(tmp_path).records()] == [*range(games), 99]
+
+
+def test_parts_stay_in_order_beyond_a_million(tmp_path: Path) -> None:
+    store = GameStore(tmp_path)
+    store.append([record(0)])
+    store.flush()
+    store.parts()[0].rename(tmp_path / "part-999999.parquet")
+    for game in (1, 2):
+        store.append([record(game)])
+        store.flush()
+    assert [one.game_id for one in GameStore(tmp_path).records()] == [0, 1, 2]

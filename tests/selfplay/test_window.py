@@ -1,0 +1,215 @@
+"""The replay window: the latest games, and their positions rebuilt as they were."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.board import Board
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.selfplay.window import Batch, ReplayWindow
+
+
+def random_game(game_id: int, size: int, *, swap: bool, full_share: float = 0.6) -> GameRecord:
+    """A random game played with `Board`, with random policies over the legal moves of some plies."""
+    random = np.random.default_rng([game_id, size])
+    board = Board(size, swap=swap)
+    plies, policies = [], []
+    while not board.winner:
+        legal = board.legal_moves()
+        if random.random() < full_share:
+            policy = np.zeros(size**2 + swap)
+            policy[legal] = random.random(len(legal))
+            plies.append(len(board.moves))
+            policies.append(policy / policy.sum())
+        if board.may_swap and game_id % 2:
+            board.play(size**2)
+        else:
+            board.play(int(random.choice(legal)))
+    count = len(board.moves)
+    return GameRecord(
+        game_id,
+        size,
+        swap,
+        np.array(board.moves, np.int16),
+        board.winner,
+        Ending.CONNECTED,
+        values=random.uniform(-1, 1, count).astype(np.float32),
+        simulations=np.full(count, 8, np.int16),
+        policy_plies=np.array(plies, np.int16),
+        policies=np.array(policies, np.float16).reshape(len(plies), size**2 + swap),
+    )
+
+
+def games(count: int, size: int = 4, *, swap: bool = False) -> list[GameRecord]:
+    return [random_game(game, size, swap=swap) for game in range(count)]
+
+
+def window_of(records: list[GameRecord], capacity: int = 10**6, share: float = 0.0) -> ReplayWindow:
+    window = ReplayWindow(
+        size=records[0].size, swap=records[0].swap, capacity=capacity, search_value_share=share
+    )
+    window.extend(records)
+    return window
+
+
+Position = tuple[bytes, bytes, float]
+
+
+def as_drawn(record: GameRecord, ply: int, *, turned: bool, share: float = 0.0) -> Position:
+    """What a batch must hold for one position: the board turned first, then seen by the player to move."""
+    size = record.size
+    board = Board(size, swap=record.swap, moves=record.moves[:ply].tolist())
+    planes = board.planes()[0]
+    policy = record.policies[record.policy_plies.tolist().index(ply)].astype(np.float32)
+    cells = policy[: size**2].reshape(size, size)
+    if ply % 2 == 1:
+        cells = cells.T
+    if turned:
+        planes, cells = planes[:, ::-1, ::-1], cells[::-1, ::-1]
+    mover = 1 if ply % 2 == 0 else -1
+    value = (1 - share) * (1.0 if record.winner == mover else -1.0) + share * float(record.values[ply])
+    return planes.tobytes(), np.concatenate([cells.ravel(), policy[size**2 :]]).tobytes(), round(value, 5)
+
+
+def rows(batch: Batch) -> list[Position]:
+    return [
+        (planes.tobytes(), policy.tobytes(), round(float(value), 5))
+        for planes, policy, value in zip(batch.planes, batch.policy, batch.value, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25])
+@pytest.mark.parametrize(("size", "swap"), [(2, True), (4, False), (5, True)])
+def test_positions_are_rebuilt_as_the_board_plays_them(size: int, swap: bool, share: float) -> None:
+    """E2: planes, policy and value in the mover's frame, for White, after a swap, and turned."""
+    records = games(30, size, swap=swap)
+    window = window_of(records, share=share)
+    expected: dict[Position, tuple[int, int]] = {}
+    both_ways = Counter[bool]()
+    for record in records:
+        for ply in record.policy_plies.tolist():
+            for turned in (False, True):
+                expected[as_drawn(record, ply, turned=turned, share=share)] = (record.game_id, ply)
+    batch = window.epoch(batch=len(window), steps=1, seed=1, epoch=0)[0]
+    assert batch.planes.dtype == np.int8
+    assert batch.policy.dtype == batch.value.dtype == np.float32
+    for position in rows(batch):
+        game, ply = expected[position]
+        both_ways[position == as_drawn(records[game], ply, turned=True, share=share)] += 1
+    assert min(both_ways.values()) > 0.3 * len(window)
+
+
+def test_every_position_comes_once_before_any_comes_again() -> None:
+    """E2."""
+    records = games(40)
+    window = window_of(records)
+    turned = {as_drawn(r, ply, turned=True): as_drawn(r, ply, turned=False) for r in records for ply in r.policy_plies}
+    batch = len(window) // 4
+    epoch = window.epoch(batch=batch, steps=8, seed=3, epoch=1)
+    seen = Counter(turned.get(row, row) for step in range(4) for row in rows(epoch[step]))
+    assert max(seen.values()) == 1 or len(set(turned.values())) < len(window)
+    assert len(epoch) == 8
+
+
+@pytest.mark.parametrize("batch", [512, 1024])
+def test_batches_have_the_size_asked_for(batch: int) -> None:
+    """E2: 512 to 1024 positions, also from a window with fewer."""
+    window = window_of(games(60))
+    assert len(window) < batch
+    epoch = window.epoch(batch=batch, steps=3, seed=0, epoch=0)
+    for step in range(3):
+        assert [len(array) for array in epoch[step]] == [batch] * 3
+    counts = Counter(rows(epoch[0]))
+    assert max(counts.values()) < 12
+
+
+@pytest.mark.parametrize("capacity", [1, 20, 100])
+def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: int) -> None:
+    """E2: the window is honoured."""
+    records = games(50)
+    window = ReplayWindow(size=4, swap=False, capacity=capacity)
+    for record in records:
+        window.extend([record])
+        kept = records[: record.game_id + 1][-window.games :]
+        held = [len(one.policy_plies) for one in kept]
+        assert len(window) == sum(held)
+        assert sum(held[1:]) < capacity
+    assert len(window) >= capacity
+    allowed = {as_drawn(r, ply, turned=turned) for r in kept for ply in r.policy_plies for turned in (False, True)}
+    assert set(rows(window.epoch(batch=400, steps=1, seed=0, epoch=0)[0])) <= allowed
+
+
+def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
+    """A24: a resumed run fills its window at once."""
+    records = games(50)
+    at_once, one_by_one = window_of(records, capacity=60), ReplayWindow(size=4, swap=False, capacity=60)
+    for record in records:
+        one_by_one.extend([record])
+    assert (len(at_once), at_once.games) == (len(one_by_one), one_by_one.games)
+    drawn = [window.epoch(batch=32, steps=2, seed=0, epoch=4) for window in (at_once, one_by_one)]
+    assert rows(drawn[0][1]) == rows(drawn[1][1])
+
+
+def test_seed_and_epoch_decide_the_batches() -> None:
+    """A25."""
+
+    def drawn(seed: int, epoch: int) -> list[Position]:
+        return rows(window.epoch(batch=64, steps=2, seed=seed, epoch=epoch)[1])
+
+    window = window_of(games(30))
+    first = drawn(1, 2)
+    window.epoch(batch=64, steps=2, seed=9, epoch=9)
+    assert drawn(1, 2) == first
+    assert drawn(1, 3) != first
+    assert drawn(2, 2) != first
+
+
+def test_an_epoch_stays_as_it_was_drawn_when_games_arrive() -> None:
+    window = window_of(games(10))
+    epoch = window.epoch(batch=16, steps=1, seed=0, epoch=0)
+    before = rows(epoch[0])
+    window.extend(games(30)[10:])
+    assert rows(epoch[0]) == before
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, [1.0, -1.0]), (1.0, [0.5, 0.25]), (0.5, [0.75, -0.375])])
+def test_the_value_target_mixes_result_and_searched_value(share: float, expected: list[float]) -> None:
+    """E1: for the player to move; Black won."""
+    policies: NDArray[np.float16] = np.full((2, 4), 0.25, np.float16)
+    record = GameRecord(
+        0,
+        2,
+        False,
+        np.array([0, 1, 2], np.int16),
+        1,
+        Ending.CONNECTED,
+        values=np.array([0.5, 0.25, 0.9], np.float32),
+        policy_plies=np.array([0, 1], np.int16),
+        policies=policies,
+    )
+    batch = window_of([record], share=share).epoch(batch=2, steps=1, seed=0, epoch=0)[0]
+    by_stones = batch.value[batch.planes[:, :2].sum((1, 2, 3)).argsort()]
+    assert by_stones.tolist() == expected
+
+
+def test_games_without_targets_do_no_harm() -> None:
+    record = random_game(3, 4, swap=False, full_share=0.0)
+    window = ReplayWindow(size=4, swap=False, capacity=5)
+    window.extend([record])
+    with pytest.raises(UsageError, match="no position"):
+        window.epoch(batch=4, steps=1, seed=0, epoch=0)
+    window.extend(games(3))
+    assert len(window.epoch(batch=4, steps=1, seed=0, epoch=0)[0].value) == 4
+
+
+def test_a_game_of_another_board_or_rule_is_refused() -> None:
+    window = ReplayWindow(size=4, swap=False, capacity=5)
+    with pytest.raises(UsageError, match="board=5"):
+        window.extend(games(1, 5))
+    with pytest.raises(UsageError, match="swap=True"):
+        window.extend(games(1, 4, swap=True))
+    with pytest.raises(UsageError, match="data.window=0"):
+        ReplayWindow(size=4, swap=False, capacity=0)
