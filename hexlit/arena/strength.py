@@ -19,11 +19,11 @@ from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 SOLVED_SIZES = range(3, 8)
 """Boards whose openings are solved."""
 
-FEWEST_STONES = {3: 0, 4: 0, 5: 0, 6: 4, 7: 12}
+FEWEST_STONES = {3: 0, 4: 0, 5: 0, 6: 8, 7: 12}
 """Stones from which on the positions of these boards are solved within moments."""
 
-NODE_LIMIT = 200_000
-"""Nodes of the solver after which a random position is passed over."""
+NODE_LIMIT = {6: 100_000, 7: 100_000}
+"""Nodes of the solver after which a random position is passed over; smaller boards need no limit."""
 
 Figures = dict[str, float | int | list[float] | list[bool]]
 
@@ -96,7 +96,7 @@ class Strength:
                 self.config.positions,
                 self.config.seed,
                 min_stones=FEWEST_STONES[self.size],
-                node_limit=NODE_LIMIT,
+                node_limit=NODE_LIMIT.get(self.size),
                 cache=self._cache,
             )
         return self._positions

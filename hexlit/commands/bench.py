@@ -19,7 +19,7 @@ from hexlit.selfplay.config import SelfPlayConfig
 if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.accelerate.profile import DeviceProfile
 
-KINDS = ("games", "search", "forward", "selfplay")
+KINDS = ("games", "search", "forward", "selfplay", "workers")
 
 
 @dataclass
@@ -27,7 +27,7 @@ class BenchConfig:
     """What `hexlit bench` takes."""
 
     what: str = "all"
-    """games, search, forward, selfplay, or all of them."""
+    """games, search, forward, selfplay, workers, or all of them."""
     board: int = 11
     """Size of the board, 2 to 19."""
     repeats: int = 7
@@ -90,6 +90,7 @@ def bench(config: DictConfig) -> None:
         "search": measure_search,
         "forward": measure_forward,
         "selfplay": measure_selfplay,
+        "workers": measure_workers,
     }
     kinds = KINDS if settings.what == "all" else (settings.what,)
     found = [line for kind in kinds for line in measures[kind](settings, profile)]
@@ -229,6 +230,41 @@ def measure_selfplay(config: BenchConfig, profile: "DeviceProfile") -> list[Meas
     line = measure_rate(config, play, what=what, unit="evaluations/s", threads=profile.threads, precision=precision)
     share = median(shares[-config.repeats :])
     return [Measurement(**{**asdict(line), "detail": f"{share:.1%} of the time outside the network"})]
+
+
+def measure_workers(config: BenchConfig, profile: "DeviceProfile") -> list[Measurement]:
+    """Games a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
+    from dataclasses import replace
+
+    from hexlit.nets.tower import HexNet
+    from hexlit.selfplay.workers import Workplace, make_player
+    from hexlit.tasks.hex.data import HostMaker, weights_of
+
+    weights = weights_of(HexNet(config.net))
+    settings = {"config": config.selfplay, "search": config.search, "size": config.board, "seed": 0}
+    settings |= {"games": profile.selfplay_games, "groups": profile.groups}
+    found = []
+    for workers in (1, 2, 4):
+        threads = max(1, profile.threads // workers)
+        maker = HostMaker(config.net, config.board, False, replace(profile, threads=threads))
+        player = make_player(Workplace(settings, maker), workers)
+
+        def play(rounds: int, player: Any = player) -> float:
+            seconds = config.seconds * rounds
+            counts = player.play(
+                weights,
+                positions=10**9,
+                network_version=0,
+                on_games=lambda records, counts: None,
+                deadline=time.monotonic() + seconds,
+            )
+            return float(counts.evaluations)
+
+        what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(config.net)}"
+        shared: dict[str, Any] = {"unit": "evaluations/s", "threads": threads * workers}
+        found.append(measure_rate(config, play, what=what, precision=str(profile.inference_dtype)[6:], **shared))
+        player.close()
+    return found
 
 
 def net_name(net: NetConfig) -> str:

@@ -10,9 +10,7 @@ from hexlit.hex.symmetry import exchange_colours
 SIZES = [2, 3, 5, 8, 13]
 
 
-def random_positions(
-    size: int, batch: int = 50
-) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.bool_]]:
+def random_positions(size: int, batch: int = 50) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.bool_]]:
     random = np.random.default_rng(size)
     cells = random.integers(-1, 2, (batch, size * size)).astype(np.int8)
     to_move = random.choice(np.array([-1, 1], np.int8), batch)
@@ -39,7 +37,9 @@ def test_planes_equal_their_definition(size: int) -> None:
     cells, to_move, may_swap = random_positions(size)
     planes = encode(cells, to_move, may_swap)
     assert planes.dtype == np.int8
-    expected = [reference_planes(*position) for position in zip(cells, to_move.tolist(), may_swap.tolist(), strict=True)]
+    expected = [
+        reference_planes(*position) for position in zip(cells, to_move.tolist(), may_swap.tolist(), strict=True)
+    ]
     assert np.array_equal(planes, np.stack(expected))
 
 

@@ -47,4 +47,6 @@ def test_an_index_off_the_board_has_no_name(cell: int) -> None:
 def test_moves_come_back_from_one_line(case: tuple[int, list[int]]) -> None:
     size, moves = case
     line = format_moves(moves, size)
-    assert parse_moves(line, size) == parse_moves(line.replace(" ", ","), size) == parse_moves(line.split(), size) == moves
+    assert (
+        parse_moves(line, size) == parse_moves(line.replace(" ", ","), size) == parse_moves(line.split(), size) == moves
+    )

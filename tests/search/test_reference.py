@@ -49,7 +49,7 @@ def assert_same(game: Game, config: SearchConfig, seed: int | None = None) -> No
 def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, swap: bool) -> None:
     """E5, E11: identical visit counts on random positions of sizes 3 to 5, 1 to 64 simulations, all settings."""
     random = np.random.default_rng(len(algorithm))
-    for number, game in enumerate(random_games(seed=number_of(algorithm, swap), count=36, swap=swap)):
+    for number, game in enumerate(random_games(seed=number_of(algorithm, swap), count=120, swap=swap)):
         variant = VARIANTS[algorithm][number % len(VARIANTS[algorithm])]
         assert_same(game, replace(variant, simulations=int(random.integers(1, 65))))
 
@@ -61,7 +61,7 @@ def number_of(algorithm: str, swap: bool) -> int:
 @pytest.mark.row("E11")
 def test_gumbel_noise_at_the_root_is_that_of_the_key() -> None:
     """E11: sequential halving with noise, the draws being those of (seed, index, ply)."""
-    for seed, game in enumerate(random_games(seed=9, count=12, swap=True)):
+    for seed, game in enumerate(random_games(seed=9, count=40, swap=True)):
         assert_same(game, SearchConfig("gumbel", simulations=20 + seed), seed=seed + 100)
 
 

@@ -38,9 +38,7 @@ def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
 
 def imported(game_id: int) -> GameRecord:
     """A game without anything searched."""
-    return GameRecord(
-        game_id, size=3, swap=True, moves=np.array([4, 9], np.int16), winner=0, ending=Ending.UNFINISHED
-    )
+    return GameRecord(game_id, size=3, swap=True, moves=np.array([4, 9], np.int16), winner=0, ending=Ending.UNFINISHED)
 
 
 def assert_same(found: list[GameRecord], expected: list[GameRecord]) -> None:
@@ -222,14 +220,3 @@ def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: i
     store.append([record(1), record(99)])
     store.flush()
     assert [one.game_id for one in GameStore(tmp_path).records()] == [*range(games), 99]
-
-
-def test_parts_stay_in_order_beyond_a_million(tmp_path: Path) -> None:
-    store = GameStore(tmp_path)
-    store.append([record(0)])
-    store.flush()
-    store.parts()[0].rename(tmp_path / "part-999999.parquet")
-    for game in (1, 2):
-        store.append([record(game)])
-        store.flush()
-    assert [one.game_id for one in GameStore(tmp_path).records()] == [0, 1, 2]

@@ -48,9 +48,7 @@ def games(count: int, size: int = 4, *, swap: bool = False) -> list[GameRecord]:
 
 
 def window_of(records: list[GameRecord], capacity: int = 10**6, share: float = 0.0) -> ReplayWindow:
-    window = ReplayWindow(
-        size=records[0].size, swap=records[0].swap, capacity=capacity, search_value_share=share
-    )
+    window = ReplayWindow(size=records[0].size, swap=records[0].swap, capacity=capacity, search_value_share=share)
     window.extend(records)
     return window
 

@@ -1,0 +1,42 @@
+"""Settings of the search are refused early."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig, compiled_params
+
+
+@pytest.mark.parametrize(
+    ("make", "start"),
+    [
+        (lambda: SearchConfig("alphabeta"), "search.algorithm=alphabeta: choose one of gumbel, puct"),
+        (lambda: SearchConfig(simulations=0), "search.simulations=0: "),
+        (lambda: GumbelConfig(considered=0), "search.gumbel.considered=0: "),
+        (lambda: GumbelConfig(value_scale=0.0), "search.gumbel.value_scale=0.0"),
+        (lambda: GumbelConfig(visit_offset=-1.0), "search.gumbel."),
+        (lambda: PuctConfig(c_init=0.0), "search.puct.c_init=0.0"),
+        (lambda: PuctConfig(c_base=-2.0), "search.puct."),
+        (lambda: PuctConfig(noise_share=1.0), "search.puct.noise_share=1.0"),
+        (lambda: PuctConfig(noise_share=-0.1), "search.puct.noise_share=-0.1"),
+        (lambda: PuctConfig(noise_total=0.0), "search.puct."),
+    ],
+)
+def test_a_setting_out_of_range_is_a_usage_error_that_starts_with_its_dotted_key(
+    make: Callable[[], object], start: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        make()
+    message = str(caught.value)
+    assert message.startswith(start)
+    assert len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_setting_reaches_compiled_code(algorithm: str, swap: bool) -> None:
+    gumbel = GumbelConfig(considered=3, value_scale=0.7, visit_offset=9.0, rescale=True)
+    puct = PuctConfig(c_init=2.0, c_base=7.0, fpu_reduction=0.4, noise_share=0.1, noise_total=3.0)
+    params = compiled_params(SearchConfig(algorithm, 5, gumbel, puct), swap=swap)._asdict()
+    assert params == {**vars(gumbel), **vars(puct), "gumbel": algorithm == "gumbel", "swap": swap}
