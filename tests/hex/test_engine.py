@@ -16,7 +16,7 @@ GAMES = {2: 2500, 3: 3000, 4: 2400, 5: 1200, 6: 500, 7: 200, 9: 100, 11: 60, 13:
 
 
 def random_moves(random: np.random.Generator, size: int, swap: bool) -> list[int]:
-    """Every cell once in random order, the swap at ply 1 in half of the games that have it (the last cells are spare)."""
+    """Every cell once in random order, with the swap at ply 1 in half of the games that have the rule."""
     moves = [int(cell) for cell in random.permutation(size * size)]
     if swap and random.random() < 0.5:
         # The mirror image of the first stone is taken from now on, and its own cell free.

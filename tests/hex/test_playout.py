@@ -36,7 +36,7 @@ def test_the_seed_decides_the_games() -> None:
     def played(seed: int) -> list[list[int]]:
         moves = np.zeros((20, 25), np.int16)
         random_games(20, seed, geometry(5), moves, empty_stones(1, 5), np.zeros(20, np.int16))
-        return moves.tolist()  # type: ignore[no-any-return]
+        return moves.tolist()
 
     assert played(1) == played(1) != played(2)
     assert len({tuple(game) for game in played(1)}) == 20

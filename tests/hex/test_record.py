@@ -11,7 +11,8 @@ from hexlit.hex.record import Ending, GameRecord
 def test_an_imported_game_has_no_searched_policies_or_values() -> None:
     record = GameRecord(1, 3, False, np.array([4, 0], np.int16), 0, Ending.UNFINISHED)
     assert len(record.values) == len(record.simulations) == len(record.policy_plies) == len(record.policies) == 0
-    assert (record.values.dtype, record.policies.dtype) == (np.float32, np.float16)
+    assert record.values.dtype == np.float32
+    assert record.policies.dtype == np.float16
 
 
 def test_records_share_nothing_and_do_not_change() -> None:

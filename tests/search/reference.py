@@ -87,7 +87,7 @@ def puct_scores(node: Node, config: PuctConfig) -> Numbers:
 def sigma(node: Node, config: GumbelConfig) -> Numbers:
     """Equations 8 and 33 of the paper, and appendix D: the completed Q values on the scale of logits.
 
-    Illegal actions are completed like untried ones, as in `mctx`, so v_mix always belongs to the range that is stretched.
+    Illegal actions are completed like untried ones, as in `mctx`, so v_mix always belongs to the stretched range.
     """
     counts, tried = node.counts, node.counts > 0
     mixed = node.network_value

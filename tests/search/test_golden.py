@@ -91,7 +91,7 @@ def test_three_simulations_of_gumbel_done_by_hand() -> None:
 
     1., 2. Sequential halving visits each of the two moves once: b1 is worth 0, a2 is worth 1.
     3. The better one again: a2, worth 1.
-    v_mix = (0 + 3·(½·0 + ½·1)) / 4 does not matter, no move being untried; the scale of the Q values, moved to [0, 1], is
+    v_mix does not matter, no move being untried. The scale of the Q values, moved from [-1, 1] to [0, 1], is
     (50 + 2)·0.1 = 5.2, so a2's weight is e^5.2 against b1's e^2.6: shares 1/(1 + e^-2.6) and 1/(1 + e^2.6).
     """
     result = search_games([BY_HAND], SearchConfig("gumbel", 3), UniformEvaluator())

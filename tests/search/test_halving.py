@@ -56,6 +56,6 @@ def test_without_noise_the_moves_with_the_highest_priors_are_considered() -> Non
     policy, value = np.zeros((1, 16), np.float32), np.zeros(1, np.float32)
     visits = search_games([game], config, evaluator).visits[0]
     evaluator.evaluate(planes_of(game), policy, value)
-    policy = policy.reshape(4, 4).T.ravel()  # White's frame
-    policy[5] = 0
-    assert set(np.flatnonzero(visits)) == set(np.argsort(policy)[-8:])
+    priors = policy.reshape(4, 4).T.ravel()  # White's frame
+    priors[5] = 0
+    assert set(np.flatnonzero(visits)) == set(np.argsort(priors)[-8:])

@@ -57,7 +57,7 @@ def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(
     assert np.array_equal(mirrored.value, plain.value)
 
 
-@pytest.fixture()
+@pytest.fixture
 def all_threads() -> Iterator[int]:
     threads = numba.get_num_threads()
     yield threads

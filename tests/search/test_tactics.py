@@ -92,7 +92,8 @@ def test_a_lost_position_has_a_negative_value(algorithm: str) -> None:
 def test_moves_agree_with_the_solver_more_and_more_as_simulations_grow(algorithm: str) -> None:
     """E5: on 4×4 positions in which some moves win and some lose."""
     random, solver = np.random.default_rng(44), Solver(4, table_bits=12)
-    games, winning = [], []
+    games: list[Game] = []
+    winning = []
     while len(games) < 150:
         game = random_game(random, 4, int(random.integers(1, 8)))
         moves = solver.solve(np.array(game.cells, np.int8), game.to_move).winning_moves

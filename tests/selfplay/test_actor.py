@@ -18,6 +18,7 @@ from hexlit.search.evaluator import Evaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.play import sampled_action
+from tests.hex.reference import Game
 
 FULL, FAST = 12, 4
 SEARCH = SearchConfig(simulations=FULL)
@@ -98,48 +99,13 @@ def assert_common_games_alike(one: dict[int, GameRecord], other: dict[int, GameR
     assert [game for game in sorted(common) if not alike(one[game], other[game])] == []
 
 
-# A reference of the rules in plain Python: cells are (row, column), Black (+1) connects top to bottom.
-
-
-def connects(stones: set[tuple[int, int]], size: int, colour: int) -> bool:
-    """Flood fill from one edge of `colour` to the other."""
-    axis = 0 if colour > 0 else 1
-    waiting = [cell for cell in stones if cell[axis] == 0]
-    seen = set(waiting)
-    while waiting:
-        row, column = waiting.pop()
-        if (row, column)[axis] == size - 1:
-            return True
-        for near in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0)):
-            cell = row + near[0], column + near[1]
-            if cell in stones and cell not in seen:
-                seen.add(cell)
-                waiting.append(cell)
-    return False
-
-
-def replay(record: GameRecord) -> Iterator[tuple[int, set[int], int]]:
-    """(ply, legal actions, winner so far) before every move and after the last; fails on an illegal move."""
-    size = record.size
-    stones: dict[tuple[int, int], int] = {}
-    moves = [int(move) for move in record.moves]
-    for ply, move in enumerate([*moves, None]):
-        winner = 0
-        for colour in (1, -1):
-            if connects({cell for cell, owner in stones.items() if owner == colour}, size, colour):
-                winner = colour
-        legal = {row * size + column for row in range(size) for column in range(size) if (row, column) not in stones}
-        if record.swap and ply == 1:
-            legal.add(size * size)
-        yield ply, legal, winner
-        if move is None:
-            return
-        assert move in legal, f"game {record.game_id}: move {move} at ply {ply} of {moves}"
-        if move == size * size:
-            ((row, column),) = stones
-            stones = {(column, row): -1}
-        else:
-            stones[divmod(move, size)] = 1 if ply % 2 == 0 else -1
+def replay(record: GameRecord) -> Iterator[Game]:
+    """The reference's game before every move and after the last; the reference refuses illegal moves."""
+    game = Game(record.size, swap=record.swap)
+    yield game
+    for move in record.moves.tolist():
+        game.play(move)
+        yield game
 
 
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
@@ -152,7 +118,7 @@ def test_games_are_legal_and_their_winner_is_confirmed_by_a_flood_fill(
     assert Ending.CONNECTED in {record.ending for record in records.values()}
     for record in records.values():
         assert (record.size, record.swap, record.seed) == (size, swap, 5)
-        winners = [winner for _, _, winner in replay(record)]
+        winners = [game.winner for game in replay(record)]
         assert not any(winners[:-1]), "played on after somebody had won"
         assert winners[-1] == (record.winner if record.ending is Ending.CONNECTED else 0)
         assert record.winner in (1, -1)
@@ -166,7 +132,7 @@ def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfi
     """E1."""
     for record in play(search=search, swap=swap).values():
         assert record.policies.shape == (len(record.policy_plies), 16 + swap)
-        legal = {ply: actions for ply, actions, _ in replay(record)}
+        legal = [set(game.legal_moves()) for game in replay(record)]
         for ply, policy in zip(record.policy_plies.tolist(), record.policies.astype(np.float64), strict=True):
             assert policy.sum() == pytest.approx(1, abs=0.005)  # float16
             assert (policy >= 0).all()

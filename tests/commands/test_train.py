@@ -1,0 +1,322 @@
+"""`hexlit train`, end to end on a tiny board: what a run leaves behind, and that one seed is one run."""
+
+import contextlib
+import csv
+import json
+import logging
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hydra.core.global_hydra import GlobalHydra
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.arena.match import play_match
+from hexlit.arena.players import PolicyPlayer, SearchPlayer
+from hexlit.commands.train import main, resumed_arguments
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.search.config import SearchConfig
+from hexlit.selfplay.store import GameStore
+from hexlit.tasks.hex.checkpoint import load_network
+from tests.hex.reference import Game
+
+TINY = [
+    "board=3",
+    "logger=csv",
+    "accelerator=cpu",
+    "accelerator.threads=2",
+    "accelerator.selfplay_games=8",
+    "accelerator.train_batch=32",
+    "net.channels=8",
+    "net.blocks=[1]",
+    "net.dropout=0.1",
+    "search.simulations=8",
+    "selfplay.fast_simulations=4",
+    "selfplay.positions=40",
+    "data.reuse=2",
+    "data.window=70",
+    "trainer.max_epochs=2",
+    "evaluation.simulations=8",
+    "evaluation.positions=20",
+    "evaluation.quick_positions=10",
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The folder of a finished run."""
+
+    folder: Path
+
+    @property
+    def games(self) -> dict[int, GameRecord]:
+        records = list(GameStore(self.folder / "games").records())
+        found = {record.game_id: record for record in records}
+        assert len(found) == len(records), "E9: a game is kept twice"
+        return found
+
+    @property
+    def weights(self) -> dict[str, torch.Tensor]:
+        saved = torch.load(self.folder / "checkpoints" / "last.ckpt", weights_only=True)
+        state: dict[str, torch.Tensor] = saved["state_dict"]
+        return state
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        with (self.folder / name).open(newline="") as file:
+            return list(csv.DictReader(file))
+
+    @property
+    def summary(self) -> dict[str, object]:
+        summary: dict[str, object] = json.loads((self.folder / "summary.json").read_text())
+        return summary
+
+
+@contextlib.contextmanager
+def as_a_process(folder: Path) -> Iterator[None]:
+    """Undo what a command does to its process: where it is, its log handlers, its Hydra."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    threads = torch.get_num_threads()
+    with contextlib.chdir(folder):
+        yield
+    for handler in root.handlers:
+        if handler not in handlers:
+            handler.close()
+    root.handlers[:], root.level = handlers, level
+    torch.set_num_threads(threads)
+    GlobalHydra.instance().clear()
+
+
+def train(folder: Path, *overrides: str) -> Run:
+    """A tiny run in `folder`/run, in this process."""
+    with as_a_process(folder):
+        assert main([*TINY, *overrides, "hydra.run.dir=run"]) == 0
+    return Run(folder / "run")
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return train(tmp_path_factory.mktemp("tiny"))
+
+
+def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
+    names = {str(path.relative_to(tiny.folder)) for path in tiny.folder.rglob("*") if path.is_file()}
+    assert names >= {
+        ".hydra/config.yaml",
+        ".hydra/overrides.yaml",
+        "checkpoints/best.ckpt",
+        "checkpoints/last.ckpt",
+        "games/part-000000.parquet",
+        "games/part-000001.parquet",
+        "metrics.csv",
+        "phases.csv",
+        "summary.json",
+        "train.log",
+    }
+    assert [name for name in names if name.endswith((".tmp", ".arrows"))] == []
+
+
+def test_the_summary_says_what_the_run_did(tiny: Run) -> None:
+    """E3, E5."""
+    summary, games = tiny.summary, tiny.games
+    assert isinstance(summary["wall_seconds"], float)
+    assert summary["games"] == len(games)
+    assert summary["positions"] == sum(len(game.policy_plies) for game in games.values())
+    assert (summary["board"], summary["seed"], summary["epochs"]) == (3, 1, 2)
+    strength = summary["strength"]
+    assert isinstance(strength, dict)
+    assert strength["openings"] == len(strength["opening_map"]) == 9
+    assert 0 <= strength["openings_right"] <= 9
+    for name in ("search_optimality", "policy_optimality"):
+        assert 0 <= strength[name] <= 1
+    assert strength["positions"] == 20
+
+
+def test_metrics_have_one_row_an_epoch_with_losses_and_strength(tiny: Run) -> None:
+    rows = tiny.table("metrics.csv")
+    assert [row["epoch"] for row in rows] == ["0", "1"]
+    for row in rows:
+        assert math.isfinite(float(row["train.loss"]))
+        assert float(row["train.loss"]) == pytest.approx(
+            float(row["train.policy_loss"]) + float(row["train.value_loss"]), rel=1e-4
+        )
+        for name in ("openings_right", "search_optimality", "policy_optimality"):
+            assert row[f"strength.{name}"] != ""
+
+
+def test_phases_reconcile_with_the_wall_time_and_the_games(tiny: Run) -> None:
+    """E3. Of a run this short, starting up takes a good part; a phase is never counted twice."""
+    rows, summary = tiny.table("phases.csv"), tiny.summary
+    assert [(row["epoch"], row["phase"]) for row in rows] == [
+        (epoch, phase) for epoch in "01" for phase in ("selfplay", "training", "evaluation")
+    ]
+    measured = sum(float(row["wall_seconds"]) for row in rows)
+    wall = summary["wall_seconds"]
+    assert isinstance(wall, float)
+    assert 0.2 * wall < measured <= wall
+    selfplay = [row for row in rows if row["phase"] == "selfplay"]
+    assert sum(int(row["games"]) for row in selfplay) == summary["games"]
+    assert sum(int(row["positions"]) for row in selfplay) == summary["positions"]
+    for row in selfplay:
+        assert 0 < float(row["network_seconds"]) <= float(row["wall_seconds"])
+    steps = [math.ceil(int(row["positions"]) * 2 / 32) for row in selfplay]
+    trained = [int(row["positions"]) for row in rows if row["phase"] == "training"]
+    assert trained == [32 * count for count in steps]
+
+
+def test_games_of_a_run_are_legal_and_carry_their_origin(tiny: Run) -> None:
+    """E1, E13."""
+    games = tiny.games
+    for record in games.values():
+        assert Game(3, moves=record.moves.tolist()).winner == record.winner
+        assert (record.seed, record.size) == (1, 3)
+        assert json.loads(record.search)["simulations"] == 8
+    assert {record.network_version for record in games.values()} == {0, 1}
+
+
+def same_games(one: dict[int, GameRecord], other: dict[int, GameRecord]) -> bool:
+    return list(one) == list(other) and all(
+        np.array_equal(getattr(one[game], name), getattr(other[game], name)) for game in one for name in vars(one[game])
+    )
+
+
+def same_weights(one: Run, other: Run) -> bool:
+    weights = other.weights
+    return all(torch.equal(tensor, weights[name]) for name, tensor in one.weights.items())
+
+
+def test_one_seed_is_one_run_and_another_seed_another(tiny: Run, tmp_path: Path) -> None:
+    """A25: bit-identical weights and games, batch order, dropout and initial weights included."""
+    (tmp_path / "again").mkdir()
+    (tmp_path / "other").mkdir()
+    again = train(tmp_path / "again")
+    assert same_weights(tiny, again)
+    assert same_games(tiny.games, again.games)
+    other = train(tmp_path / "other", "seed=2")
+    assert not same_weights(tiny, other)
+    assert not same_games(tiny.games, other.games)
+
+
+@pytest.mark.parametrize("name", ["last", "best"])
+def test_a_checkpoint_of_a_run_serves_a_match(tiny: Run, name: str) -> None:
+    """E17: one checkpoint everywhere, loaded without pickle."""
+    loaded = load_network(tiny.folder / "checkpoints" / f"{name}.ckpt")
+    assert (loaded.size, loaded.swap) == (3, False)
+    assert {parameter.dtype for parameter in loaded.net.parameters()} == {torch.float32}
+    profile = build_profile(AcceleratorConfig(device="cpu"))
+    evaluator = NetworkEvaluator(loaded.net, size=3, swap=False, batch=8, profile=profile)
+    first = SearchPlayer(SearchConfig(simulations=8), evaluator, size=3, batch=8)
+    assert play_match(first, PolicyPlayer(evaluator, size=3, batch=8), size=3, pairs=4, seed=0).games == 8
+
+
+def test_a_run_with_swap_and_a_board_without_solved_positions(tmp_path: Path) -> None:
+    """E1."""
+    overrides = ["board=2", "swap=true", "trainer.max_epochs=1", "evaluation.rollouts=1"]
+    run = train(tmp_path, *overrides)
+    assert "rollouts_share" in run.summary["strength"]  # type: ignore[operator]
+    assert any(4 in record.moves for record in run.games.values())
+
+
+@pytest.mark.parametrize("limit", ["00:00:00", "00:00:01"])
+def test_a_time_limit_ends_a_run_well_however_short_it_is(limit: str, tmp_path: Path) -> None:
+    """The run stops in time, and what it has come to by then is measured and told."""
+    overrides = [f"trainer.max_time={limit}", "trainer.max_epochs=100000", "evaluation.every_epochs=100000"]
+    run = train(tmp_path, *overrides)
+    assert run.summary["strength"]
+    assert isinstance(run.summary["wall_seconds"], float)
+    assert run.summary["wall_seconds"] < 10
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["bord=3"], "did you mean 'board'?"),
+        (["selfplay.position=3"], "selfplay.positions"),
+        (["board=1"], "board=1"),
+        (["board=20"], "2 to 19"),
+        (["board=abc"], "whole number"),
+        (["search.simulations=-1"], "search.simulations=-1"),
+        (["search.simulations=40000", "trainer.max_time=00:00:02"], "search.simulations=40000"),
+        (["accelerator=tpu"], "auto, cpu, cuda, mps"),
+        (["accelerator=auto", "accelerator.device=tpu"], "accelerator.device=tpu"),
+        (["trainer.max_time=abc"], "00:30:00"),
+        (["resume=/nonexistent"], "resume=/nonexistent"),
+        (["seed=-1"], "seed=-1"),
+        (["seed=9223372036854775807"], "seed=9223372036854775807"),
+        (["evaluation.seed=-1"], "evaluation.seed=-1"),
+        (["task=go"], "task=go"),
+        (["name=a/b"], "name='a/b'"),
+        (["optimizer.lr=0"], "optimizer.lr=0"),
+        (["data.reuse=0"], "data.reuse=0"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    overrides: list[str], expected: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A2 and the house's way with mistakes: refused before anything is played."""
+    with as_a_process(tmp_path):
+        code = main([*TINY, "trainer.max_epochs=1", "hydra.run.dir=run", *overrides])
+    err = capfd.readouterr().err
+    assert code == 2, err
+    assert "Traceback" not in err
+    assert err.count("\n") == 1, err
+    assert expected in err
+    assert not list(tmp_path.glob("run/games/*.parquet"))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has CUDA")
+def test_a_device_that_is_not_there_is_one_line_that_says_what_to_do(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A2."""
+    with as_a_process(tmp_path):
+        code = main([*TINY[:2], "accelerator=cuda", "hydra.run.dir=run"])
+    err = capfd.readouterr().err
+    assert (code, err.count("\n")) == (2, 1)
+    assert "accelerator.device=cpu" in err
+
+
+def test_resume_puts_the_run_s_own_overrides_first(tiny: Run) -> None:
+    """A24."""
+    folder = tiny.folder
+    found = resumed_arguments([f"resume={folder}", "trainer.max_epochs=5"])
+    assert found[: len(TINY)] == TINY
+    assert found[-3:] == ["trainer.max_epochs=5", f"resume='{folder}'", f"hydra.run.dir='{folder}'"]
+    assert resumed_arguments(["board=3"]) == ["board=3"]
+    assert resumed_arguments(["resume=null"]) == ["resume=null"]
+    with pytest.raises(UsageError, match="no folder of a run"):
+        resumed_arguments([f"resume={folder / 'games'}"])
+
+
+@pytest.mark.slow
+def test_search_beats_the_bare_policy_of_a_trained_network(tmp_path: Path) -> None:
+    """E5: at least 65% of 200 paired games."""
+    overrides = [
+        "board=5",
+        "selfplay.positions=1500",
+        "search.simulations=24",
+        "accelerator.selfplay_games=128",
+        "accelerator.train_batch=256",
+        "net.channels=24",
+        "net.blocks=[2]",
+        "net.dropout=0",
+        "data.reuse=4",
+        "data.window=20000",
+        "trainer.max_epochs=3",
+    ]
+    run = train(tmp_path, *overrides)
+    net = load_network(run.folder / "checkpoints" / "last.ckpt").net
+    profile = build_profile(AcceleratorConfig(device="cpu"))
+    evaluator = NetworkEvaluator(net, size=5, swap=False, batch=128, profile=profile)
+    searcher = SearchPlayer(SearchConfig(simulations=64), evaluator, size=5, batch=128)
+    result = play_match(searcher, PolicyPlayer(evaluator, size=5, batch=128), size=5, pairs=100, seed=1)
+    print(f"search won {result.wins} of {result.games} games against its own policy")
+    assert result.share >= 0.65

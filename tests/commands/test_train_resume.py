@@ -1,0 +1,203 @@
+"""A run that is killed, at any moment, goes on and ends as if nothing had happened; no finished game is lost."""
+
+import csv
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.store import GameStore
+
+TINY = [
+    "board=3",
+    "logger=csv",
+    "accelerator=cpu",
+    "accelerator.threads=2",
+    "accelerator.selfplay_games=8",
+    "accelerator.train_batch=32",
+    "net.channels=8",
+    "net.blocks=[1]",
+    "net.dropout=0.1",
+    "search.simulations=8",
+    "selfplay.fast_simulations=4",
+    "selfplay.positions=40",
+    "data.window=70",
+    "trainer.max_epochs=4",
+    "evaluation.simulations=8",
+    "evaluation.positions=20",
+    "evaluation.quick_positions=10",
+]
+
+# Runs hexlit and kills its own process, which nothing can catch: at call number COUNT of what WHERE names, or WHERE
+# seconds after the first game has been asked for.
+KILLER = """
+import os, signal, sys, threading
+from pathlib import Path
+from hexlit.commands.train import main
+from hexlit.arena.strength import Strength
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.actor import SelfPlay
+from hexlit.selfplay.store import GameStore
+from hexlit.tasks.hex.module import HexModule
+import lightning as L
+from hexlit.commands import hex_training
+
+where, count, *arguments = sys.argv[1:]
+left = int(count)
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def wrap(owner, name, before=None, after=None):
+    inner = getattr(owner, name)
+    def outer(*args, **kwargs):
+        if before: before()
+        result = inner(*args, **kwargs)
+        if after: after()
+        return result
+    setattr(owner, name, outer)
+
+def tick():
+    global left
+    left -= 1
+    if left < 0:
+        die()
+
+points = {
+    "game": (GameStore, "append", None, tick),
+    "part": (GameStore, "_write_part", None, tick),
+    "step": (HexModule, "training_step", tick, None),
+    "evaluation": (Strength, "measure", tick, None),
+    "evaluated": (Strength, "measure", None, tick),
+    "checkpoint": (L.Trainer, "save_checkpoint", tick, None),
+    "saved": (L.Trainer, "save_checkpoint", None, tick),
+    "summary": (hex_training, "write_summary", tick, None),
+}
+if where in points:
+    wrap(*points[where])
+elif where != "never":
+    start = threading.Timer(float(where), die)
+    wrap(SelfPlay, "play", before=lambda: start.is_alive() or start.finished.is_set() or start.start())
+sys.exit(main(arguments))
+"""
+
+
+def hexlit(where: str, count: int, *overrides: str) -> int:
+    """Exit code of `hexlit train`, -9 where it was killed."""
+    command = [sys.executable, "-c", KILLER, where, str(count), *overrides]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode in (0, -signal.SIGKILL), run.stderr
+    return run.returncode
+
+
+def games_of(folder: Path) -> list[GameRecord]:
+    return list(GameStore(folder / "games").records())
+
+
+def games_on_disk(folder: Path, room: Path) -> set[int]:
+    """Ids of the games that a kill has left, looked up in a copy, as opening a store tidies it up."""
+    room.mkdir()
+    for path in (folder / "games").glob("*"):
+        (room / path.name).write_bytes(path.read_bytes())
+    return {record.game_id for record in GameStore(room).records()}
+
+
+def same(one: GameRecord, other: GameRecord) -> bool:
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None:
+    """The run in `folder` has come to what the uninterrupted one has, and holds the games of `survivors`."""
+    found, wanted = games_of(folder), {record.game_id: record for record in games_of(expected)}
+    ids = [record.game_id for record in found]
+    assert len(ids) == len(set(ids)), "a game is kept twice"
+    assert survivors <= set(ids), "a finished game was lost"
+    assert set(ids) == set(wanted)
+    assert [record.game_id for record in found if not same(record, wanted[record.game_id])] == []
+    kept, weights = (
+        torch.load(path / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"] for path in (folder, expected)
+    )
+    assert kept.keys() == weights.keys()
+    assert [name for name in kept if not torch.equal(kept[name], weights[name])] == []
+    for name in ("metrics.csv", "phases.csv"):
+        keys = [(row["epoch"], row.get("phase")) for row in table(folder / name)]
+        assert keys == [(row["epoch"], row.get("phase")) for row in table(expected / name)], name
+    for row, other in zip(table(folder / "metrics.csv"), table(expected / "metrics.csv"), strict=True):
+        learned = {name for name in other if name.startswith(("train.", "strength."))}
+        assert {name: row[name] for name in learned} == {name: other[name] for name in learned}
+    summary, wanted_summary = (json.loads((path / "summary.json").read_text()) for path in (folder, expected))
+    for name in ("epochs", "games", "positions", "strength", "resignations"):
+        assert summary[name] == wanted_summary[name], name
+    phases = sum(row["wall_seconds"] for row in summary["phases"].values())
+    assert phases <= summary["wall_seconds"], "E3: the phases of all sessions, the wall time of the last one only"
+
+
+def killed_and_resumed(folder: Path, kills: list[tuple[str, int]], room: Path) -> set[int]:
+    """Start the run and resume it after every kill; the ids of all games that were on disk at a kill."""
+    survivors: set[int] = set()
+    overrides = [*TINY, f"hydra.run.dir={folder}"]
+    for number, (where, count) in enumerate([*kills, ("never", 0)]):
+        if hexlit(where, count, *overrides) == 0:
+            break
+        survivors |= games_on_disk(folder, room / f"kill-{number}")
+        overrides = [f"resume={folder}"]
+    assert (folder / "summary.json").exists()
+    return survivors
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("uninterrupted") / "run"
+    assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}") == 0
+    return folder
+
+
+def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted: Path, tmp_path: Path) -> None:
+    """A24: in the first self-play, in an optimisation, in an evaluation, and when only the summary is missing."""
+    chance = random.Random(2026)
+    kills = [
+        ("game", chance.randrange(1, 8)),
+        ("step", 5 + chance.randrange(5)),
+        ("evaluation", 1),
+        ("summary", 0),
+    ]
+    survivors = killed_and_resumed(tmp_path / "run", kills, tmp_path)
+    assert survivors
+    assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
+
+
+def test_resuming_a_finished_run_changes_nothing(uninterrupted: Path, tmp_path: Path) -> None:
+    """A24."""
+    folder = tmp_path / "run"
+    shutil.copytree(uninterrupted, folder)
+    assert hexlit("never", 0, f"resume={folder}") == 0
+    assert_ends_alike(folder, uninterrupted, {record.game_id for record in games_of(uninterrupted)})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
+    seed: int, uninterrupted: Path, tmp_path: Path
+) -> None:
+    """A24: up to eight kills, at random calls and at random instants, until the run is through."""
+    chance = random.Random(seed)
+    places = ["game", "part", "step", "evaluation", "evaluated", "checkpoint", "saved", "summary"]
+    kills = [
+        (f"{chance.uniform(0, 0.15):.4f}", 0) if chance.random() < 0.4 else (chance.choice(places), chance.randrange(3))
+        for _ in range(8)
+    ]
+    survivors = killed_and_resumed(tmp_path / "run", kills, tmp_path)
+    assert_ends_alike(tmp_path / "run", uninterrupted, survivors)

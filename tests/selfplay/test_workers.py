@@ -1,0 +1,112 @@
+"""Worker processes play games of their own, and the same whatever their timing."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import psutil
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.search.config import SearchConfig
+from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.workers import LocalPlayer, Player, WorkerPlayers, Workplace, make_player
+from tests.selfplay.hosts import KeyedHost
+
+SETTINGS = {
+    "config": SelfPlayConfig(fast_simulations=2, opening_plies=4),
+    "search": SearchConfig(simulations=6),
+    "size": 3,
+    "seed": 4,
+    "games": 4,
+}
+PLACE = Workplace(SETTINGS, KeyedHost)
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[WorkerPlayers]:
+    players = WorkerPlayers(PLACE, 2)
+    yield players
+    players.close()
+
+
+def played(player: Player, positions: int, salt: bytes = b"a") -> tuple[dict[int, GameRecord], SelfPlayCounts]:
+    games: list[GameRecord] = []
+    counts = player.play(
+        salt, positions=positions, network_version=1, on_games=lambda records, _: games.extend(records)
+    )
+    assert counts.games == len(games)
+    found = {game.game_id: game for game in games}
+    assert len(found) == len(games), "E9: one game was played twice"
+    return found, counts
+
+
+def test_workers_play_the_games_of_one_process_each_once(two: WorkerPlayers) -> None:
+    """E8, E9: unique draws, no duplicate games, and a game is the same wherever it is played."""
+    start = two.snapshot()
+    found, counts = played(two, 60)
+    assert {game % 8 // 4 for game in found} == {0, 1}
+    assert counts.positions == sum(len(game.policy_plies) for game in found.values()) >= 60
+    alone, _ = played(LocalPlayer(Workplace(SETTINGS | {"games": 8}, KeyedHost)), 60)
+    common = found.keys() & alone.keys()
+    assert len(common) > 15
+    for game in common:
+        assert np.array_equal(found[game].moves, alone[game].moves)
+        assert np.array_equal(found[game].policies, alone[game].policies)
+    # A24, A25: what they play does not depend on their timing, and a snapshot repeats it.
+    two.restore(start)
+    again, counts_again = played(two, 60)
+    assert {game: record.moves.tolist() for game, record in found.items()} == {
+        game: record.moves.tolist() for game, record in again.items()
+    }
+    assert (counts.games, counts.positions, counts.evaluations) == (
+        counts_again.games,
+        counts_again.positions,
+        counts_again.evaluations,
+    )
+
+
+def test_workers_use_the_weights_they_are_sent(two: WorkerPlayers) -> None:
+    """E13: and every game says which version it started with."""
+    start = two.snapshot()
+    first, _ = played(two, 40, b"a")
+    two.restore(start)
+    other, _ = played(two, 40, b"b")
+    common = first.keys() & other.keys()
+    assert any(first[game].moves.tolist() != other[game].moves.tolist() for game in common)
+    assert {record.network_version for record in first.values()} <= {0, 1}
+
+
+def test_another_number_of_workers_than_before_is_refused(two: WorkerPlayers) -> None:
+    with pytest.raises(UsageError, match="selfplay.workers=2: the run was started with 1"):
+        two.restore(two.snapshot()[:1])
+    with pytest.raises(UsageError, match="selfplay.workers=0: the run was started with 2"):
+        LocalPlayer(PLACE).restore(two.snapshot())
+
+
+def test_a_deadline_that_is_over_stops_the_workers(two: WorkerPlayers) -> None:
+    counts = two.play(b"a", positions=10**9, network_version=0, on_games=lambda *_: None, deadline=0.0)
+    assert counts.games == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [(b"die", RuntimeError, "worker 0 ended with exit code 7"), (b"fail", ArithmeticError, "the network broke")],
+)
+def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
+    weights: bytes, error: type[Exception], message: str
+) -> None:
+    """E8."""
+    before = psutil.Process().children()
+    player = make_player(PLACE, 1)
+    try:
+        with pytest.raises(error, match=message):
+            played(player, 10, weights)
+    finally:
+        player.close()
+    assert psutil.Process().children() == before
+
+
+def test_no_workers_is_play_in_this_process() -> None:
+    assert isinstance(make_player(PLACE, 0), LocalPlayer)

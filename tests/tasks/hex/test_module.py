@@ -1,0 +1,236 @@
+"""The policy/value network as it learns: the loss is the plain formula, a step lowers it, a checkpoint is the net."""
+
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.arena.match import play_match
+from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.errors import UsageError
+from hexlit.hex.encoding import encode
+from hexlit.nets.config import NetConfig
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.search.config import SearchConfig
+from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.tasks.hex.module import HexModule
+from hexlit.training.config import OptimizerConfig
+
+NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
+Batch = tuple[Tensor, Tensor, Tensor]
+
+
+def make_batch(size: int = 4, count: int = 16, *, swap: bool = False, seed: int = 0) -> Batch:
+    """Random positions; policies over their legal actions, values in [-1, 1]."""
+    random = np.random.default_rng(seed)
+    cells = random.choice([-1, 0, 0, 1], (count, size * size)).astype(np.int8)
+    may_swap = np.arange(count) % 2 == 0 if swap else np.zeros(count, np.bool_)
+    legal = np.concatenate([cells == 0, may_swap[:, None]], 1) if swap else cells == 0
+    policy = random.random(legal.shape) * legal
+    return (
+        torch.from_numpy(encode(cells, np.ones(count, np.int8), may_swap)),
+        torch.from_numpy((policy / policy.sum(1, keepdims=True)).astype(np.float32)),
+        torch.from_numpy(random.uniform(-1, 1, count).astype(np.float32)),
+    )
+
+
+def make_module(size: int = 4, **settings: Any) -> HexModule:
+    torch.manual_seed(0)
+    optimizer = settings.pop("optimizer", OptimizerConfig(warmup_steps=0, schedule="constant"))
+    return HexModule(settings.pop("net", NET), optimizer, size=size, **settings)
+
+
+def fit(module: HexModule, batches: list[Batch], **settings: Any) -> L.Trainer:
+    defaults: dict[str, Any] = {
+        "accelerator": "cpu",
+        "devices": 1,
+        "max_epochs": 1,
+        "logger": False,
+        "enable_checkpointing": False,
+    }
+    quiet = {"enable_progress_bar": False, "enable_model_summary": False}
+    trainer = L.Trainer(**defaults | quiet | settings)
+    trainer.fit(module, DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
+    return trainer
+
+
+def losses_of(module: HexModule, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    logged: dict[str, Tensor] = {}
+    monkeypatch.setattr(module, "log_dict", lambda values, **_: logged.update(values))
+    loss = module.training_step(batch, 0)
+    assert loss is logged["train.loss"]
+    return {name.removeprefix("train."): float(value.detach()) for name, value in logged.items()}
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_losses_equal_the_plain_formula(swap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E2: cross-entropy over legal actions; cross-entropy of the chance to win, on a value of tanh(logit)."""
+    module = make_module(swap=swap, value_weight=0.5).eval()
+    with torch.no_grad():
+        for parameter in module.parameters():  # far from the near-uniform start
+            parameter.mul_(3)
+    planes, policy, value = make_batch(swap=swap)
+    losses = losses_of(module, (planes, policy, value), monkeypatch)
+    with torch.no_grad():
+        output = module(planes.float())
+    actions = 16 + swap
+    policy_loss, value_loss = 0.0, 0.0
+    for row in range(len(planes)):
+        logits = output.policy_logits[row, :actions].double().numpy()
+        legal = [a for a in range(16) if not planes[row, 0].flatten()[a] and not planes[row, 1].flatten()[a]]
+        if swap and planes[row, 4, 0, 0]:
+            legal.append(16)
+        normaliser = np.log(sum(np.exp(logits[a]) for a in legal))
+        policy_loss -= sum(float(policy[row, a]) * (logits[a] - normaliser) for a in legal) / len(planes)
+        win = (np.tanh(float(output.value_logit[row])) + 1) / 2
+        target = (float(value[row]) + 1) / 2
+        value_loss -= (target * np.log(win) + (1 - target) * np.log(1 - win)) / len(planes)
+    assert losses["policy_loss"] == pytest.approx(policy_loss, rel=1e-4)
+    assert losses["value_loss"] == pytest.approx(value_loss, rel=1e-4)
+    assert losses["loss"] == pytest.approx(policy_loss + 0.5 * value_loss, rel=1e-4)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
+    """E1: whatever the network says of a taken cell, or of a swap that is not allowed."""
+    module = make_module(swap=swap)
+    planes, policy, value = make_batch(swap=swap)
+    output = module(planes.float())
+    logits = output.policy_logits.detach().clone().requires_grad_()
+    losses = []
+    for bump in (0.0, 50.0):
+        taken = torch.zeros_like(logits)
+        taken[:, :16] = (planes[:, 0] + planes[:, 1]).flatten(1) * bump
+        taken[:, 16] = (planes[:, 4, 0, 0] == 0) * bump
+
+        def answer(_: Tensor, extra: Tensor = taken) -> Any:
+            return output._replace(policy_logits=logits + extra, value_logit=output.value_logit.detach())
+
+        module.net.forward = answer  # type: ignore[method-assign, assignment]
+        module.log_dict = lambda *_, **__: None  # type: ignore[method-assign]
+        losses.append(module.training_step((planes, policy, value), 0))
+    assert losses[0].item() == losses[1].item()
+    losses[0].backward()  # type: ignore[no-untyped-call]
+    assert logits.grad is not None
+    assert (logits.grad[taken > 0] == 0).all()
+    assert (logits.grad[:, :16][taken[:, :16] == 0] != 0).any()
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(
+    precision: str, optimizer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A6, E2."""
+    module = make_module(optimizer=OptimizerConfig(name=optimizer, lr=0.02, warmup_steps=0, schedule="constant"))
+    batch = make_batch()
+    with monkeypatch.context() as patch:
+        before = losses_of(module, batch, patch)
+    fit(module, [batch] * 30, precision=precision, gradient_clip_val=5.0)
+    assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
+    after = losses_of(module.train(), batch, monkeypatch)
+    assert after["policy_loss"] < before["policy_loss"] - 0.01
+    assert after["value_loss"] < before["value_loss"]
+
+
+@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
+def test_the_gradient_is_clipped_to_its_norm_before_the_update(precision: str) -> None:
+    """A6: also with fused optimizers, which Lightning's own clipping refuses."""
+    norms: list[float] = []
+
+    class Watch(L.Callback):
+        def on_before_zero_grad(self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: Any) -> None:
+            gradients = [p.grad for p in pl_module.parameters() if p.grad is not None]
+            if gradients:
+                norms.append(float(torch.stack([gradient.norm() for gradient in gradients]).norm()))
+
+    rate = 0.5
+    plain = OptimizerConfig(name="sgd", lr=rate, momentum=0.0, weight_decay=0.0, warmup_steps=0, schedule="constant")
+    steps = []
+    for clip in (1e-3, None):
+        module = make_module(optimizer=plain)
+        start = torch.cat([p.detach().flatten().clone() for p in module.parameters()])
+        fit(module, [make_batch()], precision=precision, gradient_clip_val=clip, callbacks=[Watch()])
+        steps.append(float((torch.cat([p.detach().flatten() for p in module.parameters()]) - start).norm()))
+    assert steps[0] == pytest.approx(rate * 1e-3, rel=0.02)
+    assert steps[1] > 0.1
+
+
+def test_dropout_draws_depend_on_seed_and_epoch_only() -> None:
+    """A24, A25: a run resumed at epoch 2 repeats the draws that the uninterrupted run has there."""
+
+    class Epochs:
+        """Stands in for a trainer, which an epoch's number is asked of."""
+
+        def __init__(self, epoch: int) -> None:
+            self.current_epoch = epoch
+
+    def draws(epochs: list[int]) -> list[float]:
+        L.seed_everything(7, verbose=False)
+        module, found = make_module(), []
+        torch.manual_seed(7)
+        for epoch in epochs:
+            module._trainer = Epochs(epoch)  # type: ignore[assignment]
+            module.on_train_epoch_start()
+            found.append(float(torch.rand(())))
+        return found
+
+    uninterrupted = draws([0, 1, 2, 3])
+    assert len(set(uninterrupted)) == 4
+    assert draws([2, 3]) == uninterrupted[2:]
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path: Path) -> None:
+    """E17."""
+    net = NetConfig(channels=8, blocks=[1, 2], activation="silu", policy_channels=4, value_channels=4, value_hidden=8)
+    module = make_module(net=net, swap=swap)
+    trainer = fit(module, [make_batch(swap=swap)] * 3)
+    path = tmp_path / "net.ckpt"
+    trainer.save_checkpoint(path)
+    torch.load(path, weights_only=True)
+    loaded = load_network(path)
+    assert (loaded.size, loaded.swap) == (4, swap)
+    assert not loaded.net.training
+    planes = make_batch(5, 32, seed=3)[0].float()  # another board: the weights take every size
+    with torch.no_grad():
+        expected, found = module.eval()(planes), loaded.net(planes)
+    assert torch.equal(found.policy_logits, expected.policy_logits)
+    assert torch.equal(found.value_logit, expected.value_logit)
+
+
+def test_a_loaded_checkpoint_plays_by_search_and_by_policy(tmp_path: Path) -> None:
+    """E17: one checkpoint serves search and match."""
+    trainer = fit(make_module(), [make_batch()])
+    trainer.save_checkpoint(tmp_path / "net.ckpt")
+    loaded = load_network(tmp_path / "net.ckpt")
+    profile = build_profile(AcceleratorConfig(device="cpu", inference="eager", inference_precision="fp32"))
+    evaluator = NetworkEvaluator(loaded.net, size=4, swap=loaded.swap, batch=16, profile=profile)
+    searcher = SearchPlayer(SearchConfig(simulations=8), evaluator, size=4, batch=16)
+    policy = PolicyPlayer(evaluator, size=4, batch=16)
+    assert 0 <= play_match(searcher, policy, size=4, pairs=4, seed=0).wins <= 8
+    assert play_match(searcher, RandomPlayer(), size=4, pairs=10, seed=0).share > 0.5
+
+
+@pytest.mark.parametrize("content", [None, b"", b"rubbish", b"PK\x03\x04 half a zip"])
+def test_what_is_no_checkpoint_is_refused_in_one_line(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "net.ckpt"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"checkpoint=.*net\.ckpt") as caught:
+        load_network(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("saved", [{}, {"hyper_parameters": {"net": {}}, "state_dict": {}}, [1, 2]])
+def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -> None:
+    torch.save(saved, tmp_path / "other.ckpt")
+    with pytest.raises(UsageError, match="not a checkpoint of a Hex network"):
+        load_network(tmp_path / "other.ckpt")

@@ -1,0 +1,164 @@
+"""The callbacks of an epoch: its phases timed, its strength measured when it is time to, its end in time."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch.utils.data import DataLoader
+
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, TimeBudget
+from hexlit.training.metrics import MetricsCsv
+from hexlit.training.phases import PhaseClock
+
+
+class Model(L.LightningModule):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(1, 1)
+
+    def training_step(self, batch: list[torch.Tensor], batch_idx: int) -> torch.Tensor:
+        loss: torch.Tensor = (self.layer(batch[0]) ** 2).mean()
+        self.log("train.loss", loss, on_step=False, on_epoch=True)
+        return loss
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+class Display:
+    def __init__(self) -> None:
+        self.losses: dict[int, dict[str, float]] = {}
+        self.strength: dict[int, Mapping[str, object]] = {}
+
+    def update(
+        self, *, epoch: int, losses: Mapping[str, float] | None = None, strength: Mapping[str, object] | None = None
+    ) -> None:
+        if losses is not None:
+            self.losses[epoch] = dict(losses)
+        if strength is not None:
+            self.strength[epoch] = strength
+
+
+def fit(epochs: int, callbacks: list[L.Callback], *, logger: Any = False) -> L.Trainer:
+    batches = [[torch.ones(4, 1)] for _ in range(3)]
+    trainer = L.Trainer(
+        accelerator="cpu",
+        max_epochs=epochs,
+        logger=logger,
+        callbacks=callbacks,
+        enable_checkpointing=any(isinstance(callback, ModelCheckpoint) for callback in callbacks),
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        log_every_n_steps=1,
+    )
+    trainer.fit(Model(), DataLoader(batches, batch_size=None))  # type: ignore[arg-type]
+    return trainer
+
+
+@pytest.mark.parametrize(("every", "expected"), [(1, [0, 1, 2, 3, 4]), (2, [1, 3, 4]), (3, [2, 4]), (9, [4])])
+def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
+    every: int, expected: list[int], tmp_path: Path
+) -> None:
+    """E3."""
+    calls: list[bool] = []
+
+    def measure(final: bool) -> Mapping[str, Any]:
+        calls.append(final)
+        return {"score": 0.1 * len(calls), "opening_map": [1.0, -1.0]}
+
+    display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
+    phase = EvaluationPhase(measure, clock, display, every_epochs=every)
+    logger = MetricsCsv(tmp_path)
+    fit(5, [phase], logger=logger)
+    assert list(display.strength) == expected
+    assert calls == [False] * (len(expected) - 1) + [True]
+    assert phase.latest["opening_map"] == [1.0, -1.0]
+    assert clock.totals()["evaluation"].epochs == len(expected)
+    table = [line.split(",") for line in (tmp_path / "metrics.csv").read_text().splitlines()]
+    column = table[0].index("strength.score")
+    assert [int(row[0]) for row in table[1:] if row[column]] == expected
+    assert not any("opening_map" in name for name in table[0])
+
+
+def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> None:
+    """E3."""
+    display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
+    fit(2, [OptimisationPhase(clock, display)])
+    totals = clock.totals()["training"]
+    assert (totals.epochs, totals.positions) == (2, 2 * 3 * 4)
+    assert totals.wall_seconds > 0
+    assert set(display.losses) == {0, 1}
+    assert display.losses[1]["loss"] < display.losses[0]["loss"]
+
+
+def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -> None:
+    """E3."""
+
+    class Fails(L.Callback):
+        def on_train_batch_start(self, trainer: L.Trainer, pl_module: Any, batch: Any, batch_idx: int) -> None:
+            if batch_idx == 1:
+                raise ArithmeticError("a step failed")
+
+    clock = PhaseClock(tmp_path / "phases.csv")
+    with pytest.raises(ArithmeticError):
+        fit(1, [OptimisationPhase(clock, Display()), Fails()])
+    assert clock.totals() == {}
+    with clock.phase("evaluation", 0):
+        pass
+
+
+def test_training_ends_before_an_epoch_that_does_not_fit_and_measures_its_end() -> None:
+    """Time is kept: the last epoch is the measure of the next, and the strength measured then is the final one."""
+
+    class Slow(L.Callback):
+        def on_train_epoch_start(self, trainer: L.Trainer, pl_module: Any) -> None:
+            time.sleep(0.1)
+
+    calls: list[bool] = []
+
+    def measure(final: bool) -> Mapping[str, Any]:
+        calls.append(final)
+        return {"score": 0.0}
+
+    start = time.monotonic()
+    phase = EvaluationPhase(measure, PhaseClock(None), Display(), every_epochs=100)
+    trainer = fit(1000, [Slow(), TimeBudget(start + 1.0), phase])
+    assert time.monotonic() - start < 1.3
+    assert 1 <= trainer.current_epoch < 11
+    assert calls == [True]
+
+
+def test_enough_time_lets_every_epoch_run() -> None:
+    trainer = fit(3, [TimeBudget(time.monotonic() + 1000)])
+    assert trainer.current_epoch == 3
+
+
+def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path) -> None:
+    """C13, C14: not those of the last, and not those of an epoch that was not measured."""
+    scores = iter([0.5, 0.9, 0.7])
+    weights: list[float] = []
+
+    class Weights(L.Callback):
+        def on_train_epoch_end(self, trainer: L.Trainer, pl_module: Any) -> None:
+            weights.append(pl_module.layer.weight.item())
+
+    phase = EvaluationPhase(lambda final: {"score": next(scores)}, PhaseClock(None), Display(), every_epochs=2)
+    best = ModelCheckpoint(
+        dirpath=tmp_path, filename="best", monitor="strength.score", mode="max", enable_version_counter=False
+    )
+    fit(6, [phase, Weights(), best])
+    saved = torch.load(tmp_path / "best.ckpt", weights_only=True)
+    assert saved["epoch"] == 3
+    assert float(saved["state_dict"]["layer.weight"]) == weights[3]
+
+
+def test_figures_of_a_part_are_logged_under_its_name(tmp_path: Path) -> None:
+    logger = MetricsCsv(tmp_path)
+    fit(2, [LogFigures("selfplay", lambda: {"games": 7, "rate": 0.5})], logger=logger)
+    header, *rows = [line.split(",") for line in (tmp_path / "metrics.csv").read_text().splitlines()]
+    assert [float(row[header.index("selfplay.games")]) for row in rows] == [7, 7]
