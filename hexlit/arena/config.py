@@ -28,3 +28,5 @@ class EvaluationConfig:
         for name in ("simulations", "positions", "quick_positions", "every_epochs", "match_pairs", "rollouts"):
             if getattr(self, name) < 1:
                 raise UsageError(f"evaluation.{name}={getattr(self, name)}: must be 1 or more")
+        if self.seed < 0:
+            raise UsageError(f"evaluation.seed={self.seed}: must be 0 or more")

@@ -68,6 +68,11 @@ def play_match(
     return MatchResult(pairs, int(won.sum()), int(won[:pairs].sum()))
 
 
+def most_openings(size: int, plies: int) -> int:
+    """How many openings to ask for at most, so that random draws find them soon: half of those of 1 or 2 plies."""
+    return max(1, size**2 * (size**2 - 1 if plies > 1 else 1) // 2)
+
+
 def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int8]:
     """`count` different positions after `plies` random moves (fewer than win a game), int8 `[count, size*size]`."""
     if plies >= size:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hexlit.arena.config import EvaluationConfig
-from hexlit.arena.match import play_match
+from hexlit.arena.match import most_openings, play_match
 from hexlit.arena.players import PolicyPlayer, SearchPlayer
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.truth import WonPositions, won_positions
@@ -106,6 +106,7 @@ class Strength:
         opponent = SearchPlayer(self._search, rollouts, size=self.size, batch=self._batch)
         pairs = self.config.match_pairs * (4 if final else 1)
         plies = min(2, self.size - 1)
+        pairs = min(pairs, most_openings(self.size, plies))
         return play_match(
             searcher, opponent, size=self.size, pairs=pairs, seed=self.config.seed, opening_plies=plies
         ).share

@@ -53,8 +53,8 @@ class TrainConfig:
             raise UsageError(f"task={self.task}: choose hex")
         if not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
-        if not 0 <= self.seed < 2**63:
-            raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^63 - 1")
+        if not 0 <= self.seed < 2**32:
+            raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
         if self.value_weight < 0:
             raise UsageError(f"value_weight={self.value_weight}: must be 0 or more")
         if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):

@@ -7,6 +7,9 @@ from hexlit.errors import UsageError
 
 ALGORITHMS = ("gumbel", "puct")
 
+MOST_SIMULATIONS = 32767
+"""Simulations of a move are recorded in 16 bits."""
+
 
 @dataclass
 class GumbelConfig:
@@ -71,8 +74,8 @@ class SearchConfig:
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
             raise UsageError(f"search.algorithm={self.algorithm}: choose one of {', '.join(ALGORITHMS)}")
-        if self.simulations < 1:
-            raise UsageError(f"search.simulations={self.simulations}: at least 1 simulation is needed")
+        if not 1 <= self.simulations <= MOST_SIMULATIONS:
+            raise UsageError(f"search.simulations={self.simulations}: a number from 1 to {MOST_SIMULATIONS} is needed")
 
 
 class Params(NamedTuple):

@@ -146,7 +146,8 @@ class SelfPlay:
         """Play until the games that ended hold `positions` fully searched positions.
 
         The searches under way begin anew, since `evaluator` may judge otherwise than before. `on_games` hears of every
-        batch of games that ends, at once. After `deadline` (on `time.monotonic()`) it stops early.
+        batch of games that ends, at once. After `deadline` (on `time.monotonic()`) it stops early, once there
+        is a position at all.
         """
         counts = SelfPlayCounts()
         start = time.perf_counter()
@@ -154,7 +155,8 @@ class SelfPlay:
         evaluations: list[Future[None]] = [_DONE] * len(self._groups)
         with ThreadPoolExecutor(1, "evaluator") as pool:
             for turn in itertools.count():
-                if counts.positions >= positions or (deadline is not None and time.monotonic() > deadline):
+                late = deadline is not None and time.monotonic() > deadline
+                if counts.positions >= positions or (late and counts.positions > 0):
                     break
                 index = turn % len(self._groups)
                 group = self._groups[index]

@@ -52,8 +52,8 @@ class SelfPlayConfig:
             if getattr(self, name) < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
         for name in ("temperature", "temperature_final"):
-            if getattr(self, name) < 0:
-                raise UsageError(f"selfplay.{name}={getattr(self, name)}: a temperature is 0 or more")
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"selfplay.{name}={getattr(self, name)}: a temperature lies between 0 and 1")
         if self.temperature_halflife <= 0:
             raise UsageError(f"selfplay.temperature_halflife={self.temperature_halflife}: must be above 0 plies")
         if not 0 < self.resign_threshold <= 1:

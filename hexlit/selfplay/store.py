@@ -176,6 +176,6 @@ def _read_journal(path: Path) -> list[GameRecord]:
     try:
         with pa.ipc.open_stream(path.read_bytes()) as stream:
             batches.extend(stream)
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, OSError):
         pass  # The writer was killed inside a batch: what came before it is whole.
     return to_records(pa.Table.from_batches(batches, SCHEMA))

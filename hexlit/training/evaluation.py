@@ -73,6 +73,12 @@ class EvaluationPhase(L.Callback):
         self._every_epochs = every_epochs
         self.latest: Figures = {}
 
+    def state_dict(self):
+        return {"latest": dict(self.latest)}
+
+    def load_state_dict(self, state_dict):
+        self.latest = state_dict["latest"]
+
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Measure, where it is time to."""
         epoch = trainer.current_epoch

@@ -1,5 +1,6 @@
 """One checkpoint everywhere: reading the network of a training run for matches, analysis and play."""
 
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,8 @@ def load_network(path: Path) -> LoadedNetwork:
     """The network of the checkpoint `path`, in evaluation mode on the CPU; raises `UsageError` when it is none."""
     if not path.is_file():
         raise UsageError(f"checkpoint={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
+    if not zipfile.is_zipfile(path):
+        raise UsageError(f"checkpoint={path}: not a checkpoint of a Hex network (not an archive of torch)")
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]

@@ -135,12 +135,17 @@ class SelfPlayDataModule(L.LightningDataModule):
         """Play an epoch's games; then batches from the window, as many as the new positions ask for."""
         assert self.trainer is not None
         epoch = self.trainer.current_epoch
+        if epoch >= (self.trainer.max_epochs or 10**9):
+            batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
+            return DataLoader(WindowDataset(batches), batch_size=None)
         with self.clock.phase("selfplay", epoch, goal=self.config.positions) as phase:
             counts = self._play(epoch, phase)
         steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch)
         # No workers: rebuilding a batch takes a fraction of a millisecond, sending it from a process takes longer.
-        return DataLoader(WindowDataset(batches), batch_size=None, pin_memory=self.profile.pin_memory)
+        return DataLoader(
+            WindowDataset(batches), batch_size=None, pin_memory=self.profile.pin_memory, generator=torch.Generator()
+        )
 
     def figures(self) -> dict[str, float]:
         """What self-play has done so far, and in the latest epoch, for the loggers."""

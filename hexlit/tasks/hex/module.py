@@ -30,6 +30,7 @@ class HexModule(L.LightningModule):
         """
         super().__init__()
         self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap})
+        self._first_seed = torch.initial_seed()
         self.net = HexNet(net)
         self.actions = size * size + swap
         self.optimizer_config = optimizer
@@ -55,7 +56,13 @@ class HexModule(L.LightningModule):
 
     def on_train_epoch_start(self) -> None:
         """Tie the draws of dropout to the epoch, so that a resumed run repeats them."""
-        torch.manual_seed(torch.initial_seed() + self.current_epoch)
+        torch.manual_seed(self._first_seed + self.current_epoch)
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """A checkpoint is saved within the end of its epoch."""
+        progress = checkpoint["loops"]["fit_loop"]["epoch_progress"]
+        for part in ("current", "total"):
+            progress[part]["completed"] = progress[part]["processed"]
 
     def configure_gradient_clipping(
         self,
