@@ -23,7 +23,7 @@ from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
 from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
 from hexlit.tasks.hex.module import HexModule
-from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, TimeBudget
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, TimeBudget, WallTime
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import MetricsCsv
 from hexlit.training.phases import PhaseClock
@@ -87,6 +87,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         progress,
         every_epochs=config.evaluation.every_epochs,
     )
+    wall_time = WallTime(started)
     budget = [] if deadline is None else [TimeBudget(deadline)]
     trainer = L.Trainer(
         accelerator=profile.accelerator,
@@ -100,6 +101,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             steps,
             LogFigures("selfplay", data.figures),
             *budget,
+            wall_time,
             evaluation,
             *checkpoints(folder),
         ],
@@ -124,7 +126,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "name": config.name,
         "board": config.board,
         "seed": config.seed,
-        "wall_seconds": time.monotonic() - started,
+        "wall_seconds": wall_time.seconds,
         "epochs": trainer.current_epoch,
         "games": data.games,
         "positions": data.positions,

@@ -109,6 +109,26 @@ class LogFigures(L.Callback):
         pl_module.log_dict({f"{self._prefix}.{name}": float(value) for name, value in self._figures().items()})
 
 
+class WallTime(L.Callback):
+    """The wall time of a run over all its sessions, as far as checkpoints reach."""
+
+    def __init__(self, started: float) -> None:
+        """This session began at `started` on `time.monotonic()`."""
+        self._started = started
+        self._earlier = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the earlier sessions and of this one."""
+        return self._earlier + time.monotonic() - self._started
+
+    def state_dict(self) -> dict[str, float]:
+        return {"seconds": self.seconds}
+
+    def load_state_dict(self, state_dict: dict[str, float]) -> None:
+        self._earlier = state_dict["seconds"]
+
+
 class TimeBudget(L.Callback):
     """Ends training before an epoch that would not fit into the time left (the last epoch is the measure)."""
 
