@@ -73,10 +73,10 @@ class EvaluationPhase(L.Callback):
         self._every_epochs = every_epochs
         self.latest: Figures = {}
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         return {"latest": dict(self.latest)}
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.latest = state_dict["latest"]
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
