@@ -5,6 +5,12 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
+
+try:
+    import fcntl
+except ImportError:  # Windows: files are not held there
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -29,3 +35,16 @@ def write_text_atomic(path: Path, text: str) -> None:
     """Write `text` to `path` as UTF-8, whole or not at all, with the line ends that `text` has."""
     with replacing(path) as temporary:
         temporary.write_bytes(text.encode("utf-8"))
+
+
+def hold(file: IO[Any]) -> bool:
+    """Keep the open `file` from all who ask likewise, until it is closed; False where somebody holds it already.
+
+    The end of a process, however it comes, lets go.
+    """
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

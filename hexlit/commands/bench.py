@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Any
 
@@ -229,13 +229,11 @@ def measure_selfplay(config: BenchConfig, profile: "DeviceProfile") -> list[Meas
     what = f"self-play {net_name(config.net)}, {config.search.algorithm} {config.search.simulations}"
     line = measure_rate(config, play, what=what, unit="evaluations/s", threads=profile.threads, precision=precision)
     share = median(shares[-config.repeats :])
-    return [Measurement(**{**asdict(line), "detail": f"{share:.1%} of the time outside the network"})]
+    return [replace(line, detail=f"{share:.1%} of the time outside the network")]
 
 
 def measure_workers(config: BenchConfig, profile: "DeviceProfile") -> list[Measurement]:
     """Games a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
-    from dataclasses import replace
-
     from hexlit.nets.tower import HexNet
     from hexlit.selfplay.workers import Workplace, make_player
     from hexlit.tasks.hex.data import HostMaker, weights_of
@@ -248,8 +246,9 @@ def measure_workers(config: BenchConfig, profile: "DeviceProfile") -> list[Measu
         threads = max(1, profile.threads // workers)
         maker = HostMaker(config.net, config.board, False, replace(profile, threads=threads))
         player = make_player(Workplace(settings, maker), workers)
+        ended: list[tuple[int, float]] = []
 
-        def play(rounds: int, player: Any = player) -> float:
+        def play(rounds: int, player: Any = player, ended: list[tuple[int, float]] = ended) -> float:
             seconds = config.seconds * rounds
             counts = player.play(
                 weights,
@@ -258,11 +257,14 @@ def measure_workers(config: BenchConfig, profile: "DeviceProfile") -> list[Measu
                 on_games=lambda records, counts: None,
                 deadline=time.monotonic() + seconds,
             )
+            ended.append((counts.games, counts.seconds))
             return float(counts.evaluations)
 
         what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(config.net)}"
         shared: dict[str, Any] = {"unit": "evaluations/s", "threads": threads * workers}
-        found.append(measure_rate(config, play, what=what, precision=str(profile.inference_dtype)[6:], **shared))
+        line = measure_rate(config, play, what=what, precision=str(profile.inference_dtype)[6:], **shared)
+        games, seconds = (sum(column) for column in zip(*ended[-config.repeats :], strict=True))
+        found.append(replace(line, detail=f"{games / seconds:.1f} games/s"))
         player.close()
     return found
 

@@ -25,7 +25,7 @@ from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, TimeBudget, WallTime
 from hexlit.training.loggers import build_loggers, close_loggers
-from hexlit.training.metrics import MetricsCsv
+from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.steps import StepClock
 
@@ -74,9 +74,8 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     steps.resume(first_epoch)
     run_name = f"{config.name}-{folder.name}"
     loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
-    for logger in loggers:
-        if isinstance(logger, MetricsCsv):
-            logger.resume(first_epoch)
+    metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
+    metrics.resume(first_epoch)
     progress = TrainingProgress(
         config.trainer.max_epochs, max_time=limit, first_epoch=first_epoch, title=f"hexlit train · {config.name}"
     )
@@ -103,6 +102,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             *budget,
             wall_time,
             evaluation,
+            LatestRow(metrics),
             *checkpoints(folder),
         ],
         default_root_dir=folder,
@@ -157,8 +157,14 @@ def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | No
     path = folder / "checkpoints" / "last.ckpt"
     if config.resume is None or not path.exists():
         return None
-    checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    saved = checkpoint["hyper_parameters"]
+    try:
+        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        saved = checkpoint["hyper_parameters"]
+    except Exception as error:  # a broken file can make torch raise anything
+        raise UsageError(
+            f"{path}: not a checkpoint to go on from ({type(error).__name__}); "
+            "put best.ckpt of the same folder in its place, or start a new run"
+        ) from error
     for name, value in (("board", config.board), ("swap", config.swap)):
         was = saved["size" if name == "board" else name]
         if was != value:
@@ -186,5 +192,7 @@ def quiet_lightning() -> None:
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
     # Strength is not measured after every epoch.
     warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
+    # It does exist: a resumed run goes on in its own folder.
+    warnings.filterwarnings("ignore", message=r"Checkpoint directory .* exists and is not empty")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)

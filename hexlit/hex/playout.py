@@ -39,6 +39,7 @@ def random_games(
 
     The moves of game `g` end up in row `g` modulo the number of rows of `moves` (int16 `[R, size*size]`), the number
     of plies in `lengths` (int16 `[R]`) likewise. `stones` is room for one board.
+    A game shuffles what the game before it has left in its row, so the games depend on R as well as on `seed`.
     """
     cells = table.size * table.size
     wins = 0

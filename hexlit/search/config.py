@@ -1,6 +1,7 @@
 """Settings of the tree search."""
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
 from hexlit.errors import UsageError
@@ -28,7 +29,7 @@ class GumbelConfig:
     def __post_init__(self) -> None:
         if self.considered < 1:
             raise UsageError(f"search.gumbel.considered={self.considered}: at least 1 root move must be considered")
-        if self.value_scale <= 0 or self.visit_offset < 0:
+        if not (0 < self.value_scale < inf and 0 <= self.visit_offset < inf):
             raise UsageError(
                 f"search.gumbel.value_scale={self.value_scale}, visit_offset={self.visit_offset}: "
                 "the scale must be above 0, the offset 0 or more"
@@ -51,9 +52,11 @@ class PuctConfig:
     """Sum of the Dirichlet's parameters, spread evenly over the legal moves."""
 
     def __post_init__(self) -> None:
-        if self.c_init <= 0 or self.c_base <= 0:
+        if not (0 < self.c_init < inf and 0 < self.c_base < inf):
             raise UsageError(f"search.puct.c_init={self.c_init}, c_base={self.c_base}: both must be above 0")
-        if not 0 <= self.noise_share < 1 or self.noise_total <= 0:
+        if not abs(self.fpu_reduction) < inf:
+            raise UsageError(f"search.puct.fpu_reduction={self.fpu_reduction}: a finite number is needed")
+        if not (0 <= self.noise_share < 1 and 0 < self.noise_total < inf):
             raise UsageError(
                 f"search.puct.noise_share={self.noise_share}, noise_total={self.noise_total}: "
                 "the share lies in [0, 1), the total above 0"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import inline
 from hexlit.hex.rng import gumbel
 from hexlit.search.config import Params
 from hexlit.search.tree import NONE, Tree, child_value
@@ -170,10 +170,3 @@ def halving_table(considered: int, budgets: tuple[int, ...]) -> NDArray[np.int32
         for actions in range(considered + 1):
             table[row, actions, :budget] = halving_row(actions, budget)
     return table
-
-
-@kernel
-def considered_q(tree: Tree, g: int, params: Params) -> tuple[float, float]:
-    """v_mix and the scale of sigma at the root, for tests and analysis."""
-    q = completed_q(tree, g, 0, params)
-    return q.mixed, q.scale

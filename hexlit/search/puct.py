@@ -38,7 +38,7 @@ def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
 def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
     """Mix Dirichlet noise into the priors of the root, as much as the search's noise scale asks."""
     policy = tree.policy[g, 0]
-    share = params.noise_share * tree.game[g].noise
+    share = min(1.0, params.noise_share * tree.game[g].noise)
     legal = 0
     for action in range(policy.size):
         legal += policy[action] > 0.0
@@ -48,6 +48,8 @@ def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
         if policy[action] > 0.0:
             noise[action] = gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)
             total += noise[action]
+    if total == 0.0:  # every draw of a Dirichlet with tiny parameters can vanish
+        return
     for action in range(policy.size):
         if policy[action] > 0.0:
             policy[action] = (1.0 - share) * policy[action] + share * noise[action] / total

@@ -71,18 +71,29 @@ class Search:
     ) -> SearchResult:
         """Search the undecided positions `cells` int8 `[B, size*size]`, B up to `games`, with `to_move` int8 `[B]`.
 
-        `ply` int16 `[B]` matters only for the swap rule (the number of stones unless given). `noise` scales the noise
-        at the root; 0 searches for the best move. `seed` keys the noise, with the position's index.
+        `ply` int16 `[B]` matters only for the swap rule, which White may use at ply 1 (read from the stones unless
+        given). `noise` scales the noise at the root; 0 searches for the best move. `seed` keys the noise, with the
+        position's index. Raises `UsageError` for positions that cannot be searched, and when the evaluator answers
+        with what is not a number.
         """
         batch = len(cells)
         if not 0 < batch <= self.games:
             raise UsageError(f"{batch} positions: this search was made for 1 to {self.games}")
-        plies = np.count_nonzero(cells, axis=1).astype(np.int16) if ply is None else ply
-        if _set_up(self.roots, np.ascontiguousarray(cells), self.geometry):
-            raise UsageError("a position to search is decided already")
+        if cells.shape != (batch, self.size**2) or to_move.shape != (batch,):
+            raise UsageError(
+                f"cells {cells.shape}, to_move {to_move.shape}: on this board they are ({batch}, {self.size**2}) and "
+                f"({batch},)"
+            )
+        if not (np.isin(cells, (-1, 0, 1)).all() and np.isin(to_move, (-1, 1)).all()):
+            raise UsageError("cells are 1 (Black), -1 (White) or 0 (empty), and to_move is 1 or -1")
+        plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
+        decided = _set_up(self.roots, np.ascontiguousarray(cells), self.geometry)
+        if decided != NONE:
+            raise UsageError(f"position {decided} of {batch} is decided already: there is nothing to search")
         keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
         begin_all(self.tree, to_move, plies, self.config.simulations, noise, keys)
         while self._advance():
+            check_answers(self.tree)
             evaluator.evaluate(self.planes, *self.answers)
         policy = np.zeros((batch, self.actions), np.float32)
         visits = np.zeros((batch, self.actions), np.int32)
@@ -105,17 +116,35 @@ class Search:
         return waiting
 
 
+def check_answers(tree: Tree) -> None:
+    """Raise `UsageError` when an evaluator has answered one of the searches with NaN or infinity."""
+    if tree.game["faulty"].any():
+        raise UsageError(
+            "the network answers with NaN or infinity: its training has diverged; "
+            "a lower optimizer.lr or trainer.gradient_clip helps"
+        )
+
+
+def plies_before(cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bool) -> NDArray[np.int16]:
+    """Moves played before the positions `[B, size*size]`: their stones, and one more after a swap."""
+    stones: NDArray[np.int16] = np.count_nonzero(cells, axis=1).astype(np.int16)
+    if swap:
+        stones += (stones == 1) & (to_move > 0)
+    return stones
+
+
 @kernel
 def _noise_key(seed: int, index: int, ply: int) -> np.uint64:
     return key(seed, index, ply, NOISE)
 
 
 @kernel
-def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> bool:
-    decided = False
+def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> int:
+    """Put the positions into `roots`; returns the first that is decided, or NONE."""
     for g in range(cells.shape[0]):
-        decided |= place_all(roots, g, cells[g], table) != 0
-    return decided
+        if place_all(roots, g, cells[g], table) != 0:
+            return g
+    return NONE
 
 
 @kernel

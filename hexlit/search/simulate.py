@@ -53,21 +53,33 @@ def select(
 
 
 @inline
+def at_least(number: np.float32, least: np.float32) -> np.float32:
+    """The larger of both, and NaN where `number` is NaN."""
+    return least if number < least else number
+
+
+@inline
 def expand(
     tree: Tree, g: int, leaf: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: float, params: Params
 ) -> None:
-    """Give `leaf` its priors, from the evaluator's row `policy` `[A]`: illegal actions dropped, the sum made 1."""
+    """Give `leaf` its priors, from the evaluator's row `policy` `[A]`: illegal actions dropped, the sum made 1.
+
+    Marks the game as faulty where the answer holds NaN or infinity.
+    """
     own, opponent = planes[OWN].ravel(), planes[OPPONENT].ravel()
     priors = tree.policy[g, leaf]
     total = np.float32(0.0)
     for cell in range(own.size):
         legal = own[cell] + opponent[cell] == 0
-        priors[cell] = max(policy[cell], SMALLEST_PRIOR) if legal else np.float32(0.0)
+        priors[cell] = at_least(policy[cell], SMALLEST_PRIOR) if legal else np.float32(0.0)
         total += priors[cell]
     if params.swap:
         legal = tree.game[g].ply + (0 if leaf == 0 else depth(tree, g, leaf)) == 1
-        priors[own.size] = max(policy[own.size], SMALLEST_PRIOR) if legal else np.float32(0.0)
+        priors[own.size] = at_least(policy[own.size], SMALLEST_PRIOR) if legal else np.float32(0.0)
         total += priors[own.size]
+    if not abs(total + np.float32(value)) < np.inf:  # false for NaN, too
+        tree.game[g].faulty = True
+        return
     best, highest = NONE, np.float32(0.0)
     scale = np.float32(1.0) / total
     for action in range(priors.size):
@@ -129,6 +141,7 @@ def begin(
     game.key = key
     game.nodes = 1
     game.leaf = NONE
+    game.faulty = False
     game.budget = budget
     game.schedule = schedule
     game.noise = noise
@@ -153,10 +166,13 @@ def receive(
 ) -> None:
     """Take in the evaluation of the leaf that game `g` waits for, if it waits."""
     leaf = int(tree.game[g].leaf)
-    if leaf != NONE:
-        expand(tree, g, leaf, planes[g], policy[g], float(value[g]), params)
-        back_up(tree, g, leaf, float(value[g]))
-        tree.game[g].leaf = NONE
+    if leaf == NONE:
+        return
+    expand(tree, g, leaf, planes[g], policy[g], float(value[g]), params)
+    if tree.game[g].faulty:
+        return
+    back_up(tree, g, leaf, float(value[g]))
+    tree.game[g].leaf = NONE
 
 
 @inline
@@ -202,7 +218,8 @@ def advance(
         g = int(np.int64(index))  # prange counts in uint64; one type of index, one compilation of what is called
         if tree.game[g].nodes > 0:
             receive(tree, g, planes, policy, value, params)
-            simulate(tree, roots, walk, g, planes, schedule, params, table)
+            if tree.game[g].leaf == NONE:
+                simulate(tree, roots, walk, g, planes, schedule, params, table)
             waiting += tree.game[g].leaf != NONE
     return waiting
 

@@ -64,6 +64,8 @@ GAME = np.dtype(
         ("ply", np.int16),
         # Player to move at the root, +1 or -1.
         ("to_move", np.int8),
+        # The evaluator answered with what is no number; the search stands still.
+        ("faulty", np.bool_),
     ],
     align=True,
 )

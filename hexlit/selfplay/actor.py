@@ -19,6 +19,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig, compiled_params
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.gumbel import halving_table
+from hexlit.search.search import check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.play import (
@@ -164,6 +165,7 @@ class SelfPlay:
                 evaluations[index].result()
                 counts.network_seconds += time.perf_counter() - before
                 over = self._advance(group)
+                check_answers(group.tree)
                 if over:
                     records = self._harvest(network_version)
                     for record in records:

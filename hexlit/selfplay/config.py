@@ -16,15 +16,15 @@ class SelfPlayConfig:
     fast_simulations: int = 8
     """Simulations for the other moves, which only carry the game on."""
     temperature: float = 1.0
-    """Temperature of the first move: 1 plays in proportion to the searched policy, 0 the best move."""
+    """Temperature of a first move searched in full: 1 plays in proportion to the searched policy, 0 the best move."""
     temperature_final: float = 0.1
-    """Temperature that it falls to."""
+    """Temperature that it falls to, and that of moves not searched in full."""
     temperature_halflife: float = 6.0
     """Plies in which the difference to the final temperature halves."""
     opening_share: float = 0.5
     """Share of games that start with uniformly random moves, so that unusual positions are learned too."""
     opening_plies: int = 8
-    """Such a game starts with 1 to this many random moves, few more often than many."""
+    """Such a game starts with 1 to this many random moves, all numbers alike."""
     resign_threshold: float = 1.0
     """A player resigns when the searched value falls below minus this for `resign_plies` of its moves; 1 = never."""
     resign_plies: int = 2

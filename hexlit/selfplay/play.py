@@ -132,7 +132,11 @@ def temperature(ply: int, rules: Rules) -> float:
 
 @inline
 def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
-    """Start the search for the next move of game `g`, with its draw of a full or a fast budget."""
+    """Start the search for the next move of game `g`, with its draw of a full or a fast budget.
+
+    Fast moves are played as well as they can be (Wu 2019): they teach no policy, so exploring there would only blur the
+    results from which values are learned.
+    """
     slot = games.slot[g]
     ply = int(slot.ply)
     full = uniform(key(rules.seed, slot.game_id, ply, BUDGET), 0) < rules.full_share
@@ -143,7 +147,7 @@ def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
         ply,
         rules.full_simulations if full else rules.fast_simulations,
         FULL if full else FAST,
-        temperature(ply, rules),
+        temperature(ply, rules) if full else rules.temperature_final,
         key(rules.seed, slot.game_id, ply, NOISE),
     )
 
@@ -172,8 +176,7 @@ def start_game(
     k = key(rules.seed, game_id, 0, OPENING)
     plies = 0
     if rules.opening_plies > 0 and uniform(k, 0) < rules.opening_share:
-        # The square makes short openings the most frequent: there, positions are fewest and matter most.
-        plies = 1 + int(uniform(k, 1) ** 2 * rules.opening_plies)
+        plies = 1 + int(uniform(k, 1) * rules.opening_plies)
     cells = table.size * table.size
     order = np.arange(cells).astype(np.int16)
     shuffle(order, cells, key(rules.seed, game_id, 1, OPENING))
@@ -252,7 +255,7 @@ def finish_move(
     slot = games.slot[g]
     ply = int(slot.ply)
     colour = colour_at(ply)
-    heat = temperature(ply, rules)
+    heat = float(tree.game[g].noise)
     # In Gumbel's halving, the noise, scaled by the temperature, has made the draw already.
     action = improved_policy(tree, g, params, row) if params.gumbel else visit_policy(tree, g, row)
     value = root_value(tree, g, action)

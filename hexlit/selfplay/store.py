@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
+from hexlit.files import hold
 from hexlit.hex.record import Ending, GameRecord
 
 SCHEMA = pa.schema(
@@ -75,12 +76,19 @@ class GameStore:
     """The games of one run, in the order in which they ended; no game is kept twice."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the store in `folder`, making it if need be, and save what a killed writer left in its journal."""
+        """Open the store in `folder`, making it if need be, and save what a killed writer left in its journal.
+
+        Raises `UsageError` while another process writes there.
+        """
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self._journal = folder / "journal.arrows"
+        if self._journal.exists():
+            with self._journal.open("rb") as file:
+                if not hold(file):
+                    raise UsageError(f"{folder}: another process is writing games here; wait for its end, or end it")
         for torn in folder.glob("*.tmp"):
             torn.unlink()
-        self._journal = folder / "journal.arrows"
         self._stream: pa.RecordBatchStreamWriter | None = None
         self._file: Any = None
         self._ids = {
@@ -110,6 +118,7 @@ class GameStore:
             return
         if self._stream is None:
             self._file = self._journal.open("wb", buffering=0)
+            hold(self._file)
             self._stream = pa.ipc.new_stream(self._file, SCHEMA)
         self._stream.write_table(to_table(fresh))
         self._ids.update(record.game_id for record in fresh)
@@ -117,13 +126,13 @@ class GameStore:
 
     def flush(self) -> None:
         """Write the games of the journal to a part file."""
+        if self._pending:
+            self._write_part(self._pending)
+            self._pending = []
         if self._stream is not None:
             self._stream.close()
             self._file.close()
             self._stream = None
-        if self._pending:
-            self._write_part(self._pending)
-            self._pending = []
         self._journal.unlink(missing_ok=True)
 
     def records(self, first: int = 0) -> Iterator[GameRecord]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import lightning as L
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
@@ -95,6 +96,10 @@ class MetricsCsv(Logger):
         if self._changed:
             self._write()
 
+    def __contains__(self, epoch: int) -> bool:
+        """Whether there is a row for `epoch`."""
+        return epoch in self._rows
+
     @rank_zero_only
     def finalize(self, status: str) -> None:
         """Write what is left, at the end of the fit whatever its `status`."""
@@ -134,6 +139,36 @@ class MetricsCsv(Logger):
                     "move the file away or restore it"
                 ) from error
             self._columns.update(dict.fromkeys(table.fieldnames or ()))
+
+
+class LatestRow(L.Callback):
+    """Keeps the metrics of the latest epoch in the checkpoint.
+
+    Lightning logs an epoch after its checkpoint is written: a run killed in between would go on without that row. This
+    callback has to come after all that log, and before the checkpoints.
+    """
+
+    def __init__(self, table: MetricsCsv) -> None:
+        """A missing row is put into `table`."""
+        self._table = table
+        self._row: dict[str, float] = {}
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Note what has been logged in this epoch."""
+        logged = {name: float(value) for name, value in trainer.logged_metrics.items()}
+        self._row = logged | {"epoch": trainer.current_epoch, "step": trainer.global_step - 1}
+
+    def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Put the row of the checkpoint where it is missing."""
+        if self._row and int(self._row["epoch"]) not in self._table:
+            step = int(self._row["step"])
+            self._table.log_metrics({name: value for name, value in self._row.items() if name != "step"}, step)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"row": self._row}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._row = state_dict["row"]
 
 
 def _flatten(metrics: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

@@ -46,6 +46,7 @@ TINY = [
     "evaluation.simulations=8",
     "evaluation.positions=20",
     "evaluation.quick_positions=10",
+    "evaluation.every_epochs=1",
 ]
 
 

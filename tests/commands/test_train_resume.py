@@ -34,6 +34,7 @@ TINY = [
     "evaluation.simulations=8",
     "evaluation.positions=20",
     "evaluation.quick_positions=10",
+    "evaluation.every_epochs=1",
 ]
 
 # Runs hexlit and kills its own process, which nothing can catch: at call number COUNT of what WHERE names, or WHERE
@@ -166,12 +167,14 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted: Path, tmp_path: Path) -> None:
-    """A24: in the first self-play, in an optimisation, in an evaluation, and when only the summary is missing."""
+    """A24: in the first self-play, in an optimisation, in an evaluation, between a checkpoint and the row of its epoch
+    in metrics.csv, and when only the summary is missing."""
     chance = random.Random(2026)
     kills = [
         ("game", chance.randrange(1, 8)),
         ("step", 5 + chance.randrange(5)),
         ("evaluation", 1),
+        ("saved", 1),
         ("summary", 0),
     ]
     survivors = killed_and_resumed(tmp_path / "run", kills, tmp_path)

@@ -11,9 +11,11 @@ from tests.search.positions import KeyedEvaluator
 GAMES = 400
 
 
-def root_priors(noise: float, share: float = 0.25) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def root_priors(
+    noise: float, share: float = 0.25, total: float = 10.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The root's priors without and with noise after one simulation from a 3×3 board with one stone, `[GAMES, 9]`."""
-    search = Search(SearchConfig("puct", 1, puct=PuctConfig(noise_share=share)), size=3, games=GAMES)
+    search = Search(SearchConfig("puct", 1, puct=PuctConfig(noise_share=share, noise_total=total)), size=3, games=GAMES)
     cells = np.zeros((GAMES, 9), np.int8)
     cells[:, 4] = -1
     search.run(cells, np.ones(GAMES, np.int8), KeyedEvaluator(), noise=noise, seed=5)
@@ -47,3 +49,10 @@ def test_without_noise_the_priors_are_the_evaluators() -> None:
     for noise, share in ((0.0, 0.25), (1.0, 0.0)):
         plain, noisy = root_priors(noise, share)
         assert np.array_equal(noisy, plain)
+
+
+def test_noise_so_uneven_that_every_draw_vanishes_leaves_the_priors_alone() -> None:
+    plain, noisy = root_priors(1.0, total=1e-300)
+    assert np.isfinite(noisy).all()
+    assert np.allclose(noisy.sum(axis=1), 1, atol=1e-5)
+    assert np.array_equal(noisy, plain)

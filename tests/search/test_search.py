@@ -1,7 +1,9 @@
 """What every search algorithm has to keep, whatever it is."""
 
+import math
+import re
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numba
 import numpy as np
@@ -138,3 +140,46 @@ def test_the_smallest_and_the_largest_board_are_searched(algorithm: str, size: i
     result = search_games([Game(size)], SearchConfig(algorithm, 20), RolloutEvaluator(2))
     assert result.visits.shape == (1, size * size)
     assert result.visits.sum() == 20
+
+
+@dataclass
+class Spoiled(KeyedEvaluator):
+    """Answers call number `call` with one number that is none."""
+
+    call: int = 0
+    where: str = "value"
+    number: float = math.nan
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        super().evaluate(planes, policy, value)
+        self.call -= 1
+        if self.call < 0:
+            (value if self.where == "value" else policy[:, 0])[1] = self.number
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+@pytest.mark.parametrize("where", ["value", "policy"])
+@pytest.mark.parametrize("call", [0, 1, 20])
+def test_a_network_that_answers_with_no_number_is_an_error_and_no_endless_search(
+    algorithm: str, call: int, where: str, number: float
+) -> None:
+    spoiled = Spoiled(call=call, where=where, number=number)
+    with pytest.raises(UsageError, match="NaN or infinity"):
+        search_games([Game(4)] * 3, SearchConfig(algorithm, 60), spoiled)
+
+
+@pytest.mark.parametrize(
+    ("cells", "to_move", "message"),
+    [
+        (np.zeros((2, 16), np.int8), np.ones(2, np.int8), "cells (2, 16)"),
+        (np.zeros((2, 9), np.int8), np.ones(3, np.int8), "to_move (3,)"),
+        (np.zeros((2, 9), np.int8), np.array([1, 0], np.int8), "to_move is 1 or -1"),
+        (np.full((2, 9), 2, np.int8), np.ones(2, np.int8), "cells are 1 (Black)"),
+    ],
+)
+def test_positions_that_are_none_are_refused(
+    algorithm: str, cells: NDArray[np.int8], to_move: NDArray[np.int8], message: str
+) -> None:
+    search = Search(SearchConfig(algorithm, 4), size=3, games=4)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        search.run(cells, to_move, UniformEvaluator())

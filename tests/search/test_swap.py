@@ -56,3 +56,10 @@ def test_the_ply_is_the_number_of_stones_unless_given(algorithm: str) -> None:
     white = np.array([-1], np.int8)
     assert search.run(cells, white, KeyedEvaluator()).visits[0, SWAP] > 0
     assert search.run(cells, white, KeyedEvaluator(), ply=np.array([3], np.int16)).visits[0, SWAP] == 0
+
+
+def test_without_a_ply_a_lone_white_stone_has_come_by_a_swap(algorithm: str) -> None:
+    search = Search(SearchConfig(algorithm, 40), size=3, games=1, swap=True)
+    swapped = Game(3, swap=True, moves=[1, SWAP])
+    result = search.run(np.array([swapped.cells], np.int8), np.array([1], np.int8), KeyedEvaluator(swap_weight=1000.0))
+    assert result.visits[0, SWAP] == 0

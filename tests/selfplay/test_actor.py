@@ -196,13 +196,13 @@ def would_give_up(record: GameRecord, threshold: float, plies: int) -> int:
     return 0
 
 
-@pytest.mark.parametrize(("threshold", "plies"), [(0.5, 1), (0.3, 2), (0.2, 3)])
+@pytest.mark.parametrize(("threshold", "plies"), [(0.5, 1), (0.3, 2), (0.05, 3)])
 def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(threshold: float, plies: int) -> None:
     """E1."""
     config = SelfPlayConfig(
         fast_simulations=FAST, resign_threshold=threshold, resign_plies=plies, resign_off_share=0.3, opening_plies=3
     )
-    records, counts = collect(SelfPlay(config, SEARCH, size=5, games=16, seed=2), 500, Leaning())
+    records, counts = collect(SelfPlay(config, SEARCH, size=5, games=16, seed=2), 2000, Leaning())
     for record in records.values():
         gives_up = would_give_up(record, threshold, plies)
         if record.may_resign:
@@ -377,10 +377,14 @@ def test_a_snapshot_of_another_board_or_number_of_games_is_refused() -> None:
         SelfPlay(PLAY, SEARCH, size=4, games=4, seed=3).restore(snapshot)
 
 
-def test_play_stops_at_its_deadline() -> None:
+def test_play_stops_at_its_deadline_with_the_first_position_to_learn_from() -> None:
     actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
-    counts = actor.play(Digest(), positions=10**9, deadline=0.0)
-    assert (counts.games, counts.positions) == (0, 0)
+    ended: list[int] = []
+    counts = actor.play(
+        Digest(), positions=10**9, deadline=0.0, on_games=lambda records, counts: ended.append(counts.positions)
+    )
+    assert counts.positions > 0
+    assert not any(ended[:-1])
 
 
 @pytest.mark.parametrize("groups", [1, 2])

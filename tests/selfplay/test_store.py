@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.store import SCHEMA, GameStore, to_records, to_table
 
@@ -137,9 +138,21 @@ def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monk
         with pytest.raises(OSError, match="no space"):
             store.flush()
     assert store.parts() == []
+    del store  # a process that dies lets go of its journal
     again = GameStore(tmp_path)
     assert_same(list(again.records()), [record(1)])
     assert [path.name for path in tmp_path.iterdir()] == ["part-000000.parquet"]
+
+
+def test_the_games_of_a_process_that_still_writes_are_left_alone(tmp_path: Path) -> None:
+    """A24: opening its folder tidies up after the dead, never after the living."""
+    store = GameStore(tmp_path)
+    store.append([record(1)])
+    with pytest.raises(UsageError, match="another process is writing"):
+        GameStore(tmp_path)
+    store.append([record(2)])
+    store.flush()
+    assert [one.game_id for one in GameStore(tmp_path).records()] == [1, 2]
 
 
 def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
@@ -193,6 +206,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
+from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.store import GameStore
 store = GameStore(Path(sys.argv[1]))

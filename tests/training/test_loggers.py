@@ -14,6 +14,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import ConfigKeyError, ValidationError
 
 from hexlit.errors import UsageError
+from hexlit.training import config as config_module
 from hexlit.training import loggers as loggers_module
 from hexlit.training.config import LoggerConfig, WandbConfig
 from hexlit.training.loggers import build_loggers, close_loggers
@@ -49,7 +50,7 @@ def test_default_group_is_wandb_offline() -> None:
 
 def test_csv_group_turns_wandb_off_and_tensorboard_group_turns_tensorboard_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert composed("csv").wandb.mode == "disabled"
-    monkeypatch.setattr(loggers_module, "find_spec", lambda name: object())
+    monkeypatch.setattr(config_module, "find_spec", lambda name: object())
     assert composed("tensorboard").tensorboard
 
 
@@ -75,7 +76,7 @@ def test_values_out_of_range_are_refused_with_their_name(changes: dict[str, Any]
 
 
 def test_tensorboard_without_the_package_says_which_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loggers_module, "find_spec", lambda name: None)
+    monkeypatch.setattr(config_module, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"hexlit\[tensorboard\]"):
         composed("tensorboard")
 

@@ -32,6 +32,6 @@ def load_network(path: Path) -> LoadedNetwork:
         net = HexNet(NetConfig(**settings["net"]))
         weights = {k.removeprefix("net."): v for k, v in saved["state_dict"].items() if k.startswith("net.")}
         net.load_state_dict(weights)
-    except (KeyError, TypeError, RuntimeError, ValueError, EOFError, OSError) as error:
+    except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"checkpoint={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error
     return LoadedNetwork(net.eval(), int(settings["size"]), bool(settings["swap"]))
