@@ -15,27 +15,9 @@ import torch
 
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.store import GameStore
+from tests.commands.tiny import TINY
 
-TINY = [
-    "board=3",
-    "logger=csv",
-    "accelerator=cpu",
-    "accelerator.threads=2",
-    "accelerator.selfplay_games=8",
-    "accelerator.train_batch=32",
-    "net.channels=8",
-    "net.blocks=[1]",
-    "net.dropout=0.1",
-    "search.simulations=8",
-    "selfplay.fast_simulations=4",
-    "selfplay.positions=40",
-    "data.window=70",
-    "trainer.max_epochs=4",
-    "evaluation.simulations=8",
-    "evaluation.positions=20",
-    "evaluation.quick_positions=10",
-    "evaluation.every_epochs=1",
-]
+OVERRIDES = [*TINY, "trainer.max_epochs=4"]
 
 # Runs hexlit and kills its own process, which nothing can catch: at call number COUNT of what WHERE names, or WHERE
 # seconds after the first game has been asked for.
@@ -149,7 +131,7 @@ def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None
 def killed_and_resumed(folder: Path, kills: list[tuple[str, int]], room: Path) -> set[int]:
     """Start the run and resume it after every kill; the ids of all games that were on disk at a kill."""
     survivors: set[int] = set()
-    overrides = [*TINY, f"hydra.run.dir={folder}"]
+    overrides = [*OVERRIDES, f"hydra.run.dir={folder}"]
     for number, (where, count) in enumerate([*kills, ("never", 0)]):
         if hexlit(where, count, *overrides) == 0:
             break
@@ -162,7 +144,7 @@ def killed_and_resumed(folder: Path, kills: list[tuple[str, int]], room: Path) -
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("uninterrupted") / "run"
-    assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}") == 0
+    assert hexlit("never", 0, *OVERRIDES, f"hydra.run.dir={folder}") == 0
     return folder
 
 
