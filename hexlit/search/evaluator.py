@@ -6,7 +6,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from hexlit.hex.encoding import OPPONENT, OWN
+from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 from hexlit.hex.jit import parallel_kernel
 from hexlit.hex.playout import playouts
 from hexlit.hex.rng import PLAYOUT, key
@@ -24,12 +24,20 @@ class Evaluator(Protocol):
         ...
 
 
+def fill_uniform(planes: NDArray[np.int8], policy: NDArray[np.float32]) -> None:
+    """Give every legal action of the positions `planes` `[B, PLANES, size, size]` the same share of `policy`."""
+    batch, _, size, _ = planes.shape
+    policy[:, : size * size] = (planes[:, OWN] + planes[:, OPPONENT] == 0).reshape(batch, -1)
+    policy[:, size * size :] = planes[:, MAY_SWAP, :1, 0]
+    policy /= np.maximum(policy.sum(1, keepdims=True), 1)
+
+
 class UniformEvaluator:
     """Knows nothing: every action alike, every value 0."""
 
     def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
-        """See `Evaluator`; the search itself drops illegal actions."""
-        policy.fill(1.0)
+        """See `Evaluator`."""
+        fill_uniform(planes, policy)
         value.fill(0.0)
 
 
@@ -43,7 +51,7 @@ class RolloutEvaluator:
 
     def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
         """See `Evaluator`."""
-        policy.fill(1.0)
+        fill_uniform(planes, policy)
         cells = (planes[:, OWN] - planes[:, OPPONENT]).reshape(len(planes), -1)
         _playout_values(np.ascontiguousarray(cells), self.playouts, self.seed, value)
 

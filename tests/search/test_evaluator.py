@@ -1,0 +1,37 @@
+"""The evaluators that need no network keep the promises of `Evaluator`."""
+
+import numpy as np
+import pytest
+
+from hexlit.arena.players import PolicyPlayer
+from hexlit.hex.encoding import encode
+from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
+from tests.hex.reference import Game
+
+EVALUATORS = pytest.mark.parametrize("evaluator", [UniformEvaluator(), RolloutEvaluator(4)])
+
+
+@EVALUATORS
+@pytest.mark.parametrize("swap", [False, True])
+def test_policies_are_even_over_the_legal_actions_and_0_elsewhere(evaluator: Evaluator, swap: bool) -> None:
+    games = [Game(3, swap=swap, moves=moves) for moves in ([], [4], [0, 4], [0, 1, 2, 3, 4])]
+    cells = np.array([game.cells for game in games], np.int8)
+    may_swap = np.array([swap and len(game.moves) == 1 for game in games])
+    planes = encode(cells, np.array([game.to_move for game in games], np.int8), may_swap)
+    policy, value = np.full((4, 9 + swap), np.nan, np.float32), np.full(4, np.nan, np.float32)
+    evaluator.evaluate(planes, policy, value)
+    assert np.allclose(policy.sum(1), 1)
+    assert (np.abs(value) <= 1).all()
+    for game, row in zip(games, policy, strict=True):
+        legal = game.legal_moves()
+        # Mover's frame: for White, rows and columns change places.
+        own = legal if game.to_move > 0 else [move if move == 9 else move % 3 * 3 + move // 3 for move in legal]
+        assert np.flatnonzero(row).tolist() == sorted(own)
+        assert np.allclose(row[own], 1 / len(legal))
+
+
+@EVALUATORS
+def test_a_policy_player_makes_legal_moves_with_them(evaluator: Evaluator) -> None:
+    cells = np.array([[1, -1, 1, -1, 0, 0, 0, 0, 0]], np.int8)
+    move = PolicyPlayer(evaluator, size=3, batch=4).choose(cells, np.array([1], np.int8))[0]
+    assert cells[0, move] == 0
