@@ -28,6 +28,15 @@ NODE_LIMIT = {6: 100_000, 7: 100_000}
 Figures = dict[str, float | int | list[float] | list[bool]]
 
 
+def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
+    """Positions that an evaluator should take a call to measure strength on boards of `size`, `most` at most.
+
+    Hundreds of solved positions are searched side by side, but of a match each player has only half of the games to
+    move in: a larger batch would mostly be padding.
+    """
+    return most if size in SOLVED_SIZES else min(most, config.match_pairs)
+
+
 class Strength:
     """Measures networks of one board size, always with the same positions."""
 

@@ -6,6 +6,7 @@ import platform
 import re
 import time
 import warnings
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.arena.strength import Strength
+from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
 from hexlit.reporting.progress import TrainingProgress
@@ -61,15 +62,18 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         clock=clock,
         deadline=deadline,
     )
+    evaluation_profile = replace(
+        profile, selfplay_games=evaluation_batch(config.evaluation, config.board, profile.selfplay_games)
+    )
     strength = Strength(
         config.evaluation,
         config.search,
         size=config.board,
         swap=config.swap,
-        batch=profile.selfplay_games,
+        batch=evaluation_profile.selfplay_games,
         cache=cache_folder() / "truth",
     )
-    host = EvaluatorHost(config.net, size=config.board, swap=config.swap, profile=profile)
+    host = EvaluatorHost(config.net, size=config.board, swap=config.swap, profile=evaluation_profile)
     steps = StepClock(folder / "steps.csv", module.net)
     steps.resume(first_epoch)
     run_name = f"{config.name}-{folder.name}"
