@@ -158,11 +158,12 @@ class LatestRow(L.Callback):
         logged = {name: float(value) for name, value in trainer.logged_metrics.items()}
         self._row = logged | {"epoch": trainer.current_epoch, "step": trainer.global_step - 1}
 
-    def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Put the row of the checkpoint where it is missing."""
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Put the row of the checkpoint where it is missing, even where no epoch is left to do."""
         if self._row and int(self._row["epoch"]) not in self._table:
             step = int(self._row["step"])
             self._table.log_metrics({name: value for name, value in self._row.items() if name != "step"}, step)
+            self._table.save()
 
     def state_dict(self) -> dict[str, Any]:
         return {"row": self._row}

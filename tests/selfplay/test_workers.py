@@ -87,7 +87,7 @@ def test_another_number_of_workers_than_before_is_refused(two: WorkerPlayers) ->
 
 def test_a_deadline_that_is_over_stops_the_workers(two: WorkerPlayers) -> None:
     counts = two.play(b"a", positions=10**9, network_version=0, on_games=lambda *_: None, deadline=0.0)
-    assert counts.games == 0
+    assert 0 < counts.positions < 1000  # each worker goes on until it has something to learn from
 
 
 @pytest.mark.parametrize(
