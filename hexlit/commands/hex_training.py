@@ -47,7 +47,8 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     module = HexModule(
         config.net, config.optimizer, size=config.board, swap=config.swap, value_weight=config.value_weight
     )
-    clock = PhaseClock(folder / "phases.csv")
+    alone = profile.device.type == "cpu" and config.selfplay.workers == 0
+    clock = PhaseClock(folder / "phases.csv", profile.threads if alone else None)
     clock.resume(first_epoch)
     data = SelfPlayDataModule(
         config.selfplay,

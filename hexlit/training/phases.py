@@ -17,6 +17,7 @@ COLUMNS = (
     "phase",
     "wall_seconds",
     "cpu_seconds",
+    "device_utilisation",
     "network_seconds",
     "outside_network_share",
     "games",
@@ -49,6 +50,15 @@ class PhaseTotals:
     games: int | None = None
     positions: int | None = None
     evaluations: int | None = None
+    cpu_threads: int | None = None
+    """Threads of the CPU where that is the device, None for other devices."""
+
+    @property
+    def device_utilisation(self) -> float | None:
+        """Share of its threads' time that the CPU worked, 0 to 1; None for other devices, which are not read yet."""
+        if self.cpu_threads is None or self.cpu_seconds is None or self.wall_seconds <= 0.0:
+            return None
+        return min(1.0, self.cpu_seconds / (self.wall_seconds * self.cpu_threads))
 
     @property
     def outside_network_share(self) -> float | None:
@@ -85,6 +95,7 @@ class PhaseTotals:
         self.games = _sum(self.games, other.games)
         self.positions = _sum(self.positions, other.positions)
         self.evaluations = _sum(self.evaluations, other.evaluations)
+        self.cpu_threads = other.cpu_threads
 
 
 class Phase:
@@ -175,13 +186,17 @@ class PhaseClock:
     A phase that ends with an exception leaves no row: a resumed run does it again.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, cpu_threads: int | None = None) -> None:
+        """`cpu_threads` where the CPU is the device and this process does all the work: then utilisation is known."""
         self.path = path
+        self._cpu_threads = cpu_threads
         self.listeners: list[PhaseListener] = []
         self._rows: list[tuple[int, str, PhaseTotals]] = []
         self._current: Phase | None = None
         if path is not None and path.exists():
             self._rows = _read(path)
+        for _, _, row in self._rows:
+            row.cpu_threads = cpu_threads
 
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
@@ -197,6 +212,7 @@ class PhaseClock:
             finished = True
         finally:
             measured = phase.stop(finished)
+            measured.cpu_threads = self._cpu_threads
             self._current = None
             if finished:
                 self._rows.append((epoch, name, measured))

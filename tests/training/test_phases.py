@@ -58,6 +58,26 @@ def test_e3_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: P
     assert float(row["outside_network_share"]) == pytest.approx((wall - 0.02) / wall)
 
 
+@pytest.mark.parametrize("threads", [None, 1, 4])
+def test_e3_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Path, threads: int | None) -> None:
+    for _ in range(2):  # the second clock reads the rows of the first
+        clock = PhaseClock(tmp_path / "phases.csv", threads)
+        with clock.phase("work", epoch=0):
+            end = time.process_time() + 0.05
+            while time.process_time() < end:
+                pass
+            time.sleep(0.05)
+    for row in rows_of(tmp_path / "phases.csv"):
+        if threads is None:
+            assert row["device_utilisation"] == ""
+        else:
+            expected = float(row["cpu_seconds"]) / float(row["wall_seconds"]) / threads
+            assert 0 < expected <= 1
+            assert float(row["device_utilisation"]) == pytest.approx(expected)
+    total = clock.totals()["work"]
+    assert (total.device_utilisation is None) == (threads is None)
+
+
 def test_cpu_seconds_measure_work_and_not_waiting(tmp_path: Path) -> None:
     clock = PhaseClock(None)
     with clock.phase("wait", 0):
