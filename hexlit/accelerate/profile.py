@@ -1,7 +1,7 @@
 """The settings of a run on its device, decided once."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
@@ -60,8 +60,16 @@ class DeviceProfile:
     groups: int
     """Groups of games that alternate."""
 
+    selfplay_workers: int
+    """Processes that play unless the user says how many; 0 is the main process."""
+
     threads: int
     """CPU threads of torch and of the search."""
+
+    def share(self, workers: int) -> "DeviceProfile":
+        """The part of each of `workers` processes (0 is one): of the threads and of the games, at least one of each."""
+        parts = max(1, workers)
+        return replace(self, threads=max(1, self.threads // parts), selfplay_games=max(1, self.selfplay_games // parts))
 
     def apply(self) -> None:
         """Set torch's thread count and fp32 precision, of products and convolutions alike, for this process."""
@@ -93,6 +101,10 @@ DEFAULTS = {
     "mps": _Defaults(False, "eager", False, 0, 512, 512, 1),
 }
 
+MOST_WORKERS = 8
+"""A process of one thread evaluates more positions than its share of a call over all threads; but each holds half a
+gigabyte, and a small share of the games."""
+
 
 def build_profile(config: AcceleratorConfig) -> DeviceProfile:
     """Choose the device and fill in every setting that was left open.
@@ -103,6 +115,7 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
     device = choose_device(config.device)
     defaults = DEFAULTS[device.type]
     _refuse_unsupported(config, device)
+    threads = config.threads or usable_cores()
     return DeviceProfile(
         device=device,
         accelerator=device.type,
@@ -118,7 +131,8 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         train_batch=_filled(config.train_batch, defaults.train_batch),
         selfplay_games=_filled(config.selfplay_games, defaults.selfplay_games),
         groups=_filled(config.groups, defaults.groups),
-        threads=config.threads or usable_cores(),
+        selfplay_workers=min(threads, MOST_WORKERS) if device.type == "cpu" and threads > 1 else 0,
+        threads=threads,
     )
 
 

@@ -14,7 +14,7 @@ from hexlit.arena.players import PolicyPlayer, SearchPlayer
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.truth import WonPositions, won_positions
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import Evaluator, RolloutEvaluator
+from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
 SOLVED_SIZES = range(3, 8)
 """Boards whose openings are solved."""
@@ -61,6 +61,13 @@ class Strength:
         self._search = replace(search, simulations=config.simulations)
         self._cache = cache
         self._positions: WonPositions | None = None
+
+    def prepare(self) -> None:
+        """Compile what `measure` needs; without this the first measurement does."""
+        searcher = SearchPlayer(self._search, UniformEvaluator(), size=self.size, batch=1, swap=self._swap)
+        searcher.search(np.zeros((1, self.size**2), np.int8), np.ones(1, np.int8))
+        if self.size in SOLVED_SIZES:
+            won_positions(3, 9, 0)  # the same code solves every size
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`; with all positions when they are the `final` ones.

@@ -240,12 +240,12 @@ def measure_workers(config: BenchConfig, profile: "DeviceProfile") -> list[Measu
 
     weights = weights_of(HexNet(config.net))
     settings = {"config": config.selfplay, "search": config.search, "size": config.board, "seed": 0}
-    settings |= {"games": profile.selfplay_games, "groups": profile.groups}
     found = []
     for workers in (1, 2, 4):
-        threads = max(1, profile.threads // workers)
-        maker = HostMaker(config.net, config.board, False, replace(profile, threads=threads))
-        player = make_player(Workplace(settings, maker), workers)
+        share = profile.share(workers)
+        maker = HostMaker(config.net, config.board, False, share)
+        sizes = {"games": share.selfplay_games, "groups": share.groups}
+        player = make_player(Workplace(settings | sizes, maker), workers)
         ended: list[tuple[int, float]] = []
 
         def play(rounds: int, player: Any = player, ended: list[tuple[int, float]] = ended) -> float:
@@ -261,7 +261,7 @@ def measure_workers(config: BenchConfig, profile: "DeviceProfile") -> list[Measu
             return float(counts.evaluations)
 
         what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(config.net)}"
-        shared: dict[str, Any] = {"unit": "evaluations/s", "threads": threads * workers}
+        shared: dict[str, Any] = {"unit": "evaluations/s", "threads": share.threads * workers}
         line = measure_rate(config, play, what=what, precision=str(profile.inference_dtype)[6:], **shared)
         games, seconds = (sum(column) for column in zip(*ended[-config.repeats :], strict=True))
         found.append(replace(line, detail=f"{games / seconds:.1f} games/s"))

@@ -24,7 +24,8 @@ from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
 from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
 from hexlit.tasks.hex.module import HexModule
-from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, TimeBudget, WallTime
+from hexlit.training.budget import TimeBudget, WallTime
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.phases import PhaseClock
@@ -47,8 +48,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     module = HexModule(
         config.net, config.optimizer, size=config.board, swap=config.swap, value_weight=config.value_weight
     )
-    alone = profile.device.type == "cpu" and config.selfplay.workers == 0
-    clock = PhaseClock(folder / "phases.csv", profile.threads if alone else None)
+    clock = PhaseClock(folder / "phases.csv", profile.threads if profile.device.type == "cpu" else None)
     clock.resume(first_epoch)
     data = SelfPlayDataModule(
         config.selfplay,
@@ -120,6 +120,9 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     failed = True
     try:
         with progress:
+            if first_epoch < config.trainer.max_epochs:
+                with clock.phase("compiling", first_epoch):
+                    data.player.prepare(meanwhile=strength.prepare)
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
             if not evaluation.latest:  # killed between the last epoch and the summary

@@ -11,6 +11,7 @@ from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import kernel
 from hexlit.hex.rng import NOISE, key
+from hexlit.search.cache import empty_cache
 from hexlit.search.config import Params, SearchConfig, compiled_params
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.gumbel import halving_table, improved_policy
@@ -56,6 +57,7 @@ class Search:
         self.planes = blank_planes(games, size)
         self._walk = empty_stones(games, size)
         self._schedule = halving_table(config.gumbel.considered, (config.simulations,))
+        self._cache = empty_cache(0, self.actions)  # the next call may come with another evaluator
         self.answers = np.zeros((games, self.actions), np.float32), np.zeros(games, np.float32)
         """Policies `[G, A]` and values `[G]`: where the evaluator writes."""
 
@@ -109,6 +111,7 @@ class Search:
             self._walk,
             self.planes,
             *self.answers,
+            self._cache,
             self._schedule,
             self.params,
             self.geometry,

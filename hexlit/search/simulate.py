@@ -12,6 +12,7 @@ from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.search.cache import AnswerCache, recall
 from hexlit.search.config import Params
 from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action
 from hexlit.search.puct import add_dirichlet_noise, puct_child
@@ -182,11 +183,16 @@ def simulate(
     walk: Stones,
     g: int,
     planes: NDArray[np.int8],
+    cache: AnswerCache,
     schedule: NDArray[np.int32],
     params: Params,
     table: Geometry,
-) -> None:
-    """Run simulations of game `g` until one needs the evaluator (its position is then in `planes`) or all are done."""
+) -> int:
+    """Run simulations of game `g` until one needs the evaluator (its position is then in `planes`) or all are done.
+
+    Returns how many of them found their answer in `cache`.
+    """
+    recalled = 0
     while not finished(tree, g):
         leaf = select(tree, roots, walk, g, schedule, params, table)
         if tree.node[g, leaf].lost:
@@ -196,8 +202,14 @@ def simulate(
         to_move = tree.game[g].to_move if moves % 2 == 0 else -tree.game[g].to_move
         may_swap = params.swap and tree.game[g].ply + moves == 1
         write_planes(planes, g, walk.cells[g], to_move, may_swap, table)
-        tree.game[g].leaf = leaf
-        return
+        place = recall(cache, planes[g])
+        if place == NONE:
+            tree.game[g].leaf = leaf
+            break
+        expand(tree, g, leaf, planes[g], cache.policy[place], float(cache.value[place]), params)
+        back_up(tree, g, leaf, float(cache.value[place]))
+        recalled += 1
+    return recalled
 
 
 @parallel_kernel
@@ -208,6 +220,7 @@ def advance(
     planes: NDArray[np.int8],
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
+    cache: AnswerCache,
     schedule: NDArray[np.int32],
     params: Params,
     table: Geometry,
@@ -219,7 +232,7 @@ def advance(
         if tree.game[g].nodes > 0:
             receive(tree, g, planes, policy, value, params)
             if tree.game[g].leaf == NONE:
-                simulate(tree, roots, walk, g, planes, schedule, params, table)
+                simulate(tree, roots, walk, g, planes, cache, schedule, params, table)
             waiting += tree.game[g].leaf != NONE
     return waiting
 

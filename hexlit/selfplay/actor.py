@@ -16,6 +16,7 @@ from hexlit.hex.encoding import blank_planes
 from hexlit.hex.engine import Stones, empty_stones, play_sequence
 from hexlit.hex.geometry import geometry
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig, compiled_params
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.gumbel import halving_table
@@ -53,10 +54,14 @@ class SelfPlayCounts:
     """Moves of those games, the random openings left out."""
     evaluations: int = 0
     """Rows that the evaluator filled."""
+    recalled: int = 0
+    """Leaves whose answer was known from an earlier row."""
     seconds: float = 0.0
     """Wall time."""
     network_seconds: float = 0.0
     """Part of it spent inside the evaluator."""
+    worker_cpu_seconds: float = 0.0
+    """Processor time of worker processes; 0 where the main process plays."""
     unresigned: int = 0
     """Games that were played on although a player would have resigned."""
     false_resigns: int = 0
@@ -119,6 +124,7 @@ class SelfPlay:
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
         self._tree = empty_tree(self.games, search.simulations, actions)
+        self._cache: AnswerCache = empty_cache(config.cache, actions)
         self._groups = [
             _Group(
                 state=Games._make(array[part] for array in self._state),
@@ -153,6 +159,7 @@ class SelfPlay:
         counts = SelfPlayCounts()
         start = time.perf_counter()
         restart_searches(self._state, self._tree, self._rules)
+        self._cache.keys[:] = 0
         evaluations: list[Future[None]] = [_DONE] * len(self._groups)
         with ThreadPoolExecutor(1, "evaluator") as pool:
             for turn in itertools.count():
@@ -164,7 +171,9 @@ class SelfPlay:
                 before = time.perf_counter()
                 evaluations[index].result()
                 counts.network_seconds += time.perf_counter() - before
-                over = self._advance(group)
+                if turn >= len(self._groups):
+                    remember(self._cache, group.planes, group.policy, group.value)
+                over, recalled = self._advance(group)
                 check_answers(group.tree)
                 if over:
                     records = self._harvest(network_version)
@@ -174,6 +183,7 @@ class SelfPlay:
                     if on_games is not None:
                         on_games(records, counts)
                 counts.evaluations += len(group.value) - over
+                counts.recalled += recalled
                 if len(self._groups) > 1:
                     evaluations[index] = pool.submit(evaluator.evaluate, group.planes, group.policy, group.value)
                 else:
@@ -211,8 +221,8 @@ class SelfPlay:
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
-    def _advance(self, group: _Group) -> int:
-        over: int = advance_games(
+    def _advance(self, group: _Group) -> tuple[int, int]:
+        over_and_recalled: tuple[int, int] = advance_games(
             group.state,
             group.stones,
             group.tree,
@@ -221,12 +231,13 @@ class SelfPlay:
             group.policy,
             group.value,
             group.rows,
+            self._cache,
             self._schedule,
             self._rules,
             self._params,
             self._geometry,
         )
-        return over
+        return over_and_recalled
 
     def _start(self, slot: int, game_id: int, network_version: int) -> None:
         start_game(self._state, self._stones, self._tree, slot, game_id, network_version, self._rules, self._geometry)

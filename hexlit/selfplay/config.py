@@ -32,8 +32,11 @@ class SelfPlayConfig:
     resign_off_share: float = 0.1
     """Share of games played to the end regardless, which measures how often a resignation would have been wrong."""
 
-    workers: int = 0
-    """Processes that play, each with its own games and share of the threads; 0 plays in the main process."""
+    cache: int = 65_536
+    """Answers of the network to keep while it does not change, which many leaves then find; 0 keeps none."""
+    workers: int | None = None
+    """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
+    what suits the device."""
 
     def __post_init__(self) -> None:
         for name in ("full_share", "opening_share", "resign_off_share"):
@@ -46,10 +49,11 @@ class SelfPlayConfig:
             ("positions", 1),
             ("fast_simulations", 1),
             ("opening_plies", 0),
+            ("cache", 0),
             ("resign_plies", 1),
             ("workers", 0),
         ):
-            if getattr(self, name) < least:
+            if (getattr(self, name) or 0) < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
         for name in ("temperature", "temperature_final"):
             if not 0 <= getattr(self, name) <= 1:

@@ -15,6 +15,7 @@ from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, kernel, parallel_kernel
 from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, MOVE, NOISE, OPENING, RESIGN, key, uniform
+from hexlit.search.cache import AnswerCache
 from hexlit.search.config import Params, SearchConfig
 from hexlit.search.gumbel import improved_policy
 from hexlit.search.puct import visit_policy
@@ -287,17 +288,19 @@ def advance_games(
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
     rows: NDArray[np.float32],
+    cache: AnswerCache,
     schedule: NDArray[np.int32],
     rules: Rules,
     params: Params,
     table: Geometry,
-) -> int:
-    """Carry every game to its next leaf, making the moves whose searches end; returns how many games are over.
+) -> tuple[int, int]:
+    """Carry every game to its next leaf, making the moves whose searches end.
 
-    `stones` holds the positions of the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the
-    leaves that stood in `planes` when it was called last.
+    Returns how many games are over, and how many leaves found their answer in `cache`. `stones` holds the positions of
+    the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the leaves that stood in `planes`
+    when it was called last.
     """
-    over = 0
+    over, recalled = 0, 0
     for index in prange(tree.game.size):
         g = int(np.int64(index))  # one type of index, as in `advance`
         receive(tree, g, planes, policy, value, params)
@@ -305,9 +308,9 @@ def advance_games(
             if finished(tree, g):
                 finish_move(games, stones, tree, g, rows[g], rules, params, table)
             else:
-                simulate(tree, stones, walk, g, planes, schedule, params, table)
+                recalled += simulate(tree, stones, walk, g, planes, cache, schedule, params, table)
         over += games.slot[g].state != PLAYING
-    return over
+    return over, recalled
 
 
 @kernel

@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.search.evaluator import Evaluator
+from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 
 OnGames = Callable[[list[GameRecord], SelfPlayCounts], None]
@@ -41,6 +41,10 @@ class Workplace:
 class Player(Protocol):
     """Plays an epoch's games, wherever that is."""
 
+    def prepare(self, meanwhile: Callable[[], None] = ...) -> None:
+        """Compile what playing needs, and call `meanwhile`, which this process may have to do besides."""
+        ...
+
     def play(
         self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
     ) -> SelfPlayCounts:
@@ -65,8 +69,14 @@ class LocalPlayer:
 
     def __init__(self, workplace: Workplace) -> None:
         """Set up the games of `workplace`."""
+        self._settings = workplace.settings
         self._actor = SelfPlay(**workplace.settings)
         self._host = workplace.make_host()
+
+    def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """See `Player`."""
+        SelfPlay(**self._settings | {"games": 1, "groups": 1}).play(UniformEvaluator(), positions=1)
+        meanwhile()
 
     def play(
         self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
@@ -110,6 +120,14 @@ class WorkerPlayers:
             theirs.close()
             self._connections.append(ours)
             self._processes.append(process)
+
+    def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """See `Player`. The first worker compiles; the others find the machine code on disk."""
+        for worker, connection in enumerate(self._connections):
+            self._send(worker, connection, ("prepare",))
+            if worker == 0:
+                meanwhile()
+            self._receive(worker, connection)
 
     def play(
         self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
@@ -190,14 +208,23 @@ def _work(connection: Connection, workplace: Workplace) -> None:
             command, *arguments = connection.recv()
             if command == "play":
                 weights, positions, network_version, seconds = arguments
+                cpu = time.process_time()
+
+                def tell(records: list[GameRecord], counts: SelfPlayCounts, done: bool = False) -> None:
+                    counts.worker_cpu_seconds = time.process_time() - cpu  # noqa: B023  # told within this round
+                    connection.send((records, counts, done))
+
                 counts = player.play(
                     weights,
                     positions=positions,
                     network_version=network_version,
-                    on_games=lambda records, counts: connection.send((records, counts, False)),
+                    on_games=tell,
                     deadline=None if seconds is None else time.monotonic() + seconds,
                 )
-                connection.send(([], counts, True))
+                tell([], counts, done=True)
+            elif command == "prepare":
+                player.prepare()
+                connection.send(None)
             elif command == "snapshot":
                 connection.send(player.snapshot()[0])
             else:

@@ -1,7 +1,6 @@
 """Callbacks that make an epoch's phases visible: optimisation and evaluation, timed and shown."""
 
 import contextlib
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -107,39 +106,3 @@ class LogFigures(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log them."""
         pl_module.log_dict({f"{self._prefix}.{name}": float(value) for name, value in self._figures().items()})
-
-
-class WallTime(L.Callback):
-    """The wall time of a run over all its sessions, as far as checkpoints reach."""
-
-    def __init__(self, started: float) -> None:
-        """This session began at `started` on `time.monotonic()`."""
-        self._started = started
-        self._earlier = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of the earlier sessions and of this one."""
-        return self._earlier + time.monotonic() - self._started
-
-    def state_dict(self) -> dict[str, float]:
-        return {"seconds": self.seconds}
-
-    def load_state_dict(self, state_dict: dict[str, float]) -> None:
-        self._earlier = state_dict["seconds"]
-
-
-class TimeBudget(L.Callback):
-    """Ends training before an epoch that would not fit into the time left (the last epoch is the measure)."""
-
-    def __init__(self, deadline: float) -> None:
-        """`deadline` is a time on `time.monotonic()`."""
-        self._deadline = deadline
-        self._started = time.monotonic()
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop where less is left than this epoch took. Comes before the evaluation, which then is the final one."""
-        now = time.monotonic()
-        if now + (now - self._started) > self._deadline:
-            trainer.should_stop = True
-        self._started = now

@@ -44,7 +44,7 @@ class PhaseTotals:
     """Number of finished phases that were added up."""
     wall_seconds: float = 0.0
     cpu_seconds: float | None = None
-    """Processor time of this process, all threads together, so it can exceed the wall time. Child processes: no."""
+    """Processor time of this process and of those that play for it, all threads together; can exceed the wall time."""
     network_seconds: float | None = None
     """Part of `wall_seconds` that was spent waiting for the network."""
     games: int | None = None
@@ -115,6 +115,7 @@ class Phase:
         self.positions: int | None = None
         self.evaluations: int | None = None
         self.network_seconds: float | None = None
+        self.worker_cpu_seconds = 0.0
         self.finished = False
         """Whether the phase ended without an exception."""
         self._listeners = listeners
@@ -133,12 +134,14 @@ class Phase:
         positions: int | None = None,
         evaluations: int | None = None,
         network_seconds: float | None = None,
+        worker_cpu_seconds: float = 0.0,
     ) -> None:
         """Count work that was done since the last call. What is never counted stays unknown."""
         self.games = _sum(self.games, games)
         self.positions = _sum(self.positions, positions)
         self.evaluations = _sum(self.evaluations, evaluations)
         self.network_seconds = _sum(self.network_seconds, network_seconds)
+        self.worker_cpu_seconds += worker_cpu_seconds
 
     def advance(self, done: float, **figures: float) -> None:
         """Say how far the phase is: `done` of `goal`, with the current `figures`. A call takes microseconds."""
@@ -154,7 +157,7 @@ class Phase:
         self._measured = PhaseTotals(
             epochs=1,
             wall_seconds=self.wall_seconds,
-            cpu_seconds=time.process_time() - self._started_cpu,
+            cpu_seconds=time.process_time() - self._started_cpu + self.worker_cpu_seconds,
             network_seconds=self.network_seconds,
             games=self.games,
             positions=self.positions,
@@ -187,7 +190,7 @@ class PhaseClock:
     """
 
     def __init__(self, path: Path | None, cpu_threads: int | None = None) -> None:
-        """`cpu_threads` where the CPU is the device and this process does all the work: then utilisation is known."""
+        """`cpu_threads` where the CPU is the device: then its utilisation is known."""
         self.path = path
         self._cpu_threads = cpu_threads
         self.listeners: list[PhaseListener] = []

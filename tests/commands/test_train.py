@@ -134,7 +134,7 @@ def test_metrics_have_one_row_an_epoch_with_losses_and_strength(tiny: Run) -> No
 def test_phases_reconcile_with_the_wall_time_and_the_games(tiny: Run) -> None:
     """E3. Of a run this short, starting up takes a good part; a phase is never counted twice."""
     rows, summary = tiny.table("phases.csv"), tiny.summary
-    assert [(row["epoch"], row["phase"]) for row in rows] == [
+    assert [(row["epoch"], row["phase"]) for row in rows] == [("0", "compiling")] + [
         (epoch, phase) for epoch in "01" for phase in ("selfplay", "training", "evaluation")
     ]
     measured = sum(float(row["wall_seconds"]) for row in rows)
@@ -182,6 +182,18 @@ def test_one_seed_is_one_run_and_another_seed_another(tiny: Run, tmp_path: Path)
     other = train(tmp_path / "other", "seed=2")
     assert not same_weights(tiny, other)
     assert not same_games(tiny.games, other.games)
+
+
+def test_worker_processes_play_for_a_run_and_its_seed_still_decides(tmp_path: Path) -> None:
+    """A25, E3, E8: what two processes play does not depend on which of them is faster."""
+    (tmp_path / "again").mkdir()
+    run, again = train(tmp_path, "selfplay.workers=2"), train(tmp_path / "again", "selfplay.workers=2")
+    assert same_weights(run, again)
+    assert same_games(dict(sorted(run.games.items())), dict(sorted(again.games.items())))
+    assert {game % 8 // 4 for game in run.games} == {0, 1}
+    for row in run.table("phases.csv"):
+        assert 0 < float(row["device_utilisation"]) <= 1
+        assert float(row["cpu_seconds"]) > 0
 
 
 @pytest.mark.parametrize("name", ["last", "best"])

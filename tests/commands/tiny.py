@@ -13,6 +13,7 @@ TINY = [
     "search.simulations=8",
     "selfplay.fast_simulations=4",
     "selfplay.positions=40",
+    "selfplay.workers=0",
     "data.reuse=2",
     "data.window=70",
     "trainer.max_epochs=2",

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -358,6 +359,36 @@ def test_playing_in_two_stretches_gives_the_games_of_one() -> None:
     actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
     parts = collect(actor, 60)[0] | collect(actor, 90)[0]
     assert_common_games_alike(parts, collect(SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3), 150)[0])
+
+
+@pytest.mark.parametrize("search", [SEARCH, PUCT])
+@pytest.mark.parametrize(("size", "swap", "groups"), [(4, False, 1), (4, True, 2), (6, True, 1)])
+def test_answers_that_are_kept_save_evaluations_and_change_no_game(
+    search: SearchConfig, size: int, swap: bool, groups: int
+) -> None:
+    """The table holds what the evaluator would say again; a tiny one forgets most of it."""
+    found: dict[int, dict[int, GameRecord]] = {}
+    spent: dict[int, SelfPlayCounts] = {}
+    for cache in (0, 7, 65_536):
+        config = replace(PLAY, cache=cache)
+        actor = SelfPlay(config, search, size=size, games=8, seed=5, swap=swap, groups=groups)
+        found[cache], spent[cache] = collect(actor, 300)
+    assert_common_games_alike(found[0], found[65_536], least=20)
+    assert_common_games_alike(found[0], found[7], least=20)
+    assert spent[0].recalled == 0
+    assert 0 < spent[7].recalled < spent[65_536].recalled
+    per_position = {cache: counts.evaluations / counts.positions for cache, counts in spent.items()}
+    assert per_position[65_536] < 0.9 * per_position[0]
+
+
+def test_answers_of_another_network_are_forgotten() -> None:
+    games = []
+    for cache in (0, 65_536):
+        actor = SelfPlay(replace(PLAY, cache=cache), SEARCH, size=4, games=8, seed=5)
+        collect(actor, 100, Digest())
+        records = collect(actor, 200, Leaning(), version=1)[0]
+        games.append({game: record for game, record in records.items() if record.network_version == 1})
+    assert_common_games_alike(games[0], games[1], least=20)
 
 
 def test_a_game_carries_the_network_version_it_started_with() -> None:

@@ -67,6 +67,26 @@ def test_workers_play_the_games_of_one_process_each_once(two: WorkerPlayers) -> 
     )
 
 
+def test_preparing_compiles_and_touches_no_game(two: WorkerPlayers) -> None:
+    before = two.snapshot()
+    calls: list[str] = []
+    two.prepare(meanwhile=lambda: calls.append("workers"))
+    local = LocalPlayer(PLACE)
+    start = local.snapshot()
+    local.prepare(meanwhile=lambda: calls.append("local"))
+    assert calls == ["workers", "local"]
+    for old, new in zip([*before, *start], [*two.snapshot(), *local.snapshot()], strict=True):
+        assert all(np.array_equal(old[name], new[name]) for name in old)
+
+
+def test_workers_say_what_processor_time_they_took(two: WorkerPlayers) -> None:
+    """E3."""
+    _, counts = played(two, 60)
+    assert 0 < counts.worker_cpu_seconds < 60
+    _, local = played(LocalPlayer(PLACE), 30)
+    assert local.worker_cpu_seconds == 0
+
+
 def test_workers_use_the_weights_they_are_sent(two: WorkerPlayers) -> None:
     """E13: and every game says which version it started with."""
     start = two.snapshot()

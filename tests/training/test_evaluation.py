@@ -1,6 +1,5 @@
 """The callbacks of an epoch: its phases timed, its strength measured when it is time to, its end in time."""
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
-from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, TimeBudget
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase
 from hexlit.training.metrics import MetricsCsv
 from hexlit.training.phases import PhaseClock
 
@@ -110,32 +109,6 @@ def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -
     assert clock.totals() == {}
     with clock.phase("evaluation", 0):
         pass
-
-
-def test_training_ends_before_an_epoch_that_does_not_fit_and_measures_its_end() -> None:
-    """Time is kept: the last epoch is the measure of the next, and the strength measured then is the final one."""
-
-    class Slow(L.Callback):
-        def on_train_epoch_start(self, trainer: L.Trainer, pl_module: Any) -> None:
-            time.sleep(0.1)
-
-    calls: list[bool] = []
-
-    def measure(final: bool) -> Mapping[str, Any]:
-        calls.append(final)
-        return {"score": 0.0}
-
-    start = time.monotonic()
-    phase = EvaluationPhase(measure, PhaseClock(None), Display(), every_epochs=100)
-    trainer = fit(1000, [Slow(), TimeBudget(start + 1.0), phase])
-    assert time.monotonic() - start < 1.3
-    assert 1 <= trainer.current_epoch < 11
-    assert calls == [True]
-
-
-def test_enough_time_lets_every_epoch_run() -> None:
-    trainer = fit(3, [TimeBudget(time.monotonic() + 1000)])
-    assert trainer.current_epoch == 3
 
 
 def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ class HostMaker:
         return EvaluatorHost(self.net, size=self.size, swap=self.swap, profile=self.profile)
 
 
+def workers_of(selfplay: SelfPlayConfig, profile: DeviceProfile) -> int:
+    """Processes that play: as configured, or what suits the device."""
+    return profile.selfplay_workers if selfplay.workers is None else selfplay.workers
+
+
 def weights_of(net: torch.nn.Module) -> Weights:
     """State of `net` as arrays, which can be sent to other processes."""
     return {name: tensor.detach().cpu().numpy() for name, tensor in net.state_dict().items()}
@@ -109,18 +114,18 @@ class SelfPlayDataModule(L.LightningDataModule):
         self.profile = profile
         self.clock = clock
         self.deadline = deadline
+        workers = workers_of(selfplay, profile)
+        share = profile.share(workers)
         settings = {
             "config": selfplay,
             "search": search,
             "size": size,
             "swap": swap,
             "seed": seed,
-            "games": profile.selfplay_games,
-            "groups": profile.groups,
+            "games": share.selfplay_games,
+            "groups": share.groups,
         }
-        threads = max(1, profile.threads // max(1, selfplay.workers))
-        maker = HostMaker(net, size, swap, replace(profile, threads=threads))
-        self.player = make_player(Workplace(settings, maker), selfplay.workers)
+        self.player = make_player(Workplace(settings, HostMaker(net, size, swap, share)), workers)
         self.store = GameStore(folder)
         self.window = ReplayWindow(
             size=size, swap=swap, capacity=replay.window, search_value_share=replay.search_value_share
@@ -156,6 +161,7 @@ class SelfPlayDataModule(L.LightningDataModule):
             "window": len(self.window),
             "moves_a_game": counts.moves / max(1, counts.games),
             "games_per_second": counts.games / max(1e-9, counts.seconds),
+            "recalled_share": counts.recalled / max(1, counts.recalled + counts.evaluations),
             "false_resign_share": self.false_resigns / max(1, self.unresigned),
         }
 
@@ -171,6 +177,7 @@ class SelfPlayDataModule(L.LightningDataModule):
                 positions=counts.positions - shown.positions,
                 evaluations=counts.evaluations - shown.evaluations,
                 network_seconds=counts.network_seconds - shown.network_seconds,
+                worker_cpu_seconds=counts.worker_cpu_seconds - shown.worker_cpu_seconds,
             )
             phase.advance(counts.positions)
             shown = replace(counts)

@@ -11,6 +11,7 @@ from torch.nn import functional
 from hexlit.nets.config import NetConfig
 from hexlit.nets.heads import masked_logits
 from hexlit.nets.tower import HexNet
+from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig
 from hexlit.training.optimizer import build_optimizer, learning_rate_factor
 
@@ -75,12 +76,8 @@ class HexModule(L.LightningModule):
             torch.nn.utils.clip_grad_norm_(self.parameters(), gradient_clip_val)
 
     def configure_optimizers(self) -> Any:
-        """The configured optimizer, its learning rate following the epochs done."""
+        """The configured optimizer, its learning rate following the progress of the run."""
         optimizer = build_optimizer(self.optimizer_config, self.net, fused=self.trainer.precision != "16-mixed")
-        factor = learning_rate_factor(self.optimizer_config, self._progress)
+        factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer))
         scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step"}}
-
-    def _progress(self) -> float:
-        epochs = self.trainer.max_epochs
-        return self.current_epoch / epochs if epochs and epochs > 0 else 0.0

@@ -1,0 +1,80 @@
+"""Answers of the evaluator that are asked for again, kept as long as the network does not change.
+
+Games side by side meet in the same positions, and a search meets those of the search before it. The table is read
+while the games advance, in parallel, and written between two advances, row by row: what is found in it does not depend
+on the number of threads.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
+from hexlit.hex.jit import inline, kernel
+from hexlit.hex.rng import GOLDEN, mix
+from hexlit.search.tree import NONE
+
+_EMPTY, _ONE, _TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+_CELLS_A_WORD = 32
+
+
+class AnswerCache(NamedTuple):
+    """Room for N answers; each position has one place, which it takes from the one that stood there."""
+
+    keys: NDArray[np.uint64]
+    """Keys of the positions, 0 where there is none, `[N]`."""
+    policy: NDArray[np.float32]
+    """`[N, A]`, as the evaluator wrote it."""
+    value: NDArray[np.float32]
+    """`[N]`, likewise."""
+
+
+def empty_cache(positions: int, actions: int) -> AnswerCache:
+    """Room for `positions` answers, 0 for a cache that never finds any; takes 4 * (actions + 3) bytes each."""
+    return AnswerCache(
+        keys=np.zeros(positions, np.uint64),
+        policy=np.zeros((positions, actions), np.float32),
+        value=np.zeros(positions, np.float32),
+    )
+
+
+@inline
+def position_key(planes: NDArray[np.int8]) -> np.uint64:
+    """Key of one position, planes int8 `[PLANES, n, n]`.
+
+    Up to 5x5 no two positions share one; on larger boards two of them do with a probability of 2^-64.
+    """
+    own, opponent, may_swap = planes[OWN].ravel(), planes[OPPONENT].ravel(), planes[MAY_SWAP].ravel()
+    key, word = GOLDEN, _EMPTY
+    for cell in range(own.size):
+        word = word << _TWO | np.uint64(own[cell]) << _ONE | np.uint64(opponent[cell])
+        if cell % _CELLS_A_WORD == _CELLS_A_WORD - 1:
+            key, word = mix(key ^ word), _EMPTY
+    key = mix(key ^ (word << _ONE | np.uint64(may_swap[0])))
+    return key if key != _EMPTY else _ONE
+
+
+@inline
+def recall(cache: AnswerCache, planes: NDArray[np.int8]) -> int:
+    """Place of the answer for `planes` `[PLANES, n, n]`, or NONE."""
+    if cache.keys.size == 0:
+        return NONE
+    key = position_key(planes)
+    place = int(np.int64(key % np.uint64(cache.keys.size)))
+    return place if cache.keys[place] == key else NONE
+
+
+@kernel
+def remember(
+    cache: AnswerCache, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
+) -> None:
+    """Keep the evaluator's answers `policy` `[G, A]` and `value` `[G]` for `planes` `[G, PLANES, n, n]`."""
+    if cache.keys.size == 0:
+        return
+    for g in range(value.size):
+        key = position_key(planes[g])
+        place = int(np.int64(key % np.uint64(cache.keys.size)))
+        cache.keys[place] = key
+        cache.policy[place] = policy[g]
+        cache.value[place] = value[g]

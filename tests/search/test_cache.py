@@ -1,0 +1,90 @@
+"""Answers that are kept: found for their own position only, and only as long as they are there."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
+from hexlit.hex.jit import kernel
+from hexlit.search.cache import AnswerCache, empty_cache, position_key, recall, remember
+from hexlit.search.tree import NONE
+
+
+@kernel
+def keys_of(planes: NDArray[np.int8]) -> NDArray[np.uint64]:
+    keys = np.empty(planes.shape[0], np.uint64)
+    for g in range(keys.size):
+        keys[g] = position_key(planes[g])
+    return keys
+
+
+@kernel
+def places_of(cache: AnswerCache, planes: NDArray[np.int8]) -> NDArray[np.int64]:
+    places = np.empty(planes.shape[0], np.int64)
+    for g in range(places.size):
+        places[g] = recall(cache, planes[g])
+    return places
+
+
+def some_planes(size: int, count: int, seed: int = 0) -> NDArray[np.int8]:
+    """Different positions."""
+    cells = np.unique(np.random.default_rng(seed).integers(0, 3, (count, size * size)), axis=0)
+    planes = blank_planes(len(cells), size)
+    planes[:, OWN] = (cells == 1).reshape(-1, size, size)
+    planes[:, OPPONENT] = (cells == 2).reshape(-1, size, size)
+    return planes
+
+
+def test_every_position_of_a_small_board_has_a_key_of_its_own() -> None:
+    cells = np.array(list(product(range(3), repeat=9)))
+    planes = blank_planes(2 * len(cells), 3)
+    planes[:, OWN] = np.tile(cells == 1, (2, 1)).reshape(-1, 3, 3)
+    planes[:, OPPONENT] = np.tile(cells == 2, (2, 1)).reshape(-1, 3, 3)
+    planes[len(cells) :, MAY_SWAP] = 1
+    keys = keys_of(planes)
+    assert len(np.unique(keys)) == 2 * 3**9
+    assert keys.all(), "0 marks an empty place"
+
+
+@pytest.mark.parametrize("size", [5, 6, 8, 11, 19])
+def test_one_stone_more_or_of_the_other_colour_is_another_key(size: int) -> None:
+    """Every cell counts, those of the last, unfinished word too."""
+    planes = blank_planes(1 + 2 * size * size, size)
+    for cell in range(size * size):
+        planes[1 + 2 * cell, OWN].flat[cell] = 1
+        planes[2 + 2 * cell, OPPONENT].flat[cell] = 1
+    assert len(np.unique(keys_of(planes))) == len(planes)
+
+
+def test_what_was_remembered_is_found_and_nothing_else() -> None:
+    planes = some_planes(5, 400)
+    known, unknown = planes[:200], planes[200:]
+    random = np.random.default_rng(1)
+    policy, value = random.random((200, 25), np.float32), random.random(200, np.float32)
+    cache = empty_cache(100_003, 25)
+    assert (places_of(cache, planes) == NONE).all()
+    remember(cache, known, policy, value)
+    places = places_of(cache, known)
+    found = places != NONE
+    assert found.sum() > 190  # two of them may want the same place
+    assert np.array_equal(cache.policy[places[found]], policy[found])
+    assert np.array_equal(cache.value[places[found]], value[found])
+    assert (places_of(cache, unknown) == NONE).all()
+
+
+def test_the_latest_answer_takes_the_place() -> None:
+    planes = some_planes(4, 50)
+    policy, value = np.zeros((len(planes), 16), np.float32), np.arange(len(planes), dtype=np.float32)
+    cache = empty_cache(1, 16)
+    remember(cache, planes, policy, value)
+    assert cache.value.tolist() == [len(planes) - 1]
+    assert places_of(cache, planes).tolist() == [NONE] * (len(planes) - 1) + [0]
+
+
+def test_a_cache_without_room_never_finds_anything() -> None:
+    planes = some_planes(4, 10)
+    cache = empty_cache(0, 16)
+    remember(cache, planes, np.zeros((len(planes), 16), np.float32), np.zeros(len(planes), np.float32))
+    assert (places_of(cache, planes) == NONE).all()
