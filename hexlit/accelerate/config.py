@@ -42,7 +42,7 @@ class AcceleratorConfig:
     """How the network is evaluated: auto, eager, fused (CPU), graph (CUDA) or compile."""
 
     selfplay_games: int | None = None
-    """Games of one group that advance in lock step: positions in one network call."""
+    """Games of one group that advance in lock step: positions in one network call. Processes that play share them."""
 
     train_batch: int | None = None
     """Positions in one optimisation step."""

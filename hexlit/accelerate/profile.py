@@ -55,7 +55,7 @@ class DeviceProfile:
     """Positions in one optimisation step."""
 
     selfplay_games: int
-    """Games of one group: positions in one network call."""
+    """Games of one group: positions in one network call, where one process plays."""
 
     groups: int
     """Groups of games that alternate."""

@@ -207,6 +207,9 @@ def simulate(
             tree.game[g].leaf = leaf
             break
         expand(tree, g, leaf, planes[g], cache.policy[place], float(cache.value[place]), params)
+        if tree.game[g].faulty:
+            tree.game[g].leaf = leaf
+            break
         back_up(tree, g, leaf, float(cache.value[place]))
         recalled += 1
     return recalled

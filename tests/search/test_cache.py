@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hexlit.errors import UsageError
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
 from hexlit.hex.jit import kernel
 from hexlit.search.cache import AnswerCache, empty_cache, position_key, recall, remember
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import UniformEvaluator
+from hexlit.search.search import Search
 from hexlit.search.tree import NONE
 
 
@@ -88,3 +92,17 @@ def test_a_cache_without_room_never_finds_anything() -> None:
     cache = empty_cache(0, 16)
     remember(cache, planes, np.zeros((len(planes), 16), np.float32), np.zeros(len(planes), np.float32))
     assert (places_of(cache, planes) == NONE).all()
+
+
+@pytest.mark.parametrize("broken", ["policy", "value"])
+def test_a_kept_answer_that_is_no_number_ends_the_search_as_a_fresh_one_does(broken: str) -> None:
+    """Of three stones, wherever they lie: no root, so only the cache can have said it."""
+    search = Search(SearchConfig(simulations=200), size=3, games=2)
+    search._cache = empty_cache(100_003, 9)
+    planes = some_planes(3, 5000)
+    planes = np.ascontiguousarray(planes[planes[:, :2].sum((1, 2, 3)) == 3])
+    policy, value = np.full((len(planes), 9), 1 / 9, np.float32), np.zeros(len(planes), np.float32)
+    (policy if broken == "policy" else value).fill(np.nan)
+    remember(search._cache, planes, policy, value)
+    with pytest.raises(UsageError, match="NaN or infinity"):
+        search.run(np.zeros((2, 9), np.int8), np.ones(2, np.int8), UniformEvaluator())
