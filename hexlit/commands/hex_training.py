@@ -63,6 +63,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         clock=clock,
         deadline=deadline,
     )
+    clock.cpu_clock = lambda: time.process_time() + data.player.cpu_seconds()
     evaluation_profile = replace(
         profile, selfplay_games=evaluation_batch(config.evaluation, config.board, profile.selfplay_games)
     )

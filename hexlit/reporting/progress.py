@@ -44,6 +44,8 @@ class PhaseView(Protocol):
     @property
     def wall_seconds(self) -> float: ...
     @property
+    def work_seconds(self) -> float | None: ...
+    @property
     def games(self) -> int | None: ...
     @property
     def positions(self) -> int | None: ...
@@ -145,7 +147,9 @@ class TrainingProgress:
         self._phase_runs = False
         if not self.live:
             how = "" if phase.finished else "stopped after "
-            facts = ", ".join(filter(None, [how + format_duration(phase.wall_seconds), _facts(phase)]))
+            work = phase.work_seconds
+            beside = "" if work is None or work <= phase.wall_seconds else f" of {format_duration(work)}"
+            facts = ", ".join(filter(None, [how + format_duration(phase.wall_seconds) + beside, _facts(phase)]))
             self._line(f"{self._position(phase.epoch)}  {phase.name}: {facts}")
 
     def update(
@@ -267,7 +271,7 @@ def _amount(phase: PhaseView) -> str:
 
 def _facts(phase: PhaseView) -> str:
     """Rates and figures of the phase on one line."""
-    seconds = phase.wall_seconds
+    seconds = phase.wall_seconds if phase.work_seconds is None else phase.work_seconds
     counts = (("games", phase.games), ("positions", phase.positions), ("evaluations", phase.evaluations))
     facts = [f"{format_rate(n / seconds)} {name}/s" for name, n in counts if n is not None and seconds > 0]
     facts += [f"{_short(name)} {format_figure(value)}" for name, value in phase.figures.items()]

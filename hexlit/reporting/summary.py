@@ -83,6 +83,10 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
         table.add_row(name, format_duration(seconds), share(seconds), outside, *rates)
     if whole - measured > 0.001 * whole:
         table.add_row("other", format_duration(whole - measured), share(whole - measured), *[DASH] * 4, style="dim")
+    for name, row in phases.items():
+        beside = (row.get("work_seconds") or 0.0) - (row.get("wall_seconds") or 0.0)
+        if beside > 0.01 * whole:
+            table.caption = f"{name} went on for {format_duration(beside)} more, beside the other phases"
     table.add_row("all", format_duration(whole), share(whole), "", "", "", "", style="bold")
     return table
 

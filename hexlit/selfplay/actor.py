@@ -60,8 +60,6 @@ class SelfPlayCounts:
     """Wall time."""
     network_seconds: float = 0.0
     """Part of it spent inside the evaluator."""
-    worker_cpu_seconds: float = 0.0
-    """Processor time of worker processes; 0 where the main process plays."""
     unresigned: int = 0
     """Games that were played on although a player would have resigned."""
     false_resigns: int = 0

@@ -37,6 +37,9 @@ class SelfPlayConfig:
     workers: int | None = None
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
     what suits the device."""
+    ahead: bool | None = None
+    """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
+    older; null: where processes of their own play."""
 
     def __post_init__(self) -> None:
         for name in ("full_share", "opening_share", "resign_off_share"):

@@ -4,6 +4,7 @@ Both ways offer the same calls. Workers are started by spawn, play games whose n
 worker has, and stop each after its own share of positions, so that what a run plays does not depend on their timing.
 """
 
+import contextlib
 import multiprocessing
 import signal
 import time
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, cast
+
+import psutil
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
@@ -59,8 +62,12 @@ class Player(Protocol):
         """Go on from `snapshots`, of as many processes."""
         ...
 
+    def cpu_seconds(self) -> float:
+        """Processor time so far of the processes that play, other than this one."""
+        ...
+
     def close(self) -> None:
-        """End what was started."""
+        """End what was started, a play under way included."""
         ...
 
 
@@ -100,6 +107,10 @@ class LocalPlayer:
             raise UsageError(f"selfplay.workers=0: the run was started with {len(snapshots)}; keep it to resume")
         self._actor.restore(snapshots[0])
 
+    def cpu_seconds(self) -> float:
+        """See `Player`."""
+        return 0.0
+
     def close(self) -> None:
         """See `Player`; there is nothing to end."""
 
@@ -120,6 +131,7 @@ class WorkerPlayers:
             theirs.close()
             self._connections.append(ours)
             self._processes.append(process)
+        self._cpu_seconds = [0.0] * count
 
     def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """See `Player`. The first worker compiles; the others find the machine code on disk."""
@@ -166,13 +178,20 @@ class WorkerPlayers:
             self._send(worker, connection, ("restore", snapshots[worker]))
             self._receive(worker, connection)
 
-    def close(self) -> None:
+    def cpu_seconds(self) -> float:
         """See `Player`."""
-        for connection in self._connections:
-            connection.close()
+        for worker, process in enumerate(self._processes):
+            with contextlib.suppress(psutil.Error):  # of a process that is gone, the latest is kept
+                times = psutil.Process(process.pid).cpu_times()
+                self._cpu_seconds[worker] = times.user + times.system
+        return sum(self._cpu_seconds)
+
+    def close(self) -> None:
+        """See `Player`. The processes hold nothing that could be lost; a thread within `play` hears of their end."""
+        for process in self._processes:
+            process.kill()
         for process in self._processes:
             process.join(timeout=10)
-            process.kill()
 
     def _send(self, worker: int, connection: Connection, message: tuple[Any, ...]) -> None:
         try:
@@ -208,20 +227,14 @@ def _work(connection: Connection, workplace: Workplace) -> None:
             command, *arguments = connection.recv()
             if command == "play":
                 weights, positions, network_version, seconds = arguments
-                cpu = time.process_time()
-
-                def tell(records: list[GameRecord], counts: SelfPlayCounts, done: bool = False) -> None:
-                    counts.worker_cpu_seconds = time.process_time() - cpu  # noqa: B023  # told within this round
-                    connection.send((records, counts, done))
-
                 counts = player.play(
                     weights,
                     positions=positions,
                     network_version=network_version,
-                    on_games=tell,
+                    on_games=lambda records, counts: connection.send((records, counts, False)),
                     deadline=None if seconds is None else time.monotonic() + seconds,
                 )
-                tell([], counts, done=True)
+                connection.send(([], counts, True))
             elif command == "prepare":
                 player.prepare()
                 connection.send(None)

@@ -3,7 +3,7 @@
 import csv
 import io
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ COLUMNS = (
     "wall_seconds",
     "cpu_seconds",
     "device_utilisation",
+    "work_seconds",
     "network_seconds",
     "outside_network_share",
     "games",
@@ -44,9 +45,12 @@ class PhaseTotals:
     """Number of finished phases that were added up."""
     wall_seconds: float = 0.0
     cpu_seconds: float | None = None
-    """Processor time of this process and of those that play for it, all threads together; can exceed the wall time."""
+    """Processor time of this process and of those that work for it, all threads together; can exceed the wall time."""
+    work_seconds: float = 0.0
+    """Wall time of the work: more than `wall_seconds` where it went on beside other phases, and was waited for in this
+    one. Rates and shares of the network refer to it."""
     network_seconds: float | None = None
-    """Part of `wall_seconds` that was spent waiting for the network."""
+    """Part of `work_seconds` that was spent waiting for the network."""
     games: int | None = None
     positions: int | None = None
     evaluations: int | None = None
@@ -62,10 +66,10 @@ class PhaseTotals:
 
     @property
     def outside_network_share(self) -> float | None:
-        """Share of the wall time that was not spent in the network, 0 to 1."""
-        if self.network_seconds is None or self.wall_seconds <= 0.0:
+        """Share of the time of the work that was not spent in the network, 0 to 1."""
+        if self.network_seconds is None or self.work_seconds <= 0.0:
             return None
-        return (self.wall_seconds - self.network_seconds) / self.wall_seconds
+        return (self.work_seconds - self.network_seconds) / self.work_seconds
 
     @property
     def games_per_second(self) -> float | None:
@@ -80,7 +84,7 @@ class PhaseTotals:
         return self._rate(self.evaluations)
 
     def _rate(self, count: int | None) -> float | None:
-        return None if count is None or self.wall_seconds <= 0.0 else count / self.wall_seconds
+        return None if count is None or self.work_seconds <= 0.0 else count / self.work_seconds
 
     def as_dict(self) -> dict[str, float | int | None]:
         """Every number and rate by its column name, for `summary.json`."""
@@ -90,6 +94,7 @@ class PhaseTotals:
         """Add the numbers of `other`; what only one of the two has is kept as it is."""
         self.epochs += other.epochs
         self.wall_seconds += other.wall_seconds
+        self.work_seconds += other.work_seconds
         self.cpu_seconds = _sum(self.cpu_seconds, other.cpu_seconds)
         self.network_seconds = _sum(self.network_seconds, other.network_seconds)
         self.games = _sum(self.games, other.games)
@@ -105,7 +110,14 @@ class Phase:
     `figures` are numbers to show beside it, such as losses; they are not written to the file.
     """
 
-    def __init__(self, name: str, epoch: int, goal: float | None, listeners: "list[PhaseListener]") -> None:
+    def __init__(
+        self,
+        name: str,
+        epoch: int,
+        goal: float | None,
+        listeners: "list[PhaseListener]",
+        cpu_clock: Callable[[], float] = time.process_time,
+    ) -> None:
         self.name = name
         self.epoch = epoch
         self.goal = goal
@@ -115,13 +127,15 @@ class Phase:
         self.positions: int | None = None
         self.evaluations: int | None = None
         self.network_seconds: float | None = None
-        self.worker_cpu_seconds = 0.0
+        self.work_seconds: float | None = None
+        """Wall time of the work so far where others do it, perhaps since before this phase; None: it is this phase."""
         self.finished = False
         """Whether the phase ended without an exception."""
         self._listeners = listeners
         self._measured: PhaseTotals | None = None
         self._started = time.perf_counter()
-        self._started_cpu = time.process_time()
+        self._cpu_clock = cpu_clock
+        self._started_cpu = cpu_clock()
 
     @property
     def wall_seconds(self) -> float:
@@ -134,14 +148,12 @@ class Phase:
         positions: int | None = None,
         evaluations: int | None = None,
         network_seconds: float | None = None,
-        worker_cpu_seconds: float = 0.0,
     ) -> None:
         """Count work that was done since the last call. What is never counted stays unknown."""
         self.games = _sum(self.games, games)
         self.positions = _sum(self.positions, positions)
         self.evaluations = _sum(self.evaluations, evaluations)
         self.network_seconds = _sum(self.network_seconds, network_seconds)
-        self.worker_cpu_seconds += worker_cpu_seconds
 
     def advance(self, done: float, **figures: float) -> None:
         """Say how far the phase is: `done` of `goal`, with the current `figures`. A call takes microseconds."""
@@ -154,10 +166,12 @@ class Phase:
     def stop(self, finished: bool) -> PhaseTotals:
         """End the measurement; `PhaseClock` calls it once."""
         self.finished = finished
+        wall_seconds = self.wall_seconds
         self._measured = PhaseTotals(
             epochs=1,
-            wall_seconds=self.wall_seconds,
-            cpu_seconds=time.process_time() - self._started_cpu + self.worker_cpu_seconds,
+            wall_seconds=wall_seconds,
+            cpu_seconds=self._cpu_clock() - self._started_cpu,
+            work_seconds=wall_seconds if self.work_seconds is None else self.work_seconds,
             network_seconds=self.network_seconds,
             games=self.games,
             positions=self.positions,
@@ -192,6 +206,8 @@ class PhaseClock:
     def __init__(self, path: Path | None, cpu_threads: int | None = None) -> None:
         """`cpu_threads` where the CPU is the device: then its utilisation is known."""
         self.path = path
+        self.cpu_clock: Callable[[], float] = time.process_time
+        """Processor time so far of everything that works for the run."""
         self._cpu_threads = cpu_threads
         self.listeners: list[PhaseListener] = []
         self._rows: list[tuple[int, str, PhaseTotals]] = []
@@ -208,7 +224,7 @@ class PhaseClock:
             raise RuntimeError(f"phase {name!r} cannot start inside phase {self._current.name!r}")
         for listener in self.listeners:
             listener.phase_started(name, epoch, goal)
-        phase = self._current = Phase(name, epoch, goal, self.listeners)
+        phase = self._current = Phase(name, epoch, goal, self.listeners, self.cpu_clock)
         finished = False
         try:
             yield phase
@@ -268,6 +284,7 @@ def _parse(row: dict[str, str]) -> PhaseTotals:
     return PhaseTotals(
         epochs=1,
         wall_seconds=float(row["wall_seconds"]),
+        work_seconds=float(row["work_seconds"]),
         cpu_seconds=float(row["cpu_seconds"]) if row["cpu_seconds"] else None,
         network_seconds=float(row["network_seconds"]) if row["network_seconds"] else None,
         **counts,

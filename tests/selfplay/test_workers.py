@@ -79,12 +79,17 @@ def test_preparing_compiles_and_touches_no_game(two: WorkerPlayers) -> None:
         assert all(np.array_equal(old[name], new[name]) for name in old)
 
 
-def test_workers_say_what_processor_time_they_took(two: WorkerPlayers) -> None:
+def test_workers_say_what_processor_time_they_took() -> None:
     """E3."""
-    _, counts = played(two, 60)
-    assert 0 < counts.worker_cpu_seconds < 60
-    _, local = played(LocalPlayer(PLACE), 30)
-    assert local.worker_cpu_seconds == 0
+    player = make_player(PLACE, 1)
+    player.prepare()
+    before = player.cpu_seconds()
+    played(player, 400)
+    after = player.cpu_seconds()
+    assert 0 < before < after < before + 60
+    player.close()
+    assert player.cpu_seconds() == after  # of a process that is gone, the latest is known
+    assert LocalPlayer(PLACE).cpu_seconds() == 0
 
 
 def test_workers_use_the_weights_they_are_sent(two: WorkerPlayers) -> None:

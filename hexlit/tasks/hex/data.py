@@ -1,6 +1,7 @@
 """Self-play as a LightningDataModule: every epoch plays games, keeps them, and trains on a window of the latest."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,13 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import Batch, ReplayEpoch, ReplayWindow
 from hexlit.selfplay.workers import Workplace, make_player
@@ -26,6 +27,8 @@ from hexlit.tasks.hex.config import ReplayConfig
 from hexlit.training.phases import Phase, PhaseClock
 
 Weights = dict[str, np.ndarray[Any, Any]]
+
+COUNTS = ("games", "positions", "unresigned", "false_resigns")
 
 
 class EvaluatorHost:
@@ -77,8 +80,8 @@ def workers_of(selfplay: SelfPlayConfig, profile: DeviceProfile) -> int:
 
 
 def weights_of(net: torch.nn.Module) -> Weights:
-    """State of `net` as arrays, which can be sent to other processes."""
-    return {name: tensor.detach().cpu().numpy() for name, tensor in net.state_dict().items()}
+    """A copy of the state of `net` as arrays, which can be sent to other processes."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
 
 
 class SelfPlayDataModule(L.LightningDataModule):
@@ -86,6 +89,9 @@ class SelfPlayDataModule(L.LightningDataModule):
 
     The games go to a `GameStore` at once. The games in progress are part of the checkpoint; a resumed run goes on with
     them, and with the same seed on a CPU it plays the games that the interrupted run would have played.
+
+    Where processes of their own play (`selfplay.ahead`), they play for the next epoch while the network trains on this
+    one's games: with the weights of the epoch's beginning, which are one epoch older than otherwise.
     """
 
     def __init__(
@@ -113,7 +119,6 @@ class SelfPlayDataModule(L.LightningDataModule):
         self.seed = seed
         self.profile = profile
         self.clock = clock
-        self.deadline = deadline
         workers = workers_of(selfplay, profile)
         share = profile.share(workers)
         settings = {
@@ -127,6 +132,10 @@ class SelfPlayDataModule(L.LightningDataModule):
         }
         self.player = make_player(Workplace(settings, HostMaker(net, size, swap, share)), workers)
         self.store = GameStore(folder)
+        ahead = workers > 0 if selfplay.ahead is None else selfplay.ahead
+        self.rounds = SelfPlayRounds(
+            self.player, self.store, positions=selfplay.positions, ahead=ahead, deadline=deadline
+        )
         self.window = ReplayWindow(
             size=size, swap=swap, capacity=replay.window, search_value_share=replay.search_value_share
         )
@@ -145,6 +154,8 @@ class SelfPlayDataModule(L.LightningDataModule):
             return DataLoader(WindowDataset(batches), batch_size=None)
         with self.clock.phase("selfplay", epoch, goal=self.config.positions) as phase:
             counts = self._play(epoch, phase)
+        if epoch + 1 < (self.trainer.max_epochs or 10**9):
+            self.rounds.set_off(self._weights(), epoch)
         steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch)
         # No workers: rebuilding a batch takes a fraction of a millisecond, sending it from a process takes longer.
@@ -166,38 +177,18 @@ class SelfPlayDataModule(L.LightningDataModule):
         }
 
     def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
-        assert self.trainer is not None
         shown = SelfPlayCounts()
-        played: list[GameRecord] = []
 
         def show(counts: SelfPlayCounts) -> None:
             nonlocal shown
-            phase.add(
-                games=counts.games - shown.games,
-                positions=counts.positions - shown.positions,
-                evaluations=counts.evaluations - shown.evaluations,
-                network_seconds=counts.network_seconds - shown.network_seconds,
-                worker_cpu_seconds=counts.worker_cpu_seconds - shown.worker_cpu_seconds,
-            )
+            names = ("games", "positions", "evaluations", "network_seconds")
+            phase.add(**{name: getattr(counts, name) - getattr(shown, name) for name in names})
+            phase.work_seconds = counts.seconds
             phase.advance(counts.positions)
             shown = replace(counts)
 
-        def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
-            self.store.append(records)
-            played.extend(records)
-            show(counts)
-
-        counts = self.player.play(
-            weights_of(self.trainer.lightning_module.net),  # type: ignore[arg-type]  # the network of HexModule
-            positions=self.config.positions,
-            network_version=epoch,
-            on_games=on_games,
-            deadline=self.deadline,
-        )
-        show(counts)
-        self.store.flush()
-        # Of several workers, whose games end in any order, the window must not take notice.
-        self.window.extend(sorted(played, key=lambda record: record.game_id))
+        records, counts = self.rounds.play(self._weights(), epoch, show)
+        self.window.extend(records)
         self.games += counts.games
         self.positions += counts.positions
         self.unresigned += counts.unresigned
@@ -205,14 +196,18 @@ class SelfPlayDataModule(L.LightningDataModule):
         self._latest = counts
         return counts
 
+    def _weights(self) -> Weights:
+        assert self.trainer is not None
+        return weights_of(self.trainer.lightning_module.net)  # type: ignore[arg-type]  # the network of HexModule
+
     def state_dict(self) -> dict[str, Any]:
         """The games in progress, those of the window, and the counts so far, as tensors and numbers."""
-        snapshots = self.player.snapshot()
-        names = ("games", "positions", "unresigned", "false_resigns")
+        in_progress, weights, version = self.rounds.state()
         return {
-            "in_progress": [{name: torch.from_numpy(array) for name, array in part.items()} for part in snapshots],
+            "in_progress": [_tensors(part) for part in in_progress],
+            "ahead": None if weights is None else {"weights": _tensors(weights), "network_version": version},
             "window": torch.tensor(self.window.game_ids, dtype=torch.int64),
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in COUNTS},
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -220,15 +215,25 @@ class SelfPlayDataModule(L.LightningDataModule):
 
         Games that had ended since then are in the store already; they are played again and not kept twice.
         """
-        parts = state_dict["in_progress"]
-        self.player.restore([{name: tensor.numpy() for name, tensor in part.items()} for part in parts])
-        for name in ("games", "positions", "unresigned", "false_resigns"):
+        ahead = state_dict["ahead"] or {"weights": None, "network_version": 0}
+        weights = None if ahead["weights"] is None else _arrays(ahead["weights"])
+        in_progress = [_arrays(part) for part in state_dict["in_progress"]]
+        self.rounds.restore(RoundState(in_progress, weights, ahead["network_version"]))
+        for name in COUNTS:
             setattr(self, name, state_dict[name])
         self.window.extend(self.store.find(state_dict["window"].tolist()))
 
     def teardown(self, stage: str) -> None:
-        """End the worker processes."""
-        self.player.close()
+        """End what plays."""
+        self.rounds.close()
+
+
+def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray[Any, Any]]:
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 class WindowDataset(Dataset[Batch]):

@@ -1,0 +1,154 @@
+"""Rounds of self-play, one after the other or one ahead: the same games whatever the timing, and none lost."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
+from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.workers import LocalPlayer, Workplace, make_player
+from tests.selfplay.hosts import KeyedHost
+from tests.selfplay.test_workers import PLACE, SETTINGS
+
+WEIGHTS = [b"a", b"b", b"c", b"d"]
+
+
+def rounds_in(folder: Path, workers: int, ahead: bool, deadline: float | None = None) -> SelfPlayRounds:
+    settings = SETTINGS | {"games": 4 if workers else 8}
+    player = make_player(Workplace(settings, KeyedHost), workers)
+    return SelfPlayRounds(player, GameStore(folder), positions=60, ahead=ahead, deadline=deadline)
+
+
+@pytest.fixture
+def ahead(tmp_path: Path) -> Iterator[SelfPlayRounds]:
+    rounds = rounds_in(tmp_path / "ahead", 2, ahead=True)
+    yield rounds
+    rounds.close()
+
+
+def no_news(counts: SelfPlayCounts) -> None:
+    pass
+
+
+def epochs(rounds: SelfPlayRounds, weights: list[bytes], first: int = 0) -> list[list[GameRecord]]:
+    """The games of epochs that begin with each of `weights`, the last one setting no other off."""
+    played = []
+    for epoch, salt in enumerate(weights, start=first):
+        played.append(rounds.play(salt, epoch, no_news)[0])
+        if epoch + 1 < len(WEIGHTS):
+            rounds.set_off(salt, epoch)
+    return played
+
+
+def moves(games: list[list[GameRecord]]) -> list[dict[int, tuple[int, list[int]]]]:
+    return [{game.game_id: (game.network_version, game.moves.tolist()) for game in one} for one in games]
+
+
+def test_e13_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfPlayRounds, tmp_path: Path) -> None:
+    played = epochs(ahead, WEIGHTS)
+    plain = rounds_in(tmp_path / "plain", 2, ahead=False)
+    lagging = [plain.play(salt, max(0, epoch - 1), no_news)[0] for epoch, salt in enumerate([b"a", *WEIGHTS[:-1]])]
+    plain.close()
+    assert moves(played) == moves(lagging)
+    ids = [game.game_id for one in played for game in one]
+    assert len(ids) == len(set(ids)) == len(ahead.store)
+    assert sorted({game.network_version for one in played for game in one}) == [0, 1, 2]
+    assert all([game.game_id for game in one] == sorted(game.game_id for game in one) for one in played)
+
+
+def test_e13_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds) -> None:
+    ahead.play(b"a", 0, no_news)
+    before = len(ahead.store)
+    ahead.set_off(b"a", 0)
+    end = time.monotonic() + 60
+    while len(ahead.store) == before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert len(ahead.store) > before  # nobody has asked for them yet, and they are kept already
+    time.sleep(0.5)
+    kept = len(ahead.store)
+    time.sleep(0.2)
+    assert len(ahead.store) == kept  # it waits for its reader
+    news: list[SelfPlayCounts] = []
+    games, counts = ahead.play(b"unused", 1, news.append)
+    assert counts.games == len(games) == kept - before
+    assert news[-1] is counts
+
+
+@pytest.mark.parametrize("interrupted_after", [1, 2])
+def test_a24_rounds_go_on_from_their_state_as_if_nothing_had_happened(
+    interrupted_after: int, ahead: SelfPlayRounds, tmp_path: Path
+) -> None:
+    whole = epochs(ahead, WEIGHTS)
+    first = rounds_in(tmp_path / "cut", 2, ahead=True)
+    played = epochs(first, WEIGHTS[:interrupted_after])
+    state = first.state()
+    assert (state.weights, state.network_version) == (WEIGHTS[interrupted_after - 1], interrupted_after - 1)
+    first.close()
+    again = rounds_in(tmp_path / "cut", 2, ahead=True)
+    again.restore(state)
+    saved_at_once = again.state()
+    assert (saved_at_once.weights, saved_at_once.network_version) == (state.weights, state.network_version)
+    played += epochs(again, WEIGHTS[interrupted_after:], interrupted_after)
+    again.close()
+    assert moves(played) == moves(whole)
+
+
+def test_without_being_ahead_nothing_is_set_off(tmp_path: Path) -> None:
+    rounds = rounds_in(tmp_path, 0, ahead=False)
+    rounds.play(b"a", 0, no_news)
+    kept = len(rounds.store)
+    rounds.set_off(b"a", 0)
+    state = rounds.state()
+    assert state.weights is None
+    assert len(rounds.store) == kept
+    first = moves([rounds.play(b"b", 1, no_news)[0]])
+    other = rounds_in(tmp_path / "other", 0, ahead=False)
+    other.restore(RoundState(state.in_progress, b"b", 1))  # saved by a run that was ahead
+    assert moves([other.play(b"unused", 2, no_news)[0]]) == first
+
+
+def test_after_the_deadline_no_round_is_set_off(tmp_path: Path) -> None:
+    rounds = rounds_in(tmp_path, 1, ahead=True, deadline=0.0)
+    try:
+        rounds.play(b"a", 0, no_news)
+        rounds.set_off(b"a", 0)
+        assert rounds.state().weights is None
+    finally:
+        rounds.close()
+
+
+def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> None:
+    before = psutil.Process().children()
+    player = make_player(PLACE, 1)
+    rounds = SelfPlayRounds(player, GameStore(tmp_path), positions=10**9, ahead=True)
+    rounds.set_off(b"a", 0)
+    while len(rounds.store) < 10:
+        time.sleep(0.01)
+    rounds.close()
+    assert psutil.Process().children() == before
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("self-play")] == []
+    assert not (tmp_path / "journal.arrows").exists()
+    records = list(GameStore(tmp_path).records())
+    assert len(records) == len(rounds.store) >= 10
+
+
+def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: Path) -> None:
+    rounds = SelfPlayRounds(make_player(PLACE, 1), GameStore(tmp_path), positions=10, ahead=True)
+    try:
+        rounds.set_off(b"fail", 0)
+        with pytest.raises(ArithmeticError, match="the network broke"):
+            rounds.play(b"a", 1, no_news)
+    finally:
+        rounds.close()
+
+
+def test_playing_ahead_in_the_main_process_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"selfplay.ahead=true: needs processes that play; set selfplay.workers"):
+        SelfPlayRounds(LocalPlayer(PLACE), GameStore(tmp_path), positions=10, ahead=True)
