@@ -6,6 +6,7 @@ worker has, and stop each after its own share of positions, so that what a run p
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import time
 from collections.abc import Callable
@@ -19,6 +20,9 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
+
+NICENESS = 5
+"""Of worker processes: the training beside them, for whose end they would wait, should find its cores free."""
 
 OnGames = Callable[[list[GameRecord], SelfPlayCounts], None]
 
@@ -221,6 +225,8 @@ def make_player(workplace: Workplace, workers: int) -> Player:
 def _work(connection: Connection, workplace: Workplace) -> None:
     """What a worker process does until its connection is closed, or the process that started it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes the connection
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
     try:
         player = LocalPlayer(workplace)
         while True:

@@ -194,6 +194,13 @@ def test_worker_processes_play_for_a_run_and_its_seed_still_decides(tmp_path: Pa
     for row in run.table("phases.csv"):
         assert 0 < float(row["device_utilisation"]) <= 1
         assert float(row["cpu_seconds"]) > 0
+    # E13: the second epoch's games were played beside the first one's training, by the network of its beginning.
+    assert {game.network_version for game in run.games.values()} == {0}
+    for row in run.table("phases.csv"):
+        if row["phase"] == "selfplay":
+            assert 0 < float(row["network_seconds"]) <= float(row["work_seconds"])
+            rate = float(row["positions"]) / float(row["work_seconds"])
+            assert float(row["positions_per_second"]) == pytest.approx(rate)
 
 
 @pytest.mark.parametrize("name", ["last", "best"])
@@ -231,6 +238,7 @@ def test_a_time_limit_ends_a_run_well_however_short_it_is(limit: str, tmp_path: 
     [
         (["bord=3"], "did you mean 'board'?"),
         (["selfplay.position=3"], "selfplay.positions"),
+        (["board=3", "selfplay.workers=0", "selfplay.ahead=true"], "set selfplay.workers to 1 or more"),
         (["board=1"], "board=1"),
         (["board=20"], "2 to 19"),
         (["board=abc"], "whole number"),

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -132,10 +133,10 @@ def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None
     assert phases <= summary["wall_seconds"], "E3: the phases of all sessions, the wall time of the last one only"
 
 
-def killed_and_resumed(folder: Path, kills: list[tuple[str, int]], room: Path) -> set[int]:
+def killed_and_resumed(folder: Path, kills: list[tuple[str, int]], room: Path, more: Sequence[str] = ()) -> set[int]:
     """Start the run and resume it after every kill; the ids of all games that were on disk at a kill."""
     survivors: set[int] = set()
-    overrides = [*OVERRIDES, f"hydra.run.dir={folder}"]
+    overrides = [*OVERRIDES, *more, f"hydra.run.dir={folder}"]
     for number, (where, count) in enumerate([*kills, ("never", 0)]):
         if hexlit(where, count, *overrides) == 0:
             break
@@ -166,6 +167,16 @@ def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted
     survivors = killed_and_resumed(tmp_path / "run", kills, tmp_path)
     assert survivors
     assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
+
+
+def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
+    """A24, E13: the games of the next epoch were under way when the run was killed."""
+    workers = ["selfplay.workers=2", "trainer.max_epochs=3"]
+    expected = tmp_path / "uninterrupted"
+    assert hexlit("never", 0, *OVERRIDES, *workers, f"hydra.run.dir={expected}") == 0
+    survivors = killed_and_resumed(tmp_path / "run", [("saved", 1), ("evaluated", 1)], tmp_path, workers)
+    assert survivors
+    assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
 def test_resuming_a_finished_run_changes_nothing(uninterrupted: Path, tmp_path: Path) -> None:

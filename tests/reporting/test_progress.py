@@ -42,6 +42,18 @@ def run_epochs(progress: TrainingProgress, epochs: int) -> None:
         progress.update(epoch=epoch, losses={"train/policy_loss": 2.25}, strength={"search_optimality": 0.995})
 
 
+def test_a_phase_that_waited_for_work_tells_the_time_of_both_and_the_rate_of_the_work() -> None:
+    console, file = plain()
+    with TrainingProgress(1, console=console) as progress:
+        clock = PhaseClock(None)
+        clock.listeners.append(progress)
+        with clock.phase("selfplay", 0, goal=100) as phase:
+            phase.add(games=100)
+            phase.work_seconds = 50.0
+            phase.advance(100)
+    assert file.getvalue() == "epoch 0 of 1  selfplay: 0.0 s of 50.0 s, 2.00 games/s\n"
+
+
 def test_without_a_terminal_there_is_one_plain_line_a_phase_and_no_escape_code() -> None:
     console, file = plain()
     with TrainingProgress(2, console=console) as progress:

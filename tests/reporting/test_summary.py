@@ -103,6 +103,14 @@ def test_strength_and_totals_are_printed() -> None:
         assert part in text
 
 
+def test_work_that_went_on_beside_other_phases_is_told_apart_from_the_wall_time() -> None:
+    phases = SUMMARY["phases"]
+    assert "beside" not in printed(SUMMARY)
+    text = printed(SUMMARY | {"phases": phases | {"selfplay": phases["selfplay"] | {"work_seconds": 85.0}}})
+    assert "selfplay went on for 25.0 s more, beside the other phases" in text
+    assert "60.0%" in text
+
+
 def test_a_summary_with_nothing_but_the_time_is_printed() -> None:
     assert "finished in 1:40" in printed({"wall_seconds": 100.0})
 

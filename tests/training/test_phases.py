@@ -58,6 +58,19 @@ def test_e3_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: P
     assert float(row["outside_network_share"]) == pytest.approx((wall - 0.02) / wall)
 
 
+def test_e13_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path) -> None:
+    clock = PhaseClock(tmp_path / "phases.csv")
+    clock.cpu_clock = iter([10.0, 17.5]).__next__  # of this process and of those that work for it
+    with clock.phase("selfplay", epoch=0) as phase:
+        phase.add(games=8, network_seconds=3.0)
+        phase.work_seconds = 4.0
+    for totals in (clock.totals(), PhaseClock(tmp_path / "phases.csv").totals()):
+        total = totals["selfplay"]
+        assert total.wall_seconds < 1
+        assert (total.work_seconds, total.games_per_second, total.outside_network_share) == (4.0, 2.0, 0.25)
+        assert total.cpu_seconds == 7.5
+
+
 @pytest.mark.parametrize("threads", [None, 1, 4])
 def test_e3_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Path, threads: int | None) -> None:
     for _ in range(2):  # the second clock reads the rows of the first
