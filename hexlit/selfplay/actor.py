@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,6 +30,7 @@ from hexlit.selfplay.play import (
     SLOT,
     Games,
     advance_games,
+    advance_games_alone,
     compiled_rules,
     empty_games,
     restart_searches,
@@ -118,6 +120,7 @@ class SelfPlay:
         self._rules = compiled_rules(config, search, seed)
         self._search_settings = json.dumps(asdict(search), sort_keys=True)
         budgets = (self._rules.full_simulations, self._rules.fast_simulations)
+        self._advance_games = advance_games if numba.get_num_threads() > 1 else advance_games_alone
         self._schedule = halving_table(search.gumbel.considered, budgets)
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
@@ -220,7 +223,7 @@ class SelfPlay:
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
     def _advance(self, group: _Group) -> tuple[int, int]:
-        over_and_recalled: tuple[int, int] = advance_games(
+        over_and_recalled: tuple[int, int] = self._advance_games(
             group.state,
             group.stones,
             group.tree,

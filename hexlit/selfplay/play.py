@@ -278,6 +278,34 @@ def finish_move(
         begin_search(games, tree, g, rules)
 
 
+@inline
+def advance_game(
+    games: Games,
+    stones: Stones,
+    tree: Tree,
+    walk: Stones,
+    g: int,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    row: NDArray[np.float32],
+    cache: AnswerCache,
+    schedule: NDArray[np.int32],
+    rules: Rules,
+    params: Params,
+    table: Geometry,
+) -> int:
+    """Carry game `g` to its next leaf, or to its end, and return how many leaves on the way were known from `cache`."""
+    recalled = 0
+    receive(tree, g, planes, policy, value, params)
+    while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
+        if finished(tree, g):
+            finish_move(games, stones, tree, g, row, rules, params, table)
+        else:
+            recalled += simulate(tree, stones, walk, g, planes, cache, schedule, params, table)
+    return recalled
+
+
 @parallel_kernel
 def advance_games(
     games: Games,
@@ -303,12 +331,35 @@ def advance_games(
     over, recalled = 0, 0
     for index in prange(tree.game.size):
         g = int(np.int64(index))  # one type of index, as in `advance`
-        receive(tree, g, planes, policy, value, params)
-        while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
-            if finished(tree, g):
-                finish_move(games, stones, tree, g, rows[g], rules, params, table)
-            else:
-                recalled += simulate(tree, stones, walk, g, planes, cache, schedule, params, table)
+        recalled += advance_game(
+            games, stones, tree, walk, g, planes, policy, value, rows[g], cache, schedule, rules, params, table
+        )
+        over += games.slot[g].state != PLAYING
+    return over, recalled
+
+
+@kernel
+def advance_games_alone(
+    games: Games,
+    stones: Stones,
+    tree: Tree,
+    walk: Stones,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    rows: NDArray[np.float32],
+    cache: AnswerCache,
+    schedule: NDArray[np.int32],
+    rules: Rules,
+    params: Params,
+    table: Geometry,
+) -> tuple[int, int]:
+    """`advance_games` for one thread: the same, compiled in half the time."""
+    over, recalled = 0, 0
+    for g in range(tree.game.size):
+        recalled += advance_game(
+            games, stones, tree, walk, g, planes, policy, value, rows[g], cache, schedule, rules, params, table
+        )
         over += games.slot[g].state != PLAYING
     return over, recalled
 

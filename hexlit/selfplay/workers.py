@@ -81,8 +81,8 @@ class LocalPlayer:
     def __init__(self, workplace: Workplace) -> None:
         """Set up the games of `workplace`."""
         self._settings = workplace.settings
+        self._host = workplace.make_host()  # first, for it sets the number of threads
         self._actor = SelfPlay(**workplace.settings)
-        self._host = workplace.make_host()
 
     def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """See `Player`."""
