@@ -130,6 +130,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
                 evaluation.evaluate(trainer.current_epoch - 1, final=True)
         failed = False
     finally:
+        data.rounds.close()
         close_loggers(loggers, failed)
     summary = {
         "name": config.name,
