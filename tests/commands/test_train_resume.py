@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
@@ -177,6 +178,27 @@ def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp
     survivors = killed_and_resumed(tmp_path / "run", [("saved", 1), ("evaluated", 1)], tmp_path, workers)
     assert survivors
     assert_ends_alike(tmp_path / "run", expected, survivors)
+
+
+def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) -> None:
+    """E13: the games under way are not waited for, those that have ended are kept, and no process is left."""
+    folder = tmp_path / "run"
+    endless = ["selfplay.workers=2", "selfplay.positions=3000", "data.reuse=0.1", "trainer.max_epochs=1000"]
+    command = [sys.executable, "-m", "hexlit", "train", *TINY, *endless, f"hydra.run.dir={folder}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+        assert run.stdout is not None
+        for line in run.stdout:
+            if "epoch 1 of 1000  training" in line:
+                break
+        workers = psutil.Process(run.pid).children()
+        assert len(workers) >= 2
+        run.send_signal(signal.SIGINT)
+        rest = run.stdout.read()
+        assert run.wait(timeout=60) == 130, rest
+    assert "Traceback" not in rest
+    psutil.wait_procs(workers, timeout=10)
+    assert [worker for worker in workers if worker.is_running()] == []
+    assert not (folder / "games" / "journal.arrows").exists()
 
 
 def test_resuming_a_finished_run_changes_nothing(uninterrupted: Path, tmp_path: Path) -> None:
