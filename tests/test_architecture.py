@@ -1,6 +1,8 @@
 """The shape of the code, checked on its syntax trees: who may import whom, and what is written nowhere."""
 
 import ast
+import re
+import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -202,6 +204,18 @@ def test_the_package_list_names_every_folder() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     folders = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
     assert set(project["tool"]["setuptools"]["packages"]) == folders | {"hexlit.conf"}
+
+
+def test_everything_imported_is_a_dependency() -> None:
+    """The tests run with the development tools installed, so a user's missing package would go unseen."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {
+        re.split(r"[<>=\[ ]", line)[0]
+        for line in project["dependencies"] + project["optional-dependencies"]["tensorboard"]
+    }
+    known = {name.replace("hydra-core", "hydra") for name in named} | set(sys.stdlib_module_names) | {"hexlit"}
+    used = {target.split(".")[0] for name, tree in modules().items() for target in imports(name, tree)}
+    assert used - known == set()
 
 
 def test_every_yaml_starts_with_the_command_that_uses_it() -> None:
