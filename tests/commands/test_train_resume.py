@@ -75,6 +75,16 @@ sys.exit(main(arguments))
 """
 
 
+# Hears Ctrl-C even where the tests were started by a shell that lets its background jobs ignore it.
+LISTENS = """
+import signal, sys
+from hexlit.cli import main
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
 def hexlit(where: str, count: int, *overrides: str) -> int:
     """Exit code of `hexlit train`, -9 where it was killed."""
     command = [sys.executable, "-c", KILLER, where, str(count), *overrides]
@@ -183,8 +193,17 @@ def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp
 def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) -> None:
     """E13: the games under way are not waited for, those that have ended are kept, and no process is left."""
     folder = tmp_path / "run"
-    endless = ["selfplay.workers=2", "selfplay.positions=3000", "data.reuse=0.1", "trainer.max_epochs=1000"]
-    command = [sys.executable, "-m", "hexlit", "train", *TINY, *endless, f"hydra.run.dir={folder}"]
+    long = ["selfplay.workers=2", "selfplay.positions=3000", "data.reuse=0.1", "trainer.max_epochs=1000"]
+    command = [
+        sys.executable,
+        "-c",
+        LISTENS,
+        "train",
+        *TINY,
+        *long,
+        "trainer.max_time=0:01:30",
+        f"hydra.run.dir={folder}",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
         assert run.stdout is not None
         for line in run.stdout:
