@@ -130,7 +130,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
                 evaluation.evaluate(trainer.current_epoch - 1, final=True)
         failed = False
     finally:
-        data.rounds.close()
+        data.rounds.close()  # Lightning tears the data down only after a fit that came to its end
         close_loggers(loggers, failed)
     summary = {
         "name": config.name,
