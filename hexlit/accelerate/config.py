@@ -10,6 +10,7 @@ TRAINING_PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
 INFERENCE_PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 MATMUL_PRECISIONS = ("highest", "high", "medium")
 INFERENCE_PATHS = ("auto", "eager", "fused", "graph", "compile")
+COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
 @dataclass
@@ -35,8 +36,17 @@ class AcceleratorConfig:
     channels_last: bool | None = None
     """Memory layout of images: true is NHWC, false is NCHW, null is what suits the device."""
 
+    cudnn_benchmark: bool | None = None
+    """Whether cuDNN tries its convolutions and keeps the fastest; null is true on cuda unless `deterministic`."""
+
+    deterministic: bool = False
+    """Whether cuda and mps give the same result twice, more slowly; the cpu always does."""
+
     compile: bool = False
     """Whether the network is compiled for training; costs up to a minute at the start."""
+
+    compile_mode: str = "default"
+    """Mode of `torch.compile`: default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs."""
 
     inference: str = "auto"
     """How the network is evaluated: auto, eager, fused (CPU), graph (CUDA) or compile."""
@@ -45,13 +55,38 @@ class AcceleratorConfig:
     """Games of one group that advance in lock step: positions in one network call. Processes that play share them."""
 
     train_batch: int | None = None
-    """Positions in one optimisation step."""
+    """Examples in one optimisation step."""
+
+    micro_batch: int | None = None
+    """Most examples that go through the network at once in training; the gradients of a step are added up over its
+    micro-batches. Null is the whole batch. It halves by itself when the device runs out of memory."""
+
+    evaluation_batch: int | None = None
+    """Examples, or games side by side, when the network is only evaluated; null is what suits the task."""
+
+    checkpoint_gradients: bool = False
+    """Whether activations are computed again in the backward pass: less memory for about a third more time."""
+
+    fused_optimizer: bool | None = None
+    """Whether an update is one kernel; null is wherever the optimizer has one."""
 
     workers: int | None = None
     """Processes that load data; 0 loads in the main process."""
 
+    prefetch: int | None = None
+    """Batches that each loading process prepares ahead; null is 2. Without such processes it means nothing."""
+
+    persistent_workers: bool | None = None
+    """Whether loading processes live on between epochs; null is yes, where there are any."""
+
     pin_memory: bool | None = None
     """Whether host batches are page-locked; only cuda can, null is true on cuda and false elsewhere."""
+
+    memory_cap: float | None = None
+    """GiB of device memory that torch may take, at most; only cuda and mps can."""
+
+    memory_warning: float = 8000.0
+    """MB (10^6 bytes) of host or device memory above which an epoch is warned of."""
 
     threads: int = 0
     """CPU threads of torch and of the search; 0 is all cores this process may use."""
@@ -66,11 +101,20 @@ class AcceleratorConfig:
         _one_of("inference_precision", self.inference_precision, INFERENCE_PRECISIONS)
         _one_of("matmul_precision", self.matmul_precision, MATMUL_PRECISIONS)
         _one_of("inference", self.inference, INFERENCE_PATHS)
-        _at_least("selfplay_games", self.selfplay_games, 1)
-        _at_least("train_batch", self.train_batch, 1)
-        _at_least("workers", self.workers, 0)
-        _at_least("threads", self.threads, 0)
-        _at_least("groups", self.groups, 1)
+        _one_of("compile_mode", self.compile_mode, COMPILE_MODES)
+        for key in ("selfplay_games", "train_batch", "micro_batch", "evaluation_batch", "prefetch", "groups"):
+            _at_least(key, getattr(self, key), 1)
+        for key in ("workers", "threads"):
+            _at_least(key, getattr(self, key), 0)
+        for key in ("memory_cap", "memory_warning"):
+            value = getattr(self, key)
+            if value is not None and not value > 0:
+                raise UsageError(f"accelerator.{key}={value}: must be above 0")
+        if self.cudnn_benchmark and self.deterministic:
+            raise UsageError(
+                "accelerator.cudnn_benchmark=true: chooses convolutions by their time, so it excludes "
+                "accelerator.deterministic=true; leave one of them out"
+            )
 
 
 def _one_of(key: str, value: str, valid: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import choose_device
+from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
 from hexlit.errors import UsageError
 
@@ -39,8 +40,17 @@ class DeviceProfile:
     channels_last: bool
     """Whether images are laid out NHWC."""
 
+    cudnn_benchmark: bool
+    """Whether cuDNN tries its convolutions and keeps the fastest."""
+
+    deterministic: bool
+    """Whether operators that could give another result the second time are avoided."""
+
     compile: bool
     """Whether the network is compiled for training."""
+
+    compile_mode: str
+    """Mode of `torch.compile` for training."""
 
     inference: str
     """Evaluation path to try first: eager, fused, graph or compile."""
@@ -51,8 +61,32 @@ class DeviceProfile:
     workers: int
     """Data loading processes."""
 
+    prefetch: int | None
+    """Batches that each of them prepares ahead; None without any."""
+
+    persistent_workers: bool
+    """Whether they live on between epochs."""
+
     train_batch: int
-    """Positions in one optimisation step."""
+    """Examples in one optimisation step."""
+
+    micro_batch: int
+    """Most examples that go through the network at once in training."""
+
+    evaluation_batch: int
+    """Examples or games side by side when the network is only evaluated."""
+
+    checkpoint_gradients: bool
+    """Whether activations are computed again in the backward pass."""
+
+    fused_optimizer: bool
+    """Whether an update is one kernel, where the optimizer has one."""
+
+    memory_cap: float | None
+    """GiB of device memory that torch may take; None is all."""
+
+    memory_warning: float
+    """MB of host or device memory above which an epoch is warned of."""
 
     selfplay_games: int
     """Games of one group: positions in one network call, where one process plays."""
@@ -72,12 +106,20 @@ class DeviceProfile:
         return replace(self, threads=max(1, self.threads // parts), selfplay_games=max(1, self.selfplay_games // parts))
 
     def apply(self) -> None:
-        """Set torch's thread count and fp32 precision, of products and convolutions alike, for this process."""
+        """Set what torch keeps for the whole process: threads, fp32 precision of products and convolutions alike,
+        cuDNN's choice of convolutions, determinism, and the most memory to take.
+        """
         torch.set_num_threads(self.threads)
         torch.set_float32_matmul_precision(self.matmul_precision)
         # cuDNN's convolutions have a switch of their own. This one is of the same family as the line above; mixing it
         # with `fp32_precision` makes torch raise wherever the other family is read.
         torch.backends.cudnn.allow_tf32 = self.matmul_precision != "highest"
+        torch.backends.cudnn.benchmark = self.cudnn_benchmark
+        torch.backends.cudnn.deterministic = self.deterministic
+        # Operators without a deterministic twin only warn; a run should not end on one of them.
+        torch.use_deterministic_algorithms(self.deterministic, warn_only=True)
+        if self.memory_cap is not None:
+            set_memory_cap(self.device, self.memory_cap)
 
 
 @dataclass(frozen=True)
@@ -97,7 +139,7 @@ class _Defaults:
 # networks without more than a few hundred MiB.
 DEFAULTS = {
     "cpu": _Defaults(True, "fused", False, 0, 512, 256, 1),
-    "cuda": _Defaults(True, "graph", True, 2, 1024, 1024, 2),
+    "cuda": _Defaults(True, "graph", True, 0, 1024, 1024, 2),
     "mps": _Defaults(False, "eager", False, 0, 512, 512, 1),
 }
 
@@ -115,21 +157,37 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
     device = choose_device(config.device)
     defaults = DEFAULTS[device.type]
     _refuse_unsupported(config, device)
+    precision = training_precision(config.precision, device)
     threads = config.threads or usable_cores()
+    workers = _filled(config.workers, defaults.workers)
+    train_batch = _filled(config.train_batch, defaults.train_batch)
+    selfplay_games = _filled(config.selfplay_games, defaults.selfplay_games)
     return DeviceProfile(
         device=device,
         accelerator=device.type,
         devices=[device.index or 0] if device.type == "cuda" else 1,
-        precision=training_precision(config.precision, device),
+        precision=precision,
         inference_dtype=inference_dtype(config.inference_precision, device),
         matmul_precision=config.matmul_precision,
         channels_last=_filled(config.channels_last, defaults.channels_last),
+        cudnn_benchmark=_filled(config.cudnn_benchmark, device.type == "cuda" and not config.deterministic),
+        deterministic=config.deterministic,
         compile=config.compile,
+        compile_mode=config.compile_mode,
         inference=defaults.inference if config.inference == "auto" else config.inference,
         pin_memory=_filled(config.pin_memory, defaults.pin_memory),
-        workers=_filled(config.workers, defaults.workers),
-        train_batch=_filled(config.train_batch, defaults.train_batch),
-        selfplay_games=_filled(config.selfplay_games, defaults.selfplay_games),
+        workers=workers,
+        prefetch=_filled(config.prefetch, 2) if workers else None,
+        persistent_workers=_filled(config.persistent_workers, workers > 0),
+        train_batch=train_batch,
+        micro_batch=min(train_batch, _filled(config.micro_batch, train_batch)),
+        evaluation_batch=_filled(config.evaluation_batch, selfplay_games),
+        checkpoint_gradients=config.checkpoint_gradients,
+        # Fused kernels unscale float16 gradients inside the update, after they have been clipped.
+        fused_optimizer=_filled(config.fused_optimizer, precision != "16-mixed"),
+        memory_cap=config.memory_cap,
+        memory_warning=config.memory_warning,
+        selfplay_games=selfplay_games,
         groups=_filled(config.groups, defaults.groups),
         selfplay_workers=min(threads, MOST_WORKERS) if device.type == "cpu" and threads > 1 else 0,
         threads=threads,
@@ -144,6 +202,17 @@ def usable_cores() -> int:
 
 
 def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None:
+    if config.persistent_workers and not _filled(config.workers, DEFAULTS[device.type].workers):
+        raise UsageError("accelerator.persistent_workers=true: there are no loading processes; set accelerator.workers")
+    if config.memory_cap is not None and device.type == "cpu":
+        raise UsageError(
+            f"accelerator.memory_cap={config.memory_cap}: torch caps the memory of cuda and mps only, the device is cpu"
+        )
+    if config.fused_optimizer and config.precision == "16-mixed":
+        raise UsageError(
+            "accelerator.fused_optimizer=true: would unscale float16 gradients after they were clipped; "
+            "leave it out, or use accelerator.precision=bf16-mixed"
+        )
     if config.pin_memory and device.type != "cuda":
         raise UsageError(f"accelerator.pin_memory=true: only cuda reads page-locked memory, the device is {device}")
     if config.inference == "fused" and device.type != "cpu":

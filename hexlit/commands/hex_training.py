@@ -16,6 +16,7 @@ import numba
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from hexlit.accelerate.memory import process_bytes
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.train import TrainConfig
@@ -26,6 +27,7 @@ from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.budget import TimeBudget, WallTime
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase
+from hexlit.training.guards import FiniteGuard, MemoryWatch
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.phases import PhaseClock
@@ -46,7 +48,13 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
 
     L.seed_everything(config.seed, workers=True, verbose=False)
     module = HexModule(
-        config.net, config.optimizer, size=config.board, swap=config.swap, value_weight=config.value_weight
+        config.net,
+        config.optimizer,
+        config.trainer,
+        profile,
+        size=config.board,
+        swap=config.swap,
+        value_weight=config.value_weight,
     )
     clock = PhaseClock(folder / "phases.csv", profile.threads if profile.device.type == "cpu" else None)
     clock.resume(first_epoch)
@@ -65,7 +73,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     )
     clock.cpu_clock = lambda: time.process_time() + data.player.cpu_seconds()
     evaluation_profile = replace(
-        profile, selfplay_games=evaluation_batch(config.evaluation, config.board, profile.selfplay_games)
+        profile, selfplay_games=evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)
     )
     strength = Strength(
         config.evaluation,
@@ -76,7 +84,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         cache=cache_folder() / "truth",
     )
     host = EvaluatorHost(config.net, size=config.board, swap=config.swap, profile=evaluation_profile)
-    steps = StepClock(folder / "steps.csv", module.net)
+    steps = module.clock = StepClock(folder / "steps.csv", profile.device)
     steps.resume(first_epoch)
     run_name = f"{config.name}-{folder.name}"
     loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
@@ -87,7 +95,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     )
     clock.listeners.append(progress)
     evaluation = EvaluationPhase(
-        lambda final: strength.measure(host.refreshed(weights_of(module.net)), final=final),
+        lambda final: strength.measure(host.refreshed(weights_of(module.net_in_use)), final=final),
         clock,
         progress,
         every_epochs=config.evaluation.every_epochs,
@@ -99,11 +107,12 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         devices=profile.devices,
         precision=profile.precision,  # type: ignore[arg-type]  # a plain string by now
         max_epochs=config.trainer.max_epochs,
-        gradient_clip_val=config.trainer.gradient_clip or None,
         logger=loggers,
         callbacks=[
             OptimisationPhase(clock, progress),
             steps,
+            FiniteGuard(folder),
+            MemoryWatch(profile.device, profile.memory_warning, process_bytes),
             LogFigures("selfplay", data.figures),
             *budget,
             wall_time,
@@ -119,11 +128,13 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         num_sanity_val_steps=0,
     )
     failed = True
+    compile_seconds = None
     try:
         with progress:
             if first_epoch < config.trainer.max_epochs:
                 with clock.phase("compiling", first_epoch):
                     data.player.prepare(meanwhile=strength.prepare)
+                    compile_seconds = module.prepare()
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
             if not evaluation.latest:  # killed between the last epoch and the summary
@@ -144,6 +155,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "resignations": {"played_on": data.unresigned, "would_have_been_wrong": data.false_resigns},
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "parameters": sum(p.numel() for p in module.net.parameters()),
+        "compile_seconds": compile_seconds,
         "device": describe_device(profile, host),
         "versions": {name: version(name) for name in ("hexlit", "torch", "lightning", "numba", "numpy")},
     }
@@ -200,6 +212,8 @@ def quiet_lightning() -> None:
     """Keep Lightning's greetings off the terminal, and a deprecation inside Lightning; its other warnings stay."""
     warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
+    # The module times the way of a batch to the device, whoever loads it.
+    warnings.filterwarnings("ignore", message=r"You have overridden `transfer_batch_to_device`")
     # Strength is not measured after every epoch.
     warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
     # It does exist: a resumed run goes on in its own folder.

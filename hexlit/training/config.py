@@ -57,12 +57,16 @@ class TrainerConfig:
     """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`."""
     gradient_clip: float = 5.0
     """Largest norm of the gradient; 0 leaves it as it is."""
+    ema_decay: float = 0.0
+    """Decay a step of the running average of the weights, with which then is played and measured; 0 keeps none."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < 1:
             raise UsageError(f"trainer.max_epochs={self.max_epochs}: must be 1 or more")
         if self.gradient_clip < 0:
             raise UsageError(f"trainer.gradient_clip={self.gradient_clip}: must be 0 or more")
+        if not 0 <= self.ema_decay < 1:
+            raise UsageError(f"trainer.ema_decay={self.ema_decay}: must be at least 0 and below 1, such as 0.99")
         if self.max_time is not None and not re.fullmatch(r"(\d+:)?\d+:\d{1,2}:\d{1,2}", self.max_time):
             raise UsageError(f"trainer.max_time={self.max_time}: write hours:minutes:seconds, such as 00:30:00")
 

@@ -3,79 +3,151 @@
 import csv
 import io
 import time
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import lightning as L
-from torch import nn
+import torch
 
+from hexlit.accelerate.marks import marks_for
+from hexlit.accelerate.memory import device_memory, reset_peak
 from hexlit.files import write_text_atomic
 
-PARTS = ("load", "forward", "loss", "backward", "update")
-"""Waiting for the batch; the network; the loss; the gradients; clipping and the optimizer."""
+PARTS = ("load", "transfer", "forward", "loss", "backward", "update")
+"""Waiting for the batch; its way to the device; the network; the loss; the gradients; clipping and the optimizer."""
 
-COLUMNS = ("epoch", "steps", *(f"{part}_seconds" for part in PARTS), "wall_seconds")
+COLUMNS = (
+    "epoch",
+    "steps",
+    "examples",
+    "examples_per_second",
+    *(f"{part}_seconds" for part in PARTS),
+    "wall_seconds",
+    *(f"{part}_cpu_seconds" for part in PARTS),
+    "load_share",
+    "verdict",
+    "micro_batch",
+    "skipped_steps",
+    "peak_device_bytes",
+    "device_utilisation",
+    "not_measured",
+)
+
+LOADER_BOUND = 0.1
+"""Share of an epoch's time spent waiting for data above which the loader is what holds it up."""
+
+
+def verdict(load_share: float) -> str:
+    """What an epoch is bound by, when this share of its time was spent waiting for data."""
+    return "loader-bound" if load_share > LOADER_BOUND else "compute-bound"
 
 
 class StepClock(L.Callback):
-    """Adds up the parts of every step of an epoch, in wall time; they follow each other without a gap.
+    """Adds up the parts of every step of an epoch; they follow each other without a gap.
 
-    `wall_seconds` runs from the start of the epoch to the end of its last step. On a device that works on its own
-    (cuda, mps) a part ends when its work has been handed over, not when it is done.
+    On a device that works on its own (cuda, mps) the seconds of a part are the device's, its waiting included, and
+    `wall_seconds` is the host's time until the device had done the last step. CPU seconds are those of this process,
+    all its threads together.
     """
 
-    def __init__(self, path: Path, net: nn.Module) -> None:
-        """Rows go to `path`, which is whole after each epoch; the end of `net`'s forward ends the part `forward`."""
+    def __init__(self, path: Path | None, device: torch.device) -> None:
+        """Rows go to `path`, which is whole after each epoch; nowhere with None."""
         self._path = path
-        self._rows: list[list[str]] = []
-        if path.exists():
-            with path.open(newline="", encoding="utf-8") as file:
-                self._rows = [row for row in csv.reader(file) if row and row[0] != "epoch"]
-        self._seconds = dict.fromkeys(PARTS, 0.0)
+        self._device = device
+        self._marks = marks_for(device)
+        self._rows: list[dict[str, str]] = []
+        self._ends: list[str] = []
+        self._instants: list[Any] = []
+        self._cpu: list[float] = []
+        self._examples = 0
         self._steps = 0
-        self._started = self._last = 0.0
-        net.register_forward_hook(lambda *_: self._end("forward") if net.training else None)
+        self._started = 0.0
+        self.utilisation: Callable[[float, float], tuple[float | None, str]] = lambda start, end: (
+            None,
+            "nothing samples it",
+        )
+        """Mean utilisation of the device between two instants of `time.monotonic()`, and why it is None."""
+        if path is not None and path.exists():
+            with path.open(newline="", encoding="utf-8") as file:
+                self._rows = list(csv.DictReader(file))
+
+    @property
+    def latest(self) -> dict[str, str]:
+        """The row of the latest epoch."""
+        return self._rows[-1] if self._rows else {}
 
     def resume(self, epoch: int) -> None:
         """Forget the rows of `epoch` and later, which the run is going to do again."""
-        self._rows = [row for row in self._rows if int(row[0]) < epoch]
+        self._rows = [row for row in self._rows if int(row["epoch"]) < epoch]
+
+    def end(self, part: str) -> None:
+        """All since the last call belongs to `part`. A call takes microseconds."""
+        self._ends.append(part)
+        self._instants.append(self._marks.mark())
+        self._cpu.append(time.process_time())
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first batch is about to be loaded."""
-        self._seconds = dict.fromkeys(PARTS, 0.0)
-        self._steps = 0
-        self._started = self._last = time.perf_counter()
+        reset_peak(self._device)
+        self._ends, self._instants, self._cpu = [], [], []
+        self._examples = self._steps = 0
+        self._started = time.monotonic()
+        self.end("start")
 
-    def on_train_batch_start(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
-        """The batch is there."""
-        self._end("load")
-
-    def on_before_backward(self, trainer: L.Trainer, pl_module: L.LightningModule, loss: Any) -> None:
-        """The loss is there."""
-        self._end("loss")
-
-    def on_after_backward(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The gradients are there."""
-        self._end("backward")
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """What was validated within the epoch is no part of its steps."""
+        self.end("validation")
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """The weights are updated."""
-        self._end("update")
+        """A step is done."""
         self._steps += 1
+        self._examples += len(batch[0] if isinstance(batch, tuple | list) else next(iter(batch.values())))
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write the epoch's row."""
-        seconds = [*(self._seconds[part] for part in PARTS), self._last - self._started]
-        self._rows.append([str(trainer.current_epoch), str(self._steps), *(f"{value:.6f}" for value in seconds)])
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([COLUMNS, *self._rows])
-        write_text_atomic(self._path, text.getvalue())
-
-    def _end(self, part: str) -> None:
-        now = time.perf_counter()
-        self._seconds[part] += now - self._last
-        self._last = now
+        seconds, cpu = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
+        spans = self._marks.between(self._instants)
+        ended = time.monotonic()
+        used = [end - start for start, end in pairwise(self._cpu)]
+        wall = ended - self._started
+        for part, span, busy in zip(self._ends[1:], spans, used, strict=True):
+            if part in PARTS:
+                seconds[part] += span
+                cpu[part] += busy
+            else:
+                wall -= span
+        memory = device_memory(self._device)
+        utilisation, why = self.utilisation(self._started, ended)
+        reasons = {"peak_device_bytes": memory.reasons.get("peak", ""), "device_utilisation": why}
+        row: dict[str, Any] = {
+            "epoch": trainer.current_epoch,
+            "steps": self._steps,
+            "examples": self._examples,
+            "examples_per_second": f"{self._examples / wall:.1f}",
+            **{f"{part}_seconds": f"{value:.6f}" for part, value in seconds.items()},
+            "wall_seconds": f"{wall:.6f}",
+            **{f"{part}_cpu_seconds": f"{value:.6f}" for part, value in cpu.items()},
+            "load_share": f"{seconds['load'] / wall:.4f}",
+            "verdict": verdict(seconds["load"] / wall),
+            "micro_batch": getattr(pl_module, "micro_batch", None),
+            "skipped_steps": int(getattr(pl_module, "skipped_steps", 0)),
+            "peak_device_bytes": memory.peak,
+            "device_utilisation": None if utilisation is None else f"{utilisation:.4f}",
+        }
+        if self._device.type == "cpu":  # nothing is moved: a batch is where it is used
+            row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
+            row["load_seconds"] = f"{seconds['load'] + seconds['transfer']:.6f}"
+            row["load_cpu_seconds"] = f"{cpu['load'] + cpu['transfer']:.6f}"
+            reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
+        row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
+        self._rows.append({name: "" if row[name] is None else str(row[name]) for name in COLUMNS})
+        if self._path is not None:
+            text = io.StringIO()
+            writer = csv.DictWriter(text, COLUMNS, lineterminator="\n", restval="", extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(self._rows)
+            write_text_atomic(self._path, text.getvalue())

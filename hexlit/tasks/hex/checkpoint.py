@@ -21,7 +21,11 @@ class LoadedNetwork:
 
 
 def load_network(path: Path) -> LoadedNetwork:
-    """The network of the checkpoint `path`, in evaluation mode on the CPU; raises `UsageError` when it is none."""
+    """The network of the checkpoint `path`, its averaged weights where it has them, in evaluation mode on the CPU.
+
+    Raises:
+        UsageError: there is no such file, or it is no checkpoint of a Hex network.
+    """
     if not path.is_file():
         raise UsageError(f"checkpoint={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
     if not zipfile.is_zipfile(path):
@@ -30,7 +34,9 @@ def load_network(path: Path) -> LoadedNetwork:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]
         net = HexNet(NetConfig(**settings["net"]))
-        weights = {k.removeprefix("net."): v for k, v in saved["state_dict"].items() if k.startswith("net.")}
+        averaged = "average.module."
+        prefix = averaged if any(name.startswith(averaged) for name in saved["state_dict"]) else "net."
+        weights = {k.removeprefix(prefix): v for k, v in saved["state_dict"].items() if k.startswith(prefix)}
         net.load_state_dict(weights)
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"checkpoint={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error

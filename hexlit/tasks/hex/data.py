@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
+from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
@@ -158,10 +159,7 @@ class SelfPlayDataModule(L.LightningDataModule):
             self.rounds.set_off(self._weights(), epoch)
         steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch)
-        # No workers: rebuilding a batch takes a fraction of a millisecond, sending it from a process takes longer.
-        return DataLoader(
-            WindowDataset(batches), batch_size=None, pin_memory=self.profile.pin_memory, generator=torch.Generator()
-        )
+        return make_loader(WindowDataset(batches), self.profile, batch_size=None)
 
     def figures(self) -> dict[str, float]:
         """What self-play has done so far, and in the latest epoch, for the loggers."""
@@ -198,7 +196,7 @@ class SelfPlayDataModule(L.LightningDataModule):
 
     def _weights(self) -> Weights:
         assert self.trainer is not None
-        return weights_of(self.trainer.lightning_module.net)  # type: ignore[arg-type]  # the network of HexModule
+        return weights_of(self.trainer.lightning_module.net_in_use)  # type: ignore[arg-type]  # of a TrainedModule
 
     def state_dict(self) -> dict[str, Any]:
         """The games in progress, those of the window, and the counts so far, as tensors and numbers."""

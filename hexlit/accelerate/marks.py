@@ -1,0 +1,60 @@
+"""Instants on the clock of a device: work that a device does on its own is timed without waiting for it."""
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+
+
+class Marks:
+    """Instants of a host that works itself (the cpu): a mark is a time of `time.perf_counter`."""
+
+    def mark(self) -> Any:
+        """The instant at which the work handed over so far is done."""
+        return time.perf_counter()
+
+    def between(self, marks: Sequence[Any]) -> list[float]:
+        """Seconds from each mark to the next; waits until the last is reached."""
+        return [end - start for start, end in pairwise(marks)]
+
+
+class DeviceMarks(Marks):
+    """Instants in the queue of cuda or mps: a mark is an event, which costs microseconds and waits for nothing.
+
+    The seconds between two marks are those of the device: from the end of the work before the first to the end of the
+    work before the second, idle time included. They add up to the time from the first mark to the last.
+    """
+
+    def __init__(self, make_event: Callable[[], Any]) -> None:
+        """`make_event()` gives an event with `record`, `synchronize` and `elapsed_time` (in milliseconds)."""
+        self._make_event = make_event
+
+    def mark(self) -> Any:
+        event = self._make_event()
+        event.record()
+        return event
+
+    def between(self, marks: Sequence[Any]) -> list[float]:
+        if not marks:
+            return []
+        marks[-1].synchronize()
+        return [start.elapsed_time(end) / 1000 for start, end in pairwise(marks)]
+
+
+def marks_for(device: torch.device) -> Marks:
+    """The clock of `device`."""
+    if device.type == "cuda":
+        return DeviceMarks(lambda: torch.cuda.Event(enable_timing=True))  # type: ignore[no-untyped-call]
+    if device.type == "mps":
+        return DeviceMarks(lambda: torch.mps.event.Event(enable_timing=True))
+    return Marks()
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until `device` has done all that was handed over to it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()

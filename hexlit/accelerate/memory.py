@@ -1,0 +1,108 @@
+"""Memory of devices: how much is taken, how much may be, and what running out of it looks like."""
+
+import contextlib
+import gc
+import math
+from dataclasses import dataclass
+
+import psutil
+import torch
+
+from hexlit.errors import UsageError
+
+GIB = 2**30
+
+_OUT_OF_MEMORY = (
+    "out of memory",  # cuda, mps ("MPS backend out of memory"), cuBLAS and cuDNN where they are told apart
+    "cublas_status_alloc_failed",
+    "cudnn_status_alloc_failed",
+    "can't allocate memory",  # cpu: "DefaultCPUAllocator: can't allocate memory: you tried to allocate ..."
+    "not enough memory",  # cpu on Windows
+    "cannot allocate memory",
+)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether `error` says that cuda, mps or the host has no memory left; each says it in its own way."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    text = str(error).lower()
+    return isinstance(error, RuntimeError) and any(words in text for words in _OUT_OF_MEMORY)
+
+
+@dataclass(frozen=True)
+class DeviceMemory:
+    """Bytes on a device. None is "cannot be read", and `reasons` says why, by field."""
+
+    allocated: int | None
+    """Bytes of live tensors of this process."""
+    peak: int | None
+    """The most that `allocated` has been since `reset_peak`."""
+    total: int | None
+    """Bytes the device has, or recommends to take."""
+    reasons: dict[str, str]
+
+
+def device_memory(device: torch.device) -> DeviceMemory:
+    """What torch knows of the memory of `device`."""
+    if device.type == "cuda":
+        return DeviceMemory(
+            torch.cuda.memory_allocated(device),
+            torch.cuda.max_memory_allocated(device),
+            torch.cuda.get_device_properties(device).total_memory,
+            {},
+        )
+    if device.type == "mps":
+        return DeviceMemory(
+            torch.mps.current_allocated_memory(),
+            None,
+            torch.mps.recommended_max_memory(),
+            {"peak": "torch keeps no peak on mps"},
+        )
+    reason = "the cpu has no memory of its own, see the host's"
+    return DeviceMemory(None, None, None, dict.fromkeys(("allocated", "peak", "total"), reason))
+
+
+def process_bytes() -> int:
+    """Bytes that this process and its descendants hold in the host's memory; what they share counts for each."""
+    this = psutil.Process()
+    total = 0
+    for process in (this, *this.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += process.memory_info().rss
+    return total
+
+
+def reset_peak(device: torch.device) -> None:
+    """Begin a new peak, where the device keeps one."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def release(device: torch.device) -> None:
+    """Give memory that no tensor uses back to the device; call it with no exception in flight, which keeps tensors."""
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()
+
+
+def set_memory_cap(device: torch.device, gib: float) -> None:
+    """Let torch take `gib` GiB of `device` at most; an allocation beyond fails as if the device were full.
+
+    Raises:
+        UsageError: the device has less than that.
+    """
+    total = device_memory(device).total
+    if total is None:
+        raise UsageError(f"accelerator.memory_cap={gib}: torch caps the memory of cuda and mps only, not of {device}")
+    share = gib * GIB / total
+    # torch on mps takes up to twice of what the device recommends; more than there is would be no cap at all.
+    if share > 1:
+        most = math.floor(total / GIB * 10) / 10
+        raise UsageError(f"accelerator.memory_cap={gib}: {device} has {most:g} GiB")
+    if device.type == "cuda":
+        torch.cuda.set_per_process_memory_fraction(share, device)
+    else:
+        torch.mps.set_per_process_memory_fraction(share)

@@ -1,0 +1,114 @@
+"""What watches over a run: losses that are no numbers, and memory that runs full."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import torch
+from torch import Tensor
+
+from hexlit.accelerate.memory import device_memory
+from hexlit.errors import UsageError
+from hexlit.files import replacing
+
+log = logging.getLogger(__name__)
+
+MB = 10**6
+
+
+class FiniteGuard(L.Callback):
+    """Ends a run whose loss is NaN or infinite, and keeps the batch that did it in `nan_batch.pt`.
+
+    A loss is looked at one step later, so that a device that works on its own is never waited for. Its gradients are
+    not finite either, so it has changed no weight by then (see `TrainedModule`). Steps that were skipped because
+    only their gradients were not finite are logged as `train.skipped_steps`, and warned of; an epoch without any
+    other has learned nothing, and ends the run.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """The batch is saved in `folder`."""
+        self._path = folder / "nan_batch.pt"
+        self._unseen: tuple[Tensor, Any, int] | None = None
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Look at the loss of the step before."""
+        self._look(trainer)
+        self._unseen = (outputs["loss"].detach(), batch, batch_idx)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Look at the loss of the last step, and at the steps that were skipped."""
+        self._look(trainer)
+        self._unseen = None
+        skipped, steps = int(getattr(pl_module, "skipped_steps", 0)), int(trainer.num_training_batches)
+        pl_module.log("train.skipped_steps", float(skipped))
+        if skipped == steps:
+            raise UsageError(
+                f"training: none of the {steps} steps of epoch {trainer.current_epoch} had finite gradients; "
+                "lower optimizer.lr, or use accelerator.precision=32-true"
+            )
+        if skipped:
+            log.warning(
+                "epoch %d: %d of %d steps had gradients that were not finite, and changed no weight",
+                trainer.current_epoch,
+                skipped,
+                steps,
+            )
+
+    def _look(self, trainer: L.Trainer) -> None:
+        if self._unseen is None:
+            return
+        loss, batch, step = self._unseen
+        if bool(loss.isfinite()):
+            return
+        tensors = list(batch.values() if isinstance(batch, Mapping) else batch)
+        with replacing(self._path) as part:
+            torch.save(
+                {
+                    "batch": [tensor.cpu() for tensor in tensors],
+                    "epoch": trainer.current_epoch,
+                    "step": step,
+                    "loss": float(loss),
+                },
+                part,
+            )
+        raise UsageError(
+            f"training: the loss is {float(loss)} at step {step} of epoch {trainer.current_epoch}; the batch is kept "
+            f"in {self._path}; lower optimizer.lr, or use accelerator.precision=32-true"
+        )
+
+
+class MemoryWatch(L.Callback):
+    """Logs the memory of each epoch in MB (10^6 bytes) as `memory.*`, and warns once above a threshold.
+
+    `host_mb` is what this process and its children hold, `device_mb` and `device_peak_mb` what tensors take on a
+    device of its own. What cannot be read is not logged.
+    """
+
+    def __init__(self, device: torch.device, warning_mb: float, host_bytes: Callable[[], int]) -> None:
+        """Warn above `warning_mb`; `host_bytes()` are those of all processes of the run."""
+        self._device = device
+        self._warning_mb = warning_mb
+        self._host_bytes = host_bytes
+        self._warned = False
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Log, and warn."""
+        memory = device_memory(self._device)
+        found = {"host_mb": self._host_bytes(), "device_mb": memory.allocated, "device_peak_mb": memory.peak}
+        figures = {name: value / MB for name, value in found.items() if value is not None}
+        pl_module.log_dict({f"memory.{name}": value for name, value in figures.items()})
+        name = max(figures, key=lambda name: figures[name])
+        if figures[name] > self._warning_mb and not self._warned:
+            self._warned = True
+            log.warning(
+                "epoch %d: %s is %.0f, above accelerator.memory_warning=%g; a smaller accelerator.micro_batch or "
+                "accelerator.checkpoint_gradients=true takes less of a device, fewer selfplay.workers less of the host",
+                trainer.current_epoch,
+                name,
+                figures[name],
+                self._warning_mb,
+            )

@@ -1,0 +1,211 @@
+"""The optimisation step that every task shares: micro-batches, mixed precision, clipping, averaging, recovery."""
+
+import logging
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import lightning as L
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from hexlit.accelerate.compiling import compile_for_training
+from hexlit.accelerate.memory import is_out_of_memory, release
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.errors import UsageError
+from hexlit.training.budget import progress
+from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.optimizer import build_optimizer, learning_rate_factor
+from hexlit.training.steps import StepClock
+
+log = logging.getLogger(__name__)
+
+
+class TrainedModule(L.LightningModule):
+    """A network and how its weights are updated. A task adds what the network is and what its losses are.
+
+    A step of `train_batch` examples goes through the network in micro-batches, whose gradients add up to those of the
+    whole batch; statistics of batch norm are those of a micro-batch. Where memory runs out the micro-batch is halved
+    and the step begins again, so the examples of a step stay what they are. Gradients are unscaled, then clipped; with
+    one that is not finite the step changes no weight, and is counted.
+
+    Attributes:
+        net: the network that is trained.
+        average: running average of its weights, None where `trainer.ema_decay` is 0.
+        micro_batch: most examples that go through the network at once, as of now.
+        skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
+        clock: is told where the parts of a step end.
+    """
+
+    def __init__(
+        self, net: nn.Module, optimizer: OptimizerConfig, trainer: TrainerConfig, profile: DeviceProfile
+    ) -> None:
+        """Train `net` as `optimizer` and `trainer` say, on the device of `profile`."""
+        super().__init__()
+        self.automatic_optimization = False
+        self._first_seed = torch.initial_seed()
+        self.layout = torch.channels_last if profile.channels_last else torch.contiguous_format
+        """Memory layout of the weights of convolutions, and of images."""
+        self.net = net.to(memory_format=self.layout)  # type: ignore[call-overload]
+        self.average: AveragedModel | None = None
+        if trainer.ema_decay:
+            average = get_ema_multi_avg_fn(trainer.ema_decay)  # type: ignore[no-untyped-call]
+            self.average = AveragedModel(self.net, multi_avg_fn=average, use_buffers=True)
+        self.optimizer_config = optimizer
+        self.trainer_config = trainer
+        self.profile = profile
+        self.micro_batch = profile.micro_batch
+        self.skipped_steps = torch.zeros(())
+        self.clock = StepClock(None, profile.device)
+
+    @abstractmethod
+    def output(self, batch: Any) -> Any:
+        """What the network says of a batch."""
+
+    @abstractmethod
+    def losses(self, output: Any, batch: Any) -> dict[str, Tensor]:
+        """Means over a batch, each a scalar; `loss` is the one to minimise."""
+
+    @abstractmethod
+    def example_batch(self, count: int) -> Any:
+        """A batch of `count` examples on the module's device, to try the network on."""
+
+    @property
+    def net_in_use(self) -> nn.Module:
+        """The network that plays and is measured: the averaged one where there is one."""
+        return self.net if self.average is None else self.average.module
+
+    def prepare(self) -> float | None:
+        """Move to the device and compile the network, where that is asked for; seconds of compiling, None without."""
+        if not self.profile.compile:
+            return None
+        self.to(self.profile.device)
+        batch = self.example_batch(self.micro_batch)
+        return compile_for_training(self.net, self.profile, lambda: self.losses(self.output(batch), batch)["loss"])
+
+    def training_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
+        """Update the weights by one batch; returns its losses."""
+        self.clock.end("load")
+        optimizer = self.optimizers()
+        assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
+        losses = self._gradients_in_memory(batch, optimizer)
+        optimizer.step()
+        optimizer.zero_grad()
+        self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
+        if self.average is not None:
+            self.average.update_parameters(self.net)
+        named = {f"train.{name}": value for name, value in losses.items()}
+        self.log_dict(named, on_step=False, on_epoch=True, batch_size=batch_size(batch))
+        self.clock.end("update")
+        return losses
+
+    def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Clip the norm of the unscaled gradient, and leave the weights as they are where it is not finite."""
+        parameters = [p for p in self.net.parameters() if p.grad is not None]
+        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        finite = norm.isfinite()
+        self.skipped_steps = self.skipped_steps.to(norm.device) + (~finite)
+        if self.trainer_config.gradient_clip:
+            clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip, norm)
+        if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
+            return  # a scaler skips such a step itself, and scales less from then on
+        if optimizer.defaults.get("fused"):
+            optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]  # read by the kernel; nothing waits
+        elif not finite:
+            optimizer.zero_grad()
+
+    def on_train_epoch_start(self) -> None:
+        """Tie the draws of dropout to the epoch, so that a resumed run repeats them."""
+        torch.manual_seed(self._first_seed + self.current_epoch)
+        self.skipped_steps = torch.zeros(())
+
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
+        self.clock.end("load")
+        moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
+        self.clock.end("transfer")
+        return moved
+
+    def configure_optimizers(self) -> Any:
+        """The configured optimizer, its learning rate following the progress of the run."""
+        optimizer = build_optimizer(self.optimizer_config, self.net, fused=self.profile.fused_optimizer)
+        factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer))
+        return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["micro_batch"] = self.micro_batch
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """A checkpoint is saved within the end of its epoch."""
+        self.micro_batch = min(self.micro_batch, checkpoint.get("micro_batch", self.micro_batch))
+        progress = checkpoint["loops"]["fit_loop"]["epoch_progress"]
+        for part in ("current", "total"):
+            progress[part]["completed"] = progress[part]["processed"]
+
+    def _gradients_in_memory(self, batch: Any, optimizer: Any) -> dict[str, Tensor]:
+        """`_gradients`, with a smaller micro-batch for every time that memory runs out."""
+        while True:
+            try:
+                return self._gradients(batch)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                said = " ".join(str(error).split())[:120]
+            # Only here, with the exception gone, is what it held free to go.
+            optimizer.zero_grad()
+            release(self.device)
+            self._halve(min(self.micro_batch, batch_size(batch)), said)
+
+    def _halve(self, tried: int, said: str) -> None:
+        if tried == 1:
+            raise UsageError(
+                f"training: {self.device} is out of memory with a single example ({said}); "
+                "choose a smaller net, or accelerator.checkpoint_gradients=true"
+            )
+        self.micro_batch = (tried + 1) // 2
+        log.warning(
+            "out of memory with %d examples at once (%s); going on with %d, and with the same examples a step",
+            tried,
+            said,
+            self.micro_batch,
+        )
+
+    def _gradients(self, batch: Any) -> dict[str, Tensor]:
+        """Add up the gradients of a batch, and the mean of its losses."""
+        count = batch_size(batch)
+        sums: dict[str, Tensor] = {}
+        for part in parts_of(batch, self.micro_batch):
+            output = self.output(part)
+            self.clock.end("forward")
+            losses = self.losses(output, part)
+            share = batch_size(part) / count
+            for name, value in losses.items():
+                sums[name] = sums.get(name, 0.0) + value.detach() * share
+            self.clock.end("loss")
+            with torch.autocast(self.device.type, enabled=False):
+                self.manual_backward(losses["loss"] * share)
+            self.clock.end("backward")
+        return sums
+
+
+def batch_size(batch: Any) -> int:
+    """Examples in a batch: the first dimension of its first tensor."""
+    return len(_tensors(batch)[0])
+
+
+def parts_of(batch: Any, most: int) -> Iterator[Any]:
+    """A batch (a tuple, a named tuple or a dictionary of tensors `[B, ...]`) in parts of at most `most` examples."""
+    tensors = _tensors(batch)
+    if len(tensors[0]) <= most:
+        yield batch
+        return
+    for part in zip(*(torch.split(tensor, most) for tensor in tensors), strict=True):
+        if isinstance(batch, Mapping):
+            yield dict(zip(batch, part, strict=True))
+        else:
+            yield type(batch)(*part) if hasattr(batch, "_fields") else part
+
+
+def _tensors(batch: Any) -> list[Tensor]:
+    return list(batch.values() if isinstance(batch, Mapping) else batch)
