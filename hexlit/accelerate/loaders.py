@@ -3,7 +3,7 @@
 from typing import Any, TypeVar
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, RandomSampler
 
 from hexlit.accelerate.profile import DeviceProfile
 
@@ -24,10 +24,16 @@ def loader_settings(profile: DeviceProfile) -> dict[str, Any]:
     return settings
 
 
-def make_loader(dataset: Dataset[T], profile: DeviceProfile, **arguments: Any) -> DataLoader[T]:
+def make_loader(
+    dataset: Dataset[T], profile: DeviceProfile, *, shuffle: bool = False, seed: int = 0, **arguments: Any
+) -> DataLoader[T]:
     """A `DataLoader` over `dataset`: `arguments` beside the settings of `profile`.
 
-    Its own generator keeps it from drawing from torch's, so that the number of processes changes no other draw.
+    The samples and their order depend on `seed` and on nothing else, least of all on the number of processes: the
+    order is drawn from a generator of its own, as the loader draws seeds for its processes from the other.
     """
-    generator = torch.Generator().manual_seed(0)
-    return DataLoader(dataset, **{"generator": generator, **loader_settings(profile), **arguments})
+    if shuffle:
+        order = torch.Generator().manual_seed(seed)
+        arguments["sampler"] = RandomSampler(dataset, generator=order)  # type: ignore[arg-type]  # it has a length
+    generator = torch.Generator().manual_seed(seed)
+    return DataLoader(dataset, generator=generator, **loader_settings(profile), **arguments)

@@ -21,12 +21,25 @@ from hexlit.errors import UsageError
         ("workers", -1),
         ("threads", -1),
         ("groups", 0),
+        ("micro_batch", 0),
+        ("evaluation_batch", 0),
+        ("prefetch", 0),
+        ("compile_mode", "fast"),
+        ("memory_cap", 0.0),
+        ("memory_cap", float("nan")),
+        ("memory_warning", -1.0),
     ],
 )
 def test_value_out_of_range_is_refused_in_one_line_that_names_key_and_value(key: str, value: object) -> None:
     with pytest.raises(UsageError, match=f"accelerator.{key}={value}: ") as caught:
         AcceleratorConfig(**{key: value})  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+def test_determinism_excludes_convolutions_chosen_by_their_time() -> None:
+    """C5."""
+    with pytest.raises(UsageError, match="accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true"):
+        AcceleratorConfig(cudnn_benchmark=True, deterministic=True)
 
 
 def test_config_is_a_hydra_structured_config_and_validates_when_made_an_object() -> None:

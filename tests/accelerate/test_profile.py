@@ -145,3 +145,56 @@ def test_apply_sets_products_and_convolutions_alike(
         torch.set_float32_matmul_precision(before[0])
         torch.backends.cudnn.allow_tf32 = True
         torch.set_num_threads(before[1])
+
+
+def test_what_a_mac_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A: not verified on hardware; these are the decisions."""
+    made = profile_on(MPS, monkeypatch, threads=8)
+    assert (made.accelerator, made.precision, made.inference_dtype) == ("mps", "32-true", torch.float32)
+    assert (made.pin_memory, made.workers, made.prefetch, made.persistent_workers) == (False, 0, None, False)
+    assert (made.channels_last, made.compile, made.cudnn_benchmark, made.inference) == (False, False, False, "eager")
+    assert (made.fused_optimizer, made.micro_batch, made.train_batch) == (True, 512, 512)
+
+
+def test_what_an_nvidia_card_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A, C5: an older card trains in float16, whose scaler and fused updates exclude each other."""
+    made = profile_on(CUDA, monkeypatch)
+    assert (made.accelerator, made.precision) == ("cuda", "bf16-mixed" if has_bf16 else "16-mixed")
+    assert made.fused_optimizer is has_bf16
+    assert (made.pin_memory, made.channels_last, made.compile, made.inference) == (True, True, False, "graph")
+    assert (made.cudnn_benchmark, made.deterministic) == (True, False)
+    assert made.memory_cap is None
+
+
+def test_determinism_turns_the_search_for_fast_convolutions_off(
+    has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C5."""
+    assert profile_on(CUDA, monkeypatch, deterministic=True).cudnn_benchmark is False
+    assert profile_on(CUDA, monkeypatch, cudnn_benchmark=False).cudnn_benchmark is False
+    assert profile_on(CPU, monkeypatch).cudnn_benchmark is False
+
+
+def test_a_cap_is_set_when_the_profile_is_applied(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A23."""
+    caps: list[tuple[torch.device, float]] = []
+    monkeypatch.setattr(profile, "set_memory_cap", lambda device, gib: caps.append((device, gib)))
+    threads = torch.get_num_threads()
+    profile_on(CUDA, monkeypatch, memory_cap=6.0, threads=threads).apply()
+    profile_on(CUDA, monkeypatch, threads=threads).apply()
+    assert caps == [(CUDA, 6.0)]
+    torch.backends.cudnn.benchmark = False
+    with pytest.raises(UsageError, match=r"accelerator.memory_cap=6.0: .* the device is cpu"):
+        profile_on(CPU, monkeypatch, memory_cap=6.0)
+
+
+def test_fused_updates_of_float16_gradients_are_refused(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2."""
+    with pytest.raises(UsageError, match="accelerator.fused_optimizer=true"):
+        profile_on(CUDA, monkeypatch, precision="16-mixed", fused_optimizer=True)
+
+
+def test_a_micro_batch_is_never_larger_than_the_batch(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A21."""
+    assert profile_on(CPU, monkeypatch, train_batch=64, micro_batch=1000).micro_batch == 64
+    assert profile_on(CPU, monkeypatch, train_batch=64, micro_batch=16).micro_batch == 16

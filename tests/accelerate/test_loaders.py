@@ -1,0 +1,78 @@
+"""DataLoaders as a device profile asks for them."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from hexlit.accelerate import profile
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.loaders import loader_settings, make_loader
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.errors import UsageError
+
+CPU, CUDA = torch.device("cpu"), torch.device("cuda:0")
+
+
+class Numbers(Dataset[Tensor]):
+    """Sixteen numbers, each beside the process that loaded it."""
+
+    def __len__(self) -> int:
+        return 16
+
+    def __getitem__(self, index: int) -> Tensor:
+        return torch.tensor([index, os.getpid()])
+
+
+def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: Any) -> DeviceProfile:
+    monkeypatch.setattr(profile, "choose_device", lambda requested: device)
+    monkeypatch.setattr("hexlit.accelerate.precision.cuda_has_bf16", lambda device: True)
+    return build_profile(AcceleratorConfig(**fields))
+
+
+def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A9: torch refuses a prefetch factor there."""
+    assert loader_settings(made(monkeypatch)) == {"num_workers": 0, "pin_memory": False}
+    settings = loader_settings(made(monkeypatch, workers=0, prefetch=4))
+    assert "prefetch_factor" not in settings
+    assert "persistent_workers" not in settings
+    with pytest.raises(UsageError, match="accelerator.persistent_workers=true"):
+        made(monkeypatch, workers=0, persistent_workers=True)
+
+
+def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A9, C6-7: a fork would carry a live CUDA into the process."""
+    assert loader_settings(made(monkeypatch, CUDA, workers=3)) == {
+        "num_workers": 3,
+        "pin_memory": True,
+        "prefetch_factor": 2,
+        "persistent_workers": True,
+        "multiprocessing_context": "spawn",
+    }
+    settings = loader_settings(made(monkeypatch, CUDA, workers=1, prefetch=5, persistent_workers=False))
+    assert (settings["prefetch_factor"], settings["persistent_workers"]) == (5, False)
+
+
+def test_samples_are_the_same_for_any_number_of_processes_which_live_on_between_epochs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A9, C6-7; and no process is left over."""
+    found: dict[int, list[list[int]]] = {}
+    for workers in (0, 2):
+        loader = make_loader(Numbers(), made(monkeypatch, workers=workers), batch_size=4, shuffle=True)
+        epochs = [torch.cat(list(loader)) for _ in range(2)]
+        found[workers] = [epoch[:, 0].tolist() for epoch in epochs]
+        pids = [set(epoch[:, 1].tolist()) for epoch in epochs]
+        assert pids[0] == pids[1]
+        assert (os.getpid() in pids[0]) == (workers == 0)
+        del loader
+    assert found[0] == found[2]
+    assert found[0][0] != found[0][1]
+    for pid in pids[0]:
+        status = Path(f"/proc/{pid}/status")
+        if status.parent.parent.exists():
+            assert not status.exists() or "zombie" in status.read_text()

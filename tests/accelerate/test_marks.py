@@ -1,0 +1,52 @@
+"""Times on a device's own clock."""
+
+import time
+from typing import Any
+
+import pytest
+import torch
+
+from hexlit.accelerate.marks import DeviceMarks, marks_for
+
+
+class Queue:
+    """A device that does its work later: events know when their turn came, and only waiting for one tells."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.waited = 0
+
+    def event(self) -> Any:
+        queue = self
+
+        class Event:
+            def record(self) -> None:
+                self.at = queue.now
+
+            def synchronize(self) -> None:
+                queue.waited += 1
+
+            def elapsed_time(self, end: Any) -> float:
+                return float(end.at - self.at)
+
+        return Event()
+
+
+def test_device_times_are_those_between_events_and_wait_only_once() -> None:
+    """A13-16."""
+    queue = Queue()
+    marks, instants = DeviceMarks(queue.event), []
+    for milliseconds in (5.0, 10.0, 20.0):
+        instants.append(marks.mark())
+        queue.now += milliseconds
+    assert queue.waited == 0
+    assert marks.between(instants) == [0.005, 0.010]
+    assert queue.waited == 1
+    assert marks.between([]) == []
+
+
+def test_the_cpu_is_timed_by_the_host() -> None:
+    marks = marks_for(torch.device("cpu"))
+    first = marks.mark()
+    time.sleep(0.02)
+    assert marks.between([first, marks.mark()]) == [pytest.approx(0.02, abs=0.015)]

@@ -1,0 +1,95 @@
+"""What is known of a device's memory, on machines that are not here."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from hexlit.accelerate.memory import GIB, device_memory, is_out_of_memory, process_bytes, set_memory_cap
+from hexlit.errors import UsageError
+
+CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """A card of 8 GiB; the cap it was given."""
+    caps: dict[str, float] = {}
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 100)
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 300)
+    properties = SimpleNamespace(total_memory=8 * GIB)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", lambda share, device: caps.update(cuda=share))
+    return caps
+
+
+@pytest.fixture
+def mac(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """A Mac that recommends 16 GiB; the cap it was given."""
+    caps: dict[str, float] = {}
+    monkeypatch.setattr(torch.mps, "current_allocated_memory", lambda: 200)
+    monkeypatch.setattr(torch.mps, "recommended_max_memory", lambda: 16 * GIB)
+    monkeypatch.setattr(torch.mps, "set_per_process_memory_fraction", lambda share: caps.update(mps=share))
+    return caps
+
+
+def test_figures_of_each_device_are_numbers_or_none_with_the_reason(
+    card: dict[str, float], mac: dict[str, float]
+) -> None:
+    """A13-16: never 0 where nothing could be read."""
+    found = device_memory(CUDA)
+    assert (found.allocated, found.peak, found.total, found.reasons) == (100, 300, 8 * GIB, {})
+    found = device_memory(MPS)
+    assert (found.allocated, found.peak, found.total) == (200, None, 16 * GIB)
+    assert found.reasons == {"peak": "torch keeps no peak on mps"}
+    found = device_memory(CPU)
+    assert (found.allocated, found.peak, found.total) == (None, None, None)
+    assert set(found.reasons) == {"allocated", "peak", "total"}
+
+
+def test_a_cap_is_a_share_of_what_the_device_has(card: dict[str, float], mac: dict[str, float]) -> None:
+    """A23."""
+    set_memory_cap(CUDA, 2)
+    set_memory_cap(MPS, 4)
+    assert (card, mac) == ({"cuda": 0.25}, {"mps": 0.25})
+    with pytest.raises(UsageError, match=r"accelerator.memory_cap=9: cuda:0 has 8 GiB"):
+        set_memory_cap(CUDA, 9)
+    with pytest.raises(UsageError, match="cuda and mps only, not of cpu"):
+        set_memory_cap(CPU, 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB"),
+        RuntimeError("MPS backend out of memory (MPS allocated: 18.01 GB, max allowed: 18.13 GB)"),
+        RuntimeError("[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory"),
+        RuntimeError("[enforce fail] data. DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes."),
+        RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+        MemoryError(),
+    ],
+    ids=lambda error: str(error)[:20],
+)
+def test_what_each_backend_says_of_full_memory_is_understood(error: BaseException) -> None:
+    """A21."""
+    assert is_out_of_memory(error)
+
+
+def test_real_full_memory_of_the_host_is_understood() -> None:
+    """A21: more than any machine has."""
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(1 << 46)
+    assert is_out_of_memory(caught.value)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("CUDA error: device-side assert"), ValueError("out of memory")])
+def test_other_errors_are_not(error: BaseException) -> None:
+    """A21."""
+    assert not is_out_of_memory(error)
+
+
+def test_a_process_knows_what_it_holds() -> None:
+    """D18."""
+    before = process_bytes()
+    held = torch.ones(50_000_000)
+    assert process_bytes() - before > 0.9 * held.nbytes

@@ -1,0 +1,405 @@
+"""The step that every task shares, on a network small enough to check by hand."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import pytest
+import torch
+from lightning.pytorch.plugins import MixedPrecision
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.errors import UsageError
+from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.guards import FiniteGuard
+from hexlit.training.module import TrainedModule, batch_size, parts_of
+
+Batch = tuple[Tensor, Tensor]
+
+
+class Regression(TrainedModule):
+    """Two layers that learn a sum; `inside` is called with every batch that goes through them."""
+
+    def __init__(self, inside: Callable[[Tensor], None] = lambda x: None, **settings: Any) -> None:
+        torch.manual_seed(0)
+        fields: dict[str, Any] = {"device": "cpu", "threads": 2, "precision": "32-true"}
+        profile = build_profile(AcceleratorConfig(**fields | settings.pop("accelerator", {})))
+        plain: dict[str, Any] = {"name": "sgd", "lr": 0.1, "momentum": 0.0, "weight_decay": 0.0, "warmup_steps": 0}
+        optimizer = OptimizerConfig(**plain | {"schedule": "constant"} | settings.pop("optimizer", {}))
+        trainer = TrainerConfig(**{"gradient_clip": 0.0} | settings)
+        net = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+        super().__init__(net, optimizer, trainer, profile)
+        self.inside = inside
+
+    def output(self, batch: Batch) -> Tensor:
+        self.inside(batch[0])
+        result: Tensor = self.net(batch[0])
+        return result
+
+    def losses(self, output: Tensor, batch: Batch) -> dict[str, Tensor]:
+        return {"loss": (output.float().squeeze(1) - batch[1]).square().mean()}
+
+    def example_batch(self, count: int) -> Batch:
+        return torch.zeros(count, 3), torch.zeros(count)
+
+
+def batches(steps: int = 4, count: int = 16) -> list[Batch]:
+    generator = torch.Generator().manual_seed(1)
+    inputs = [torch.randn(count, 3, generator=generator) for _ in range(steps)]
+    return [(x, x.sum(1)) for x in inputs]
+
+
+def fit(module: TrainedModule, data: list[Batch], *, scaler: Any = None, callbacks: Any = (), epochs: int = 1) -> None:
+    plugins: Any = [MixedPrecision("16-mixed", "cpu", scaler)] if scaler is not None else None
+    trainer = L.Trainer(
+        accelerator="cpu",
+        devices=1,
+        max_epochs=epochs,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        plugins=plugins,
+        callbacks=list(callbacks),
+    )
+    trainer.fit(module, DataLoader(data, batch_size=None))  # type: ignore[arg-type]
+
+
+def weights(module: TrainedModule) -> Tensor:
+    return torch.cat([p.detach().flatten() for p in module.net.parameters()])
+
+
+def plain_weights(data: list[Batch], lr: float = 0.1, clip: float = 0.0) -> Tensor:
+    """What plain gradient descent comes to."""
+    module = Regression()
+    for batch in data:
+        module.zero_grad()
+        loss = module.losses(module.output(batch), batch)["loss"]
+        gradients = torch.autograd.grad(loss, list(module.net.parameters()))
+        norm = float(torch.cat([g.flatten() for g in gradients]).norm())
+        factor = min(1.0, clip / norm) if clip else 1.0
+        with torch.no_grad():
+            for parameter, gradient in zip(module.net.parameters(), gradients, strict=True):
+                parameter -= lr * factor * gradient
+    return weights(module)
+
+
+@pytest.mark.parametrize("micro", [None, 8, 5, 1])
+def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> None:
+    """A21."""
+    seen: list[int] = []
+    module = Regression(lambda x: seen.append(len(x)), accelerator={"train_batch": 16, "micro_batch": micro})
+    fit(module, batches())
+    torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
+    assert max(seen) == (micro or 16)
+    assert sum(seen) == 4 * 16
+
+
+MESSAGES = {
+    "cuda": torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has 1.00 GiB free."),
+    "cublas": RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    "mps": RuntimeError("MPS backend out of memory (MPS allocated: 5.00 GB, max allowed: 9.07 GB)."),
+    "cpu": RuntimeError("[enforce fail at alloc_cpu.cpp:117] . DefaultCPUAllocator: can't allocate memory: you tried"),
+    "host": MemoryError("Unable to allocate 8.00 GiB"),
+}
+
+
+@pytest.mark.parametrize("kind", MESSAGES)
+def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A21: for what each of the backends says."""
+    seen: list[int] = []
+
+    def full_above_4(x: Tensor) -> None:
+        seen.append(len(x))
+        if len(x) > 4:
+            raise MESSAGES[kind]
+
+    module = Regression(full_above_4, accelerator={"train_batch": 16})
+    with caplog.at_level(logging.WARNING, "hexlit"):
+        fit(module, batches())
+    assert seen == [16, 8] + [4] * 16
+    torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
+    said = [record.getMessage() for record in caplog.records if "out of memory" in record.getMessage()]
+    assert ["going on with 8" in line or "going on with 4" in line for line in said] == [True, True]
+
+
+def test_memory_that_runs_out_late_in_a_step_leaves_no_trace_in_its_gradient() -> None:
+    """A21: the parts of the step that had gone well are not counted twice."""
+    calls = 0
+
+    def fails_once(x: Tensor) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise MESSAGES["cuda"]
+
+    module = Regression(fails_once, accelerator={"train_batch": 16, "micro_batch": 4})
+    fit(module, batches())
+    torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
+    assert module.micro_batch == 2
+
+
+def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
+    """A21."""
+
+    def always(x: Tensor) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(UsageError, match="out of memory with a single example"):
+        fit(Regression(always), batches())
+
+
+def test_another_error_is_not_taken_for_full_memory() -> None:
+    """A21."""
+
+    def broken(x: Tensor) -> None:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"):
+        fit(Regression(broken), batches())
+
+
+@pytest.mark.parametrize("micro", [16, 4])
+def test_the_gradient_of_the_whole_step_is_clipped(micro: int) -> None:
+    """C2."""
+    module = Regression(gradient_clip=0.05, accelerator={"train_batch": 16, "micro_batch": micro})
+    fit(module, batches())
+    torch.testing.assert_close(weights(module), plain_weights(batches(), clip=0.05), atol=1e-6, rtol=1e-4)
+
+
+class Order(torch.amp.GradScaler):
+    """A scaler that writes down what it does."""
+
+    def __init__(self, log: list[str], **settings: Any) -> None:
+        super().__init__("cpu", **settings)
+        self.log = log
+
+    def scale(self, outputs: Any) -> Any:
+        self.log.append("scale")
+        return super().scale(outputs)
+
+    def unscale_(self, optimizer: Any) -> None:
+        self.log.append("unscale")
+        super().unscale_(optimizer)
+
+    def step(self, optimizer: Any, *args: Any, **settings: Any) -> Any:
+        self.log.append("step")
+        return super().step(optimizer, *args, **settings)
+
+    def update(self, new_scale: Any = None) -> None:
+        self.log.append("update")
+        super().update(new_scale)
+
+
+def test_scale_backward_unscale_clip_step_update_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C2: with float16's scaler, and with two micro-batches a step; the clipped norm is that of the true gradient."""
+    from hexlit.training import module as under_test
+
+    log: list[str] = []
+    norms: list[float] = []
+    clip = torch.nn.utils.clip_grads_with_norm_
+
+    def clipping(parameters: Any, most: float, norm: Tensor) -> None:
+        log.append("clip")
+        norms.append(float(norm))
+        clip(parameters, most, norm)
+
+    monkeypatch.setattr(under_test, "clip_grads_with_norm_", clipping)
+    limits = {"train_batch": 16, "micro_batch": 8, "fused_optimizer": False}
+    module = Regression(gradient_clip=5.0, accelerator=limits)
+    backward = module.manual_backward
+
+    def begin(loss: Tensor) -> None:
+        log.append("loss")
+        backward(loss)
+
+    monkeypatch.setattr(module, "manual_backward", begin)
+    fit(module, batches(1), scaler=Order(log, init_scale=1024.0))
+    assert log == ["loss", "scale", "loss", "scale", "unscale", "clip", "step", "update"]
+    reference = Regression()
+    (batch,) = batches(1)
+    gradients = torch.autograd.grad(
+        reference.losses(reference.output(batch), batch)["loss"], list(reference.net.parameters())
+    )
+    assert norms == [pytest.approx(float(torch.cat([g.flatten() for g in gradients]).norm()), rel=0.01)]
+
+
+def poison(module: TrainedModule, step: int, value: float) -> None:
+    """Make one gradient of this step `value`, where it arises."""
+    count = 0
+
+    def hook(gradient: Tensor) -> Tensor:
+        nonlocal count
+        count += 1
+        return torch.full_like(gradient, value) if count == step + 1 else gradient
+
+    module.net[0].weight.register_hook(hook)
+
+
+def test_an_infinite_gradient_skips_the_step_and_backs_the_scale_off() -> None:
+    """C1."""
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    module = Regression(gradient_clip=5.0, accelerator={"fused_optimizer": False})
+    poison(module, 1, float("inf"))
+    guard = Skipped()
+    fit(module, batches(3), scaler=scaler, callbacks=[guard])
+    assert guard.skipped == 1
+    assert scaler.get_scale() == 512.0
+    assert weights(module).isfinite().all()
+    expected = Regression(gradient_clip=5.0, accelerator={"fused_optimizer": False})
+    first, _, third = batches(3)
+    fit(expected, [first, third], scaler=torch.amp.GradScaler("cpu", init_scale=1024.0))
+    torch.testing.assert_close(weights(module), weights(expected), atol=1e-3, rtol=1e-2)
+
+
+class Skipped(L.Callback):
+    skipped = -1
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self.skipped = int(pl_module.skipped_steps)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["adamw", "sgd"])
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either(
+    name: str, fused: bool, value: float, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """C1: the state of the optimizer stays what it was, too."""
+    settings: dict[str, Any] = {"optimizer": {"name": name, "momentum": 0.9}, "accelerator": {"fused_optimizer": fused}}
+    module, expected = Regression(gradient_clip=5.0, **settings), Regression(gradient_clip=5.0, **settings)
+    poison(module, 1, value)
+    first, second, third = batches(3)
+    with caplog.at_level(logging.WARNING, "hexlit"):
+        fit(module, [first, second, third], callbacks=[FiniteGuard(tmp_path)])
+    assert "1 of 3 steps had gradients that were not finite" in caplog.text
+    # The rate is constant, so leaving the step out is the same as never having had it.
+    fit(expected, [first, third])
+    torch.testing.assert_close(weights(module), weights(expected))
+
+
+def test_an_epoch_that_learned_nothing_ends_the_run(tmp_path: Path) -> None:
+    """C18."""
+    module = Regression()
+    module.net[0].weight.register_hook(lambda gradient: gradient * float("nan"))
+    with pytest.raises(UsageError, match="none of the 4 steps of epoch 0 had finite gradients"):
+        fit(module, batches(), callbacks=[FiniteGuard(tmp_path)])
+
+
+@pytest.mark.parametrize("step", [0, 2, 3])
+def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(step: int, tmp_path: Path) -> None:
+    """C18: in the middle of an epoch, and in its last step."""
+    data = batches()
+    data[step][1][5] = float("nan")
+    module = Regression()
+    with pytest.raises(UsageError, match=f"the loss is nan at step {step} of epoch 0") as caught:
+        fit(module, data, callbacks=[FiniteGuard(tmp_path)])
+    assert str(tmp_path / "nan_batch.pt") in str(caught.value)
+    saved = torch.load(tmp_path / "nan_batch.pt", weights_only=True)
+    assert (saved["epoch"], saved["step"]) == (0, step)
+    torch.testing.assert_close(saved["batch"], list(data[step]), equal_nan=True)
+    assert weights(module).isfinite().all()
+
+
+def test_gradients_are_none_between_steps() -> None:
+    """C8."""
+    found: list[bool] = []
+
+    class Look(L.Callback):
+        def on_train_batch_end(self, *_: Any) -> None:
+            found.append(all(parameter.grad is None for parameter in module.net.parameters()))
+
+    module = Regression()
+    fit(module, batches(), callbacks=[Look()])
+    assert found == [True] * 4
+
+
+def test_averaged_weights_follow_the_formula_and_are_the_ones_in_use() -> None:
+    """Polyak averaging: w' = decay w' + (1 - decay) w, from the first step's weights on."""
+    module, plain = Regression(ema_decay=0.5), Regression()
+    trail: list[Tensor] = []
+
+    class Trail(L.Callback):
+        def on_train_batch_end(self, *_: Any) -> None:
+            trail.append(weights(plain).clone())
+
+    fit(module, batches())
+    fit(plain, batches(), callbacks=[Trail()])
+    torch.testing.assert_close(weights(module), weights(plain))
+    expected = trail[0]
+    for following in trail[1:]:
+        expected = 0.5 * expected + 0.5 * following
+    used = torch.cat([p.detach().flatten() for p in module.net_in_use.parameters()])
+    torch.testing.assert_close(used, expected)
+    assert plain.net_in_use is plain.net
+
+
+def test_compiling_is_tried_before_training_and_keeps_the_names_of_weights(tmp_path: Path) -> None:
+    """C4, C16: equal within 1e-4; the seconds are known apart."""
+    module = Regression(accelerator={"compile": True, "train_batch": 16})
+    before = weights(module).clone()
+    seconds = module.prepare()
+    assert seconds is not None
+    assert seconds > 0
+    assert torch.equal(weights(module), before)
+    assert all(parameter.grad is None for parameter in module.net.parameters())
+    fit(module, batches())
+    torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-4, rtol=1e-4)
+    assert [name for name in module.state_dict() if "_orig_mod" in name] == []
+
+
+def test_a_failure_to_compile_warns_once_and_training_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C4."""
+    module = Regression(accelerator={"compile": True, "train_batch": 16})
+
+    def broken(*args: Any, **settings: Any) -> None:
+        def fails(*inputs: Any) -> None:
+            raise RuntimeError("no C++ compiler was found")
+
+        module.net._compiled_call_impl = fails
+
+    monkeypatch.setattr(module.net, "compile", broken)
+    with caplog.at_level(logging.WARNING, "hexlit"):
+        assert module.prepare() is None
+    (record,) = caplog.records
+    assert "no C++ compiler was found" in record.getMessage()
+    fit(module, batches())
+    torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
+
+
+def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
+    """A26-27, C17."""
+    data = batches(60, 64)
+    ends = []
+    for precision in ("32-true", "bf16-mixed"):
+        module = Regression(optimizer={"name": "adamw", "lr": 0.02}, accelerator={"precision": precision})
+        trainer_precision: Any = precision
+        trainer = L.Trainer(
+            accelerator="cpu", precision=trainer_precision, max_epochs=1, logger=False, enable_checkpointing=False,
+            enable_progress_bar=False, enable_model_summary=False,
+        )  # fmt: skip
+        trainer.fit(module, DataLoader(data, batch_size=None))  # type: ignore[arg-type]
+        (held_out,) = batches(1, 512)
+        with torch.no_grad():
+            ends.append(float(module.losses(module.output(held_out), held_out)["loss"]))
+    first = Regression()
+    assert ends[0] < 0.2 * float(first.losses(first.output(held_out), held_out)["loss"])
+    assert ends[1] == pytest.approx(ends[0], rel=0.02)
+
+
+def test_batches_of_any_form_are_split_along_their_first_dimension() -> None:
+    x, y = torch.arange(5), torch.arange(5) * 2
+    assert batch_size({"ids": x, "labels": y}) == 5
+    parts = list(parts_of({"ids": x, "labels": y}, 2))
+    assert [part["ids"].tolist() for part in parts] == [[0, 1], [2, 3], [4]]
+    assert [part["labels"].tolist() for part in parts] == [[0, 2], [4, 6], [8]]
+    assert [tuple(map(len, part)) for part in parts_of((x, y), 3)] == [(3, 3), (2, 2)]
+    whole = (x, y)
+    assert next(parts_of(whole, 5)) is whole
