@@ -6,10 +6,10 @@ import platform
 import re
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import lightning as L
 import numba
@@ -21,6 +21,8 @@ from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
+from hexlit.nets.agreement import LEAST_SAME_MOVES, measure_agreement
+from hexlit.nets.tower import HexNet
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
 from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
@@ -32,6 +34,11 @@ from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.phases import PhaseClock
 from hexlit.training.steps import StepClock
+
+log = logging.getLogger(__name__)
+
+CHECKED_POSITIONS = 1000
+"""Positions over which the number format of self-play is compared with float32 at the end of a run."""
 
 
 def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
@@ -139,6 +146,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
             if not evaluation.latest:  # killed between the last epoch and the summary
                 evaluation.evaluate(trainer.current_epoch - 1, final=True)
+        agreement = precision_check(module.net_in_use, host, data)
         failed = False
     finally:
         data.rounds.close()  # Lightning tears the data down only after a fit that came to its end
@@ -156,6 +164,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
+        "precision": agreement,
         "device": describe_device(profile, host),
         "versions": {name: version(name) for name in ("hexlit", "torch", "lightning", "numba", "numpy")},
     }
@@ -194,6 +203,24 @@ def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | No
     if saved["net"] != vars(config.net):
         raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
     return checkpoint
+
+
+def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: SelfPlayDataModule) -> dict[str, Any] | None:
+    """How far the number format of self-play is from float32, over positions of the window; None without any."""
+    planes = data.some_planes(CHECKED_POSITIONS)
+    if not len(planes):
+        return None
+    evaluator = host.refreshed(weights_of(net))
+    found = measure_agreement(cast(HexNet, net), evaluator, planes)
+    if found.same_move < LEAST_SAME_MOVES:
+        log.warning(
+            "%s chooses another move than float32 in %.1f%% of %d positions; accelerator.inference_precision=fp32 "
+            "is exact, and slower",
+            evaluator.dtype,
+            100 * (1 - found.same_move),
+            found.positions,
+        )
+    return {"format": str(evaluator.dtype).removeprefix("torch."), **asdict(found)}
 
 
 def cache_folder() -> Path:

@@ -127,7 +127,7 @@ class NetworkEvaluator:
             RuntimeError: they differ.
             ValueError: the plain network's own answers are not finite.
         """
-        planes = _random_planes(self.batch, self.size)
+        planes = random_planes(self.batch, self.size)
         policy = np.zeros((self.batch, self.actions), np.float32)
         value = np.zeros(self.batch, np.float32)
         run(planes, policy, value)
@@ -146,7 +146,7 @@ class NetworkEvaluator:
             raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
 
 
-def _random_planes(batch: int, size: int) -> Planes:
+def random_planes(batch: int, size: int) -> Planes:
     """Planes of random positions with a third of the cells taken and the swap allowed, the same in every call."""
     generator = np.random.default_rng(0)
     taken = generator.random((batch, size, size)) < 1 / 3

@@ -35,12 +35,15 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
     """Print the time by phase, the strength and, where there is one, the map of the openings.
 
     Every entry may be missing: `wall_seconds`, `games`, `positions`, `device` (text), `phases` (by name, with the
-    columns of `phases.csv`), `strength` (numbers; `opening_map` and `opening_truth` as in `draw_openings`).
+    columns of `phases.csv`), `precision` (a number format beside float32), `strength` (numbers; `opening_map` and
+    `opening_truth` as in `draw_openings`).
     """
     console.print()
     console.print(_headline(summary))
     if summary.get("phases"):
         console.print(_phase_table(summary["phases"], summary.get("wall_seconds")))
+    if summary.get("precision"):
+        console.print(_precision_line(summary["precision"]))
     strength = summary.get("strength") or {}
     shown = format_strength(strength)
     if shown:
@@ -62,6 +65,14 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     if summary.get("device"):
         parts.append((f"on {summary['device']}", "dim"))
     return Text(" · ", "dim").join(Text(text, style) for text, style in parts)
+
+
+def _precision_line(found: Mapping[str, Any]) -> Text:
+    return Text.assemble(
+        (f"{found['format']} plays the move of float32 in {format_share(found['same_move'])} of ", "dim"),
+        (f"{format_count(found['positions'])} positions; its policies are off by {found['policy_error']:.2%}, ", "dim"),
+        (f"its values by {found['value_error']:.4f}", "dim"),
+    )
 
 
 def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float | None) -> Table:

@@ -119,6 +119,34 @@ def test_the_summary_says_what_the_run_did(tiny: Run) -> None:
     assert strength["positions"] == 20
 
 
+def test_the_summary_says_how_far_reduced_precision_is_from_float32(tiny: Run) -> None:
+    """A26-27: over positions of the run's own games."""
+    found = tiny.summary["precision"]
+    assert isinstance(found, dict)
+    assert found["positions"] > 0
+    assert 0 <= found["same_move"] <= 1
+    assert 0 <= found["policy_error"] < 0.1
+    assert 0 <= found["value_error"] <= found["largest_value_error"] < 0.2
+    if found["format"] == "float32":
+        assert found["same_move"] == 1
+
+
+def test_steps_have_one_row_an_epoch_whose_parts_add_up(tiny: Run) -> None:
+    """E3-4, A10, A13-16: within 5% of the epoch; what cannot be measured is empty, with the reason."""
+    rows = tiny.table("steps.csv")
+    assert [row["epoch"] for row in rows] == ["0", "1"]
+    for row in rows:
+        parts = [float(row[f"{part}_seconds"]) for part in ("load", "forward", "loss", "backward", "update")]
+        assert sum(parts) == pytest.approx(float(row["wall_seconds"]), rel=0.05)
+        assert float(row["examples"]) == 32 * float(row["steps"])
+        assert float(row["load_share"]) == pytest.approx(parts[0] / float(row["wall_seconds"]), abs=1e-3)
+        assert row["verdict"] == ("loader-bound" if float(row["load_share"]) > 0.1 else "compute-bound")
+        assert (row["micro_batch"], row["skipped_steps"]) == ("32", "0")
+        for name in ("transfer_seconds", "peak_device_bytes"):
+            assert row[name] == ""
+            assert f"{name}: the " in row["not_measured"]
+
+
 def test_metrics_have_one_row_an_epoch_with_losses_and_strength(tiny: Run) -> None:
     rows = tiny.table("metrics.csv")
     assert [row["epoch"] for row in rows] == ["0", "1"]

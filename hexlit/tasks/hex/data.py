@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.hex.encoding import blank_planes
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
@@ -160,6 +161,13 @@ class SelfPlayDataModule(L.LightningDataModule):
         steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch)
         return make_loader(WindowDataset(batches), self.profile, batch_size=None)
+
+    def some_planes(self, count: int) -> np.ndarray[Any, Any]:
+        """int8 `[P, 5, n, n]`: up to `count` positions of the window, drawn by the seed; none of an empty one."""
+        count = min(count, len(self.window))
+        if not count:
+            return blank_planes(0, self.window.size)
+        return self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0)[0].planes
 
     def figures(self) -> dict[str, float]:
         """What self-play has done so far, and in the latest epoch, for the loggers."""
