@@ -1,9 +1,13 @@
-"""The parts of a tower: convolution with batch norm, pooling of a whole board, residual blocks."""
+"""The parts of a tower: convolution with batch norm, pooling of a whole board, attention, residual blocks."""
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from hexlit.nets.config import NetConfig
+
+SQUEEZE = 4
+"""Channels for each hidden unit of a squeeze-and-excitation."""
 
 
 class ConvNorm(nn.Module):
@@ -73,11 +77,57 @@ class GlobalBias(nn.Module):
         return bias[:, :, None, None]
 
 
+class SqueezeExcitation(nn.Module):
+    """`x` with each channel weighed by the whole board, `[B, C, n, n]` → `[B, C, n, n]` (Hu et al. 2018).
+
+    The weights are in (0, 1): the mean of every channel goes through a hidden layer of C/4 units and a sigmoid.
+    """
+
+    def __init__(self, channels: int, activation: str) -> None:
+        super().__init__()
+        self.squeeze = nn.Linear(channels, max(1, channels // SQUEEZE))
+        self.activation = make_activation(activation)
+        self.excite = nn.Linear(self.squeeze.out_features, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Weigh the channels."""
+        hidden = self.activation(self.squeeze(x.mean(dim=(2, 3))))
+        return x * torch.sigmoid(self.excite(hidden))[:, :, None, None]
+
+
+class SelfAttention(nn.Module):
+    """`x + attention(norm(x))` over the cells of a board, `[B, C, n, n]` → `[B, C, n, n]` (Vaswani et al. 2017).
+
+    Every cell attends to every other in `heads` heads of C/heads channels. No weight depends on the board's size, and
+    cells have no coordinates: where a cell lies is what the convolutions below have told its features. The last layer
+    starts at zero, so that an untrained block passes its input on.
+    """
+
+    def __init__(self, channels: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(channels)
+        self.queries_keys_values = nn.Linear(channels, 3 * channels)
+        self.last = nn.Linear(channels, channels)
+        nn.init.zeros_(self.last.weight)
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add to every cell what it found on the board."""
+        cells = self.norm(x.flatten(2).transpose(1, 2))  # [B, n*n, C]
+        parts = self.queries_keys_values(cells).unflatten(2, (3, self.heads, -1))  # [B, n*n, 3, heads, C/heads]
+        queries, keys, values = parts.permute(2, 0, 3, 1, 4)
+        found = functional.scaled_dot_product_attention(queries, keys, values)  # [B, heads, n*n, C/heads]
+        y: Tensor = self.last(found.transpose(1, 2).flatten(2))
+        return x + y.transpose(1, 2).reshape(x.shape)
+
+
 class ResidualBlock(nn.Module):
     """`activation(x + convolutions(x))`, `[B, C, n, n]` → `[B, C, n, n]` (He et al. 2016).
 
     The last batch norm starts at zero, so that an untrained block passes its input on.
-    With `global_bias` the inner features also set one bias a channel.
+    With `global_bias` the inner features also set one bias a channel; with attention se what the convolutions found is
+    weighed by channel before it is added.
     """
 
     def __init__(self, config: NetConfig, global_bias: bool) -> None:
@@ -93,13 +143,17 @@ class ResidualBlock(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.activation = make_activation(config.activation)
         self.bias = GlobalBias(middle, channels) if global_bias else None
+        self.gate = SqueezeExcitation(channels, config.activation) if config.attention == "se" else None
 
     def forward(self, x: Tensor) -> Tensor:
         """Add what the convolutions found to `x`."""
         inner = x
         for layer in self.layers[:-1]:
             inner = self.activation(layer(inner))
-        y: Tensor = self.layers[-1](inner) + x
+        found = self.layers[-1](inner)
+        if self.gate is not None:
+            found = self.gate(found)
+        y: Tensor = found + x
         if self.bias is not None:
             y = y + self.bias(inner)
         result: Tensor = self.activation(y)

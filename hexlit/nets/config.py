@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from hexlit.errors import UsageError
 
 BLOCKS = ("basic", "bottleneck")
+ATTENTIONS = ("none", "se", "self")
 ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
 
 
@@ -31,6 +32,13 @@ class NetConfig:
     activation: str = "relu"
     """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fused evaluation path of the CPU."""
 
+    attention: str = "none"
+    """Attention: none, se (each residual block weighs its channels by the whole board) or self (after each stage, every
+    cell attends to every other). self has no fused evaluation path of the CPU."""
+
+    attention_heads: int = 4
+    """Heads of attention self; they share the channels evenly."""
+
     global_pooling: bool = True
     """Whether every third block adds a bias computed from the whole board to each channel."""
 
@@ -47,7 +55,7 @@ class NetConfig:
     """Hidden units of the value head."""
 
     def __post_init__(self) -> None:
-        for key in ("channels", "policy_channels", "value_channels", "value_hidden"):
+        for key in ("channels", "attention_heads", "policy_channels", "value_channels", "value_hidden"):
             if getattr(self, key) < 1:
                 raise UsageError(f"net.{key}={getattr(self, key)}: must be 1 or more")
         if not self.blocks or min(self.blocks) < 1:
@@ -58,5 +66,12 @@ class NetConfig:
             raise UsageError(f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck")
         if self.activation not in ACTIVATIONS:
             raise UsageError(f"net.activation={self.activation}: must be one of {', '.join(ACTIVATIONS)}")
+        if self.attention not in ATTENTIONS:
+            raise UsageError(f"net.attention={self.attention}: must be one of {', '.join(ATTENTIONS)}")
+        if self.attention == "self" and self.channels % self.attention_heads:
+            near = next(heads for heads in range(self.attention_heads, 0, -1) if self.channels % heads == 0)
+            raise UsageError(
+                f"net.attention_heads={self.attention_heads}: must divide net.channels={self.channels}, such as {near}"
+            )
         if not 0.0 <= self.dropout < 1.0:
             raise UsageError(f"net.dropout={self.dropout}: must be at least 0 and below 1")

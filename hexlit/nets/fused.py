@@ -21,6 +21,8 @@ def fused_obstacle(net: HexNet) -> str:
     """Why `net` cannot take the fused path here; empty where it can."""
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} has no fused operator, only relu has"
+    if net.config.attention == "self":
+        return f"net.attention={net.config.attention} has no fused operator, none and se have"
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return "this torch is built without oneDNN"
     missing = [name for name in OPERATORS if not hasattr(torch.ops.mkldnn, name)]
@@ -65,6 +67,7 @@ class PackedBlock(NamedTuple):
 
     convs: list[PackedConv]
     bias: PackedLinear | None
+    gate: tuple[PackedLinear, PackedLinear] | None
 
 
 class FusedNet:
@@ -113,7 +116,13 @@ class FusedNet:
             inner = conv(inner, "relu")
         if block.bias is not None:
             self._rows(x).add_(block.bias(self._pool(inner))[:, None].to(self.dtype))
-        return block.convs[-1].add_relu(inner, x)
+        if block.gate is None:
+            return block.convs[-1].add_relu(inner, x)
+        squeeze, excite = block.gate
+        found = block.convs[-1](inner, "none")
+        weights = torch.sigmoid(excite(squeeze(self._mean(found)).relu_()))
+        self._rows(x).addcmul_(self._rows(found), weights[:, None].to(self.dtype)).relu_()
+        return x
 
     def _rows(self, x: Tensor) -> Tensor:
         """The channels_last tensor `[B, C, n, n]` seen as `[B, n*n, C]`."""
@@ -121,8 +130,12 @@ class FusedNet:
 
     def _pool(self, x: Tensor) -> Tensor:
         """As `pool_board`, in float32: `[B, C, n, n]` → `[B, 3*C]`."""
-        mean = functional.avg_pool2d(x, self.size).flatten(1).float()
+        mean = self._mean(x)
         return torch.cat((mean, mean * self.scale, functional.max_pool2d(x, self.size).flatten(1).float()), dim=1)
+
+    def _mean(self, x: Tensor) -> Tensor:
+        """Mean of each channel over the board, in float32: `[B, C, n, n]` → `[B, C]`."""
+        return functional.avg_pool2d(x, self.size).flatten(1).float()
 
     def _conv(self, layer: ConvNorm) -> PackedConv:
         weight, bias = layer.folded()
@@ -140,7 +153,10 @@ class FusedNet:
     def _block(self, block: ResidualBlock) -> PackedBlock:
         convs = [self._conv(cast(ConvNorm, layer)) for layer in block.layers]
         bias = _linears([block.bias.linear]) if block.bias is not None else None
-        return PackedBlock(convs, bias)
+        gate = None
+        if block.gate is not None:
+            gate = _linears([block.gate.squeeze]), _linears([block.gate.excite])
+        return PackedBlock(convs, bias, gate)
 
 
 def _linears(layers: list[nn.Linear]) -> PackedLinear:

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from hexlit.errors import UsageError
 
 _MODES = ("offline", "online", "disabled")
-OPTIMIZERS = ("adamw", "sgd")
+OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
+LR_SCALINGS = ("none", "linear", "sqrt")
 SCHEDULES = ("cosine", "constant")
 
 
@@ -17,13 +18,19 @@ class OptimizerConfig:
     """How weights are updated."""
 
     name: str = "adamw"
-    """`adamw` or `sgd` (with Nesterov momentum)."""
+    """`adamw` (8 bytes of state a parameter), `sgd` (with Nesterov momentum; 4 bytes), `adamw_bf16` (AdamW with moments
+    in bfloat16; 4 bytes) or `adafactor` (steps relative to the parameters; hardly any state)."""
     lr: float = 2e-3
     """Learning rate at its highest."""
+    lr_scaling: str = "none"
+    """How `lr`, meant for `lr_batch` examples a step, is scaled to the batch of the run: `none`, `linear` (by
+    batch / lr_batch, Goyal et al. 2017) or `sqrt` (by its square root, which suits adamw; Malladi et al. 2022)."""
+    lr_batch: int = 512
+    """Examples a step for which `lr` is meant."""
     weight_decay: float = 1e-4
-    """Decoupled (adamw) or L2 (sgd) decay of matrices and kernels; biases and norms are left out."""
-    momentum: float = 0.9
-    """Momentum of sgd, first beta of adamw."""
+    """Decay of matrices and kernels, L2 for sgd, else decoupled; biases and norms are left out."""
+    momentum: float | None = None
+    """Momentum of sgd, first beta of adamw and adamw_bf16; None: 0.9. adafactor has none."""
     schedule: str = "cosine"
     """`cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
     final_lr_share: float = 0.05
@@ -36,11 +43,20 @@ class OptimizerConfig:
             raise UsageError(f"optimizer.name={self.name}: choose one of {', '.join(OPTIMIZERS)}")
         if self.schedule not in SCHEDULES:
             raise UsageError(f"optimizer.schedule={self.schedule}: choose one of {', '.join(SCHEDULES)}")
+        if self.lr_scaling not in LR_SCALINGS:
+            raise UsageError(f"optimizer.lr_scaling={self.lr_scaling}: choose one of {', '.join(LR_SCALINGS)}")
+        if self.lr_batch < 1:
+            raise UsageError(f"optimizer.lr_batch={self.lr_batch}: must be 1 or more")
         if self.lr <= 0 or not math.isfinite(self.lr):
             raise UsageError(f"optimizer.lr={self.lr}: a learning rate is above 0")
         if self.weight_decay < 0:
             raise UsageError(f"optimizer.weight_decay={self.weight_decay}: must be 0 or more")
-        if not 0 <= self.momentum < 1 or not 0 < self.final_lr_share <= 1 or self.warmup_steps < 0:
+        if self.momentum is not None and self.name == "adafactor":
+            raise UsageError(
+                f"optimizer.momentum={self.momentum}: optimizer.name=adafactor has no momentum; leave it out (null), "
+                "or choose adamw_bf16"
+            )
+        if not 0 <= (self.momentum or 0) < 1 or not 0 < self.final_lr_share <= 1 or self.warmup_steps < 0:
             raise UsageError(
                 f"optimizer: momentum={self.momentum} lies in [0, 1), final_lr_share={self.final_lr_share} in (0, 1], "
                 f"warmup_steps={self.warmup_steps} is 0 or more"

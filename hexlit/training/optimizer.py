@@ -7,19 +7,44 @@ import torch
 from torch import nn
 
 from hexlit.training.config import OptimizerConfig
+from hexlit.training.lean import Adafactor, AdamWBf16
+
+MOMENTUM = 0.9
+"""Momentum where the configuration names none."""
 
 
-def build_optimizer(config: OptimizerConfig, net: nn.Module, *, fused: bool) -> torch.optim.Optimizer:
-    """The optimizer over the parameters of `net`, `fused` into one kernel a step.
+def build_optimizer(
+    config: OptimizerConfig, net: nn.Module, *, fused: bool, lr: float | None = None
+) -> torch.optim.Optimizer:
+    """The optimizer over the parameters of `net`, with the rate `lr`; None: that of the configuration.
 
-    With float16 gradients it must not be: they would be unscaled inside that kernel, after the clipping.
+    adamw and sgd are `fused` into one kernel a step; the others have no such kernel. With float16 gradients they must
+    not be: they would be unscaled inside that kernel, after the clipping.
     """
     decayed = [p for p in net.parameters() if p.ndim > 1]
     others = [p for p in net.parameters() if p.ndim <= 1]
     groups = [{"params": decayed, "weight_decay": config.weight_decay}, {"params": others, "weight_decay": 0.0}]
+    lr = config.lr if lr is None else lr
+    momentum = MOMENTUM if config.momentum is None else config.momentum
     if config.name == "adamw":
-        return torch.optim.AdamW(groups, lr=config.lr, betas=(config.momentum, 0.999), fused=fused)
-    return torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, nesterov=config.momentum > 0, fused=fused)
+        return torch.optim.AdamW(groups, lr=lr, betas=(momentum, 0.999), fused=fused)
+    if config.name == "adamw_bf16":
+        return AdamWBf16(groups, lr=lr, betas=(momentum, 0.999))
+    if config.name == "adafactor":
+        return Adafactor(groups, lr=lr)
+    return torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
+
+
+def scaled_lr(config: OptimizerConfig, batch: int) -> float:
+    """The learning rate for `batch` examples a step, as `optimizer.lr_scaling` says."""
+    ratio = batch / config.lr_batch
+    return config.lr * {"none": 1.0, "linear": ratio, "sqrt": math.sqrt(ratio)}[config.lr_scaling]
+
+
+def optimizer_state_bytes(optimizer: torch.optim.Optimizer) -> int:
+    """Bytes of the tensors that `optimizer` keeps beside the parameters; 0 before its first step."""
+    kept = (value for state in optimizer.state.values() for value in state.values() if isinstance(value, torch.Tensor))
+    return sum(tensor.numel() * tensor.element_size() for tensor in kept)
 
 
 def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float]) -> Callable[[int], float]:

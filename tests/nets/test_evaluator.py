@@ -87,6 +87,30 @@ def test_fp32_path_equals_the_plain_network(
         assert evaluator.path == path
 
 
+@pytest.mark.parametrize("block", ["basic", "bottleneck"])
+@pytest.mark.parametrize("size", [2, 5, 11])
+def test_fused_path_with_squeeze_and_excitation_equals_the_plain_network(block: str, size: int) -> None:
+    """A18-19, A26-27."""
+    net = trained_like(block=block, attention="se")
+    if fused.fused_obstacle(net):
+        pytest.skip("no fused operators on this machine")
+    evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile("fused"))
+    assert evaluator.path == "fused"
+    planes = random_positions(8, size)
+    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(("attention", "path"), [("se", "fused"), ("se", "eager"), ("self", "eager")])
+def test_bf16_path_with_attention_is_near_the_plain_network(attention: str, path: str) -> None:
+    """A18-19, A26-27."""
+    net = trained_like(attention=attention)
+    evaluator = NetworkEvaluator(net, size=7, swap=True, batch=64, profile=cpu_profile(path, "bf16"))
+    planes = random_positions(64, 7)
+    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 50), strict=True):
+        np.testing.assert_allclose(got, expected, atol=0.05)
+
+
 @pytest.mark.parametrize("path", ["fused", "eager"])
 def test_bf16_path_agrees_on_the_best_move(path: str) -> None:
     """A26-27."""
@@ -153,13 +177,16 @@ def test_evaluator_leaves_the_network_in_training_with_its_gradients() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
 
 
-def test_activation_without_fused_operator_goes_eager_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    net = trained_like(activation="mish")
+@pytest.mark.parametrize(("key", "name"), [("activation", "mish"), ("attention", "self")])
+def test_layer_without_fused_operator_goes_eager_with_one_warning(
+    key: str, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    net = trained_like(0, **{key: name})
     with caplog.at_level(logging.WARNING):
         evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile())
     assert evaluator.path == "eager"
     (record,) = caplog.records
-    assert "net.activation=mish" in record.getMessage()
+    assert f"net.{key}={name}" in record.getMessage()
     planes = random_positions(4, 4)
     np.testing.assert_allclose(evaluated(evaluator, planes)[0], plain(net, planes, 16)[0], atol=1e-3)
 

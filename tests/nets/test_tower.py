@@ -70,12 +70,22 @@ def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: 
         ("blocks", [], "list of stages"),
         ("dropout", 1.0, "below 1"),
         ("value_hidden", 0, "1 or more"),
+        ("attention", "cbam", "none, se, self"),
+        ("attention_heads", 0, "1 or more"),
     ],
 )
 def test_value_out_of_range_is_refused_with_what_is_right(key: str, value: object, said: str) -> None:
     """A18-19."""
     with pytest.raises(UsageError, match=f"net.{key}=.*{said}"):
         NetConfig(**{key: value})  # type: ignore[arg-type]
+
+
+def test_heads_that_do_not_divide_the_channels_are_refused_where_they_attend() -> None:
+    """A18-19."""
+    with pytest.raises(UsageError, match=r"net.attention_heads=4: must divide net.channels=30, such as 3"):
+        NetConfig(channels=30, attention="self")
+    NetConfig(channels=30, attention="se")
+    NetConfig(channels=30, attention="self", attention_heads=5)
 
 
 def test_config_is_a_hydra_structured_config() -> None:

@@ -1,33 +1,55 @@
 """Optimizers and the learning rate over a run."""
 
+from pathlib import Path
+
 import pytest
 import torch
+from omegaconf import OmegaConf
 from torch import nn
+from torch.nn import functional
 
 from hexlit.errors import UsageError
-from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.optimizer import build_optimizer, learning_rate_factor
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import HexNet
+from hexlit.training.config import LR_SCALINGS, OPTIMIZERS, OptimizerConfig, TrainerConfig
+from hexlit.training.lean import Adafactor, AdamWBf16
+from hexlit.training.optimizer import build_optimizer, learning_rate_factor, optimizer_state_bytes, scaled_lr
+
+CONF = Path(__file__).resolve().parents[2] / "conf" / "optimizer"
+KINDS: dict[str, type[torch.optim.Optimizer]] = {
+    "adamw": torch.optim.AdamW,
+    "sgd": torch.optim.SGD,
+    "adafactor": Adafactor,
+    "adamw_bf16": AdamWBf16,
+}
 
 
 def net() -> nn.Module:
     return nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.Flatten(), nn.Linear(3, 2))
 
 
-@pytest.mark.parametrize(("name", "kind"), [("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)])
+def preset(name: str) -> OptimizerConfig:
+    config = OmegaConf.to_object(
+        OmegaConf.merge(OmegaConf.structured(OptimizerConfig), OmegaConf.load(CONF / f"{name}.yaml"))
+    )
+    assert isinstance(config, OptimizerConfig)
+    return config
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("fused", [False, True])
-def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(
-    name: str, kind: type[torch.optim.Optimizer], fused: bool
-) -> None:
+def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(name: str, fused: bool) -> None:
     """A22."""
     model = net()
     optimizer = build_optimizer(OptimizerConfig(name=name, lr=0.1, weight_decay=0.3), model, fused=fused)
-    assert isinstance(optimizer, kind)
+    assert isinstance(optimizer, KINDS[name])
     decay = {id(p): group["weight_decay"] for group in optimizer.param_groups for p in group["params"]}
     assert sum(len(group["params"]) for group in optimizer.param_groups) == len(decay) == len(list(model.parameters()))
     for parameter_name, parameter in model.named_parameters():
         decays = parameter_name in ("0.weight", "3.weight")
         assert decay[id(parameter)] == (0.3 if decays else 0.0), parameter_name
-    assert all(group["fused"] == fused for group in optimizer.param_groups)
+    if name in ("adamw", "sgd"):  # the others have no fused kernel
+        assert all(group["fused"] == fused for group in optimizer.param_groups)
     for parameter in model.parameters():
         parameter.grad = torch.ones_like(parameter)
     before = [parameter.detach().clone() for parameter in model.parameters()]
@@ -48,6 +70,106 @@ def test_fused_and_plain_updates_agree() -> None:
             optimizer.step()
         results.append(torch.cat([parameter.detach().flatten() for parameter in model.parameters()]))
     assert torch.allclose(results[0], results[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_rate_that_is_given_takes_the_place_of_the_configured_one(name: str) -> None:
+    """A11."""
+    config = OptimizerConfig(name=name, lr=0.25)
+    for given, used in ((None, 0.25), (0.5, 0.5)):
+        optimizer = build_optimizer(config, net(), fused=False, lr=given)
+        assert [group["lr"] for group in optimizer.param_groups] == [used, used]
+
+
+@pytest.mark.parametrize(
+    ("scaling", "rates"), [("none", [1, 1, 1]), ("linear", [0.5, 1, 8]), ("sqrt", [0.707, 1, 2.83])]
+)
+def test_the_rate_is_scaled_to_the_batch_as_configured(scaling: str, rates: list[float]) -> None:
+    """A11."""
+    config = OptimizerConfig(lr=1.0, lr_scaling=scaling, lr_batch=128)
+    assert [scaled_lr(config, batch) for batch in (64, 128, 1024)] == pytest.approx(rates, rel=1e-3)
+
+
+def test_the_rate_is_left_alone_unless_asked_for() -> None:
+    """A11."""
+    assert scaled_lr(OptimizerConfig(lr=0.002), 4096) == 0.002
+    assert set(LR_SCALINGS) == {"none", "linear", "sqrt"}
+    with pytest.raises(UsageError, match=r"optimizer.lr_scaling=log: choose one of none, linear, sqrt"):
+        OptimizerConfig(lr_scaling="log")
+
+
+def test_every_optimizer_has_a_preset_of_its_name() -> None:
+    """A22."""
+    assert {path.stem for path in CONF.glob("*.yaml")} == set(OPTIMIZERS)
+    for name in OPTIMIZERS:
+        assert isinstance(build_optimizer(preset(name), net(), fused=False), KINDS[name])
+
+
+def test_unknown_optimizer_is_an_error_that_lists_the_names() -> None:
+    """A22."""
+    with pytest.raises(UsageError, match=r"optimizer.name=lion: choose one of adamw, sgd, adafactor, adamw_bf16"):
+        OptimizerConfig(name="lion")
+
+
+def test_momentum_is_09_unless_given_and_refused_where_there_is_none() -> None:
+    """A22."""
+    assert build_optimizer(OptimizerConfig(name="sgd"), net(), fused=False).defaults["momentum"] == 0.9
+    for name in ("adamw", "adamw_bf16"):
+        assert build_optimizer(OptimizerConfig(name=name), net(), fused=False).defaults["betas"] == (0.9, 0.999)
+        given = build_optimizer(OptimizerConfig(name=name, momentum=0.5), net(), fused=False)
+        assert given.defaults["betas"] == (0.5, 0.999)
+    with pytest.raises(UsageError, match=r"optimizer.momentum=0.5: optimizer.name=adafactor has no momentum"):
+        OptimizerConfig(name="adafactor", momentum=0.5)
+
+
+def noisy(examples: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Inputs `[N, 8]` and a curved function of three of them with noise of variance 0.09, `[N, 1]`."""
+    x = torch.randn(examples, 8)
+    return x, torch.sin(x[:, :1] * 2) + x[:, 1:2] * x[:, 2:3] + 0.3 * torch.randn(examples, 1)
+
+
+def regression(name: str) -> tuple[float, float]:
+    """Mean squared error of a small network on new examples, before and after 400 steps."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 1))
+    optimizer = build_optimizer(preset(name), model, fused=False)
+    unseen = noisy(2048)
+
+    def loss(examples: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
+        return functional.mse_loss(model(examples[0]), examples[1])
+
+    before = loss(unseen).item()
+    for _ in range(400):
+        optimizer.zero_grad()
+        loss(noisy(64)).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return before, loss(unseen).item()
+
+
+def test_every_optimizer_lowers_the_loss_of_a_regression_and_bf16_state_as_far_as_fp32() -> None:
+    """A22."""
+    last = {}
+    for name in OPTIMIZERS:
+        before, last[name] = regression(name)
+        assert last[name] < 0.5 * before, name
+    assert last["adamw_bf16"] == pytest.approx(last["adamw"], rel=0.05)
+
+
+def test_state_takes_8_bytes_a_parameter_4_or_hardly_any() -> None:
+    """A22: on the network of the default run."""
+    model = HexNet(NetConfig(blocks=[4]))
+    found = {}
+    for name in OPTIMIZERS:
+        optimizer = build_optimizer(preset(name), model, fused=False)
+        assert optimizer_state_bytes(optimizer) == 0
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        optimizer.step()
+        found[name] = optimizer_state_bytes(optimizer) / sum(p.numel() for p in model.parameters())
+    assert 8 <= found["adamw"] < 8.01
+    assert found["sgd"] == 4
+    assert found["adamw_bf16"] == 4
+    assert found["adafactor"] < 0.15
 
 
 def test_the_rate_warms_up_and_falls_along_a_cosine() -> None:
@@ -77,6 +199,8 @@ def test_a_constant_rate_stays_and_no_warmup_starts_at_once() -> None:
         {"lr": float("inf")},
         {"weight_decay": -0.1},
         {"momentum": 1.0},
+        {"lr_scaling": "log"},
+        {"lr_batch": 0},
         {"final_lr_share": 0.0},
         {"warmup_steps": -1},
     ],

@@ -1,0 +1,136 @@
+"""Squeeze-and-excitation and self-attention on every board."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hexlit.nets.blocks import ConvNorm, SelfAttention, SqueezeExcitation
+from hexlit.nets.config import ATTENTIONS, NetConfig
+from hexlit.nets.fold import folded_twin
+from hexlit.nets.tower import HexNet
+
+
+def small(**fields: object) -> NetConfig:
+    settings = {"channels": 8, "blocks": [1, 2], "policy_channels": 4, "value_channels": 4, "value_hidden": 8} | fields
+    return NetConfig(**settings)  # type: ignore[arg-type]
+
+
+def planes_of(batch: int, size: int) -> Tensor:
+    return torch.randint(0, 2, (batch, 5, size, size), generator=torch.Generator().manual_seed(0)).float()
+
+
+def trained_like(config: NetConfig) -> HexNet:
+    """A network whose layers that start at zero are no longer so, with running statistics of its own."""
+    torch.manual_seed(0)
+    net = HexNet(config)
+    for module in net.modules():
+        if isinstance(module, ConvNorm):
+            nn.init.uniform_(module.norm.weight, 0.5, 1.0)
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=0.3)
+    for _ in range(3):
+        net(planes_of(16, 5))
+    return net
+
+
+@pytest.mark.parametrize("block", ["basic", "bottleneck"])
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(attention: str, block: str) -> None:
+    """A18-19."""
+    net = trained_like(small(attention=attention, block=block))
+    for size in range(2, 20):
+        net.zero_grad()
+        output = net(planes_of(2, size))
+        assert output.policy_logits.shape == (2, size * size + 1)
+        assert output.value_logit.shape == (2,)
+        assert output.policy_logits.isfinite().all()
+        assert output.value_logit.isfinite().all()
+        (output.policy_logits.square().sum() + output.value_logit.sum()).backward()
+        for name, parameter in net.named_parameters():
+            assert parameter.grad is not None, name
+            assert parameter.grad.isfinite().all(), name
+            assert parameter.grad.shape == parameter.shape
+
+
+def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
+    """A18-19."""
+    gated = HexNet(small(attention="se"))
+    assert [sum(isinstance(m, SqueezeExcitation) for m in block.modules()) for block in gated.blocks] == [1, 1, 1]
+    attending = HexNet(small(attention="self"))
+    order: list[str] = []
+    for part in attending.modules():
+        if isinstance(part, SelfAttention) or part in attending.blocks:
+            part.register_forward_hook(lambda module, inputs, output: order.append(type(module).__name__))
+    attending(planes_of(2, 4))
+    assert order == ["ResidualBlock", "SelfAttention", "ResidualBlock", "ResidualBlock", "SelfAttention"]
+
+
+def test_attention_none_has_the_weights_it_always_had_and_settings_saved_before_it_still_build_it() -> None:
+    saved = {"channels": 8, "blocks": [2], "block": "basic", "activation": "relu", "global_pooling": True}
+    assert NetConfig(**saved) == NetConfig(channels=8, blocks=[2], attention="none", attention_heads=4)  # type: ignore[arg-type]
+    parts = {name.split(".")[0] for name in HexNet(small()).state_dict()}
+    assert parts == {"stem", "blocks", "summary", "policy", "value"}
+    inner = {name.split(".")[2] for name in HexNet(small()).state_dict() if name.startswith("blocks.")}
+    assert inner == {"layers", "bias"}
+
+
+def test_squeeze_and_excitation_weighs_channels_by_their_means() -> None:
+    """A18-19: the formula of Hu et al. 2018, written out."""
+    torch.manual_seed(0)
+    layer, x = SqueezeExcitation(8, "relu"), torch.randn(3, 8, 5, 5)
+    squeeze, excite = layer.squeeze, layer.excite
+    assert squeeze.weight.shape == (2, 8)
+    hidden = (x.mean((2, 3)) @ squeeze.weight.T + squeeze.bias).clamp(min=0)
+    weights = 1 / (1 + torch.exp(-(hidden @ excite.weight.T + excite.bias)))
+    assert torch.allclose(layer(x), torch.einsum("bchw,bc->bchw", x, weights), atol=1e-6)
+
+
+def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> None:
+    """A18-19: the formula of Vaswani et al. 2017, written out cell by cell."""
+    torch.manual_seed(0)
+    layer, x = SelfAttention(8, 2), torch.randn(2, 8, 3, 3)
+    assert torch.equal(layer(x), x), "an untrained layer passes its input on"
+    nn.init.normal_(layer.last.weight)
+    cells = nn.functional.layer_norm(x.flatten(2).transpose(1, 2), (8,))
+    queries, keys, values = layer.queries_keys_values(cells).split(8, dim=2)
+    expected = torch.zeros(2, 9, 8)
+    for head in (slice(0, 4), slice(4, 8)):
+        for board in range(2):
+            likeness = queries[board, :, head] @ keys[board, :, head].T / math.sqrt(4)
+            expected[board, :, head] = likeness.softmax(1) @ values[board, :, head]
+    expected = (expected @ layer.last.weight.T).transpose(1, 2).view(2, 8, 3, 3)
+    assert torch.allclose(layer(x), x + expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("attention", ["se", "self"])
+def test_untrained_blocks_pass_their_input_on(attention: str) -> None:
+    torch.manual_seed(0)
+    net, x = HexNet(small(attention=attention)), torch.rand(2, 8, 4, 4)
+    for part in [*net.blocks, *net.attention]:
+        assert torch.equal(part(x), x)
+
+
+def test_self_attention_makes_a_far_stone_matter() -> None:
+    """One 3x3 convolution and one block see 3 cells far; attention hears a corner in the other one."""
+    net = trained_like(small(attention="self", blocks=[1], global_pooling=False)).eval()
+    seen: list[Tensor] = []
+    net.attention[0].register_forward_hook(lambda module, inputs, output: seen.append(output))
+    planes = torch.zeros(1, 5, 19, 19)
+    net(planes)
+    planes[0, 0, 0, 0] = 1
+    net(planes)
+    assert not torch.equal(seen[0][0, :, 18, 18], seen[1][0, :, 18, 18])
+
+
+@pytest.mark.parametrize("attention", ["se", "self"])
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_folded_twin_answers_as_the_network(attention: str, channels_last: bool) -> None:
+    """A26-27."""
+    net = trained_like(small(attention=attention)).eval()
+    twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last)
+    for size in (2, 5, 11):
+        planes = planes_of(4, size)
+        for got, expected in zip(twin(planes), net(planes), strict=True):
+            assert torch.allclose(got, expected, atol=1e-4)

@@ -1,0 +1,155 @@
+"""A network that is recomputed for its gradients learns what it learns without, in less memory."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from hexlit.nets.checkpointing import unchanged_statistics
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import HexNet
+
+
+def pair_of(**fields: object) -> tuple[HexNet, HexNet]:
+    """The same network twice: plain, and with checkpointing."""
+    torch.manual_seed(0)
+    config = NetConfig(**{"channels": 16, "blocks": [2, 2]} | fields)  # type: ignore[arg-type]
+    plain, lean = HexNet(config), HexNet(config)
+    for block in plain.blocks:
+        nn.init.constant_(block.layers[-1].norm.weight, 0.5)  # type: ignore[union-attr, index]
+    lean.load_state_dict(plain.state_dict())
+    lean.checkpointing = True
+    return plain, lean
+
+
+def step(net: HexNet, planes: Tensor, autocast: bool = False) -> None:
+    """Forward and backward, with the same random draws whatever came before."""
+    torch.manual_seed(1)
+    with torch.autocast(planes.device.type, torch.bfloat16, enabled=autocast):
+        output = net(planes)
+    (output.policy_logits.float().square().mean() + output.value_logit.float().mean()).backward()
+
+
+def planes_of(batch: int, size: int) -> Tensor:
+    return torch.randint(0, 2, (batch, 5, size, size), generator=torch.Generator().manual_seed(0)).float()
+
+
+def assert_equal(plain: HexNet, lean: HexNet, atol: float) -> None:
+    for (name, one), other in zip(plain.named_parameters(), lean.parameters(), strict=True):
+        assert one.grad is not None
+        assert other.grad is not None
+        assert torch.allclose(one.grad, other.grad, rtol=0, atol=atol), name
+    buffers = dict(lean.named_buffers())
+    for name, buffer in plain.named_buffers():
+        assert torch.allclose(buffer, buffers.pop(name), rtol=0, atol=atol), name
+    assert not buffers
+
+
+@pytest.mark.parametrize(("autocast", "atol"), [(False, 1e-6), (True, 1e-3)])
+@pytest.mark.parametrize("fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str)
+def test_gradients_and_running_statistics_equal_those_of_the_plain_network(
+    fields: dict[str, object], autocast: bool, atol: float
+) -> None:
+    """A20."""
+    plain, lean = pair_of(**fields)
+    for size in (3, 7):  # the second pass would add up what the first got wrong
+        for net in (plain, lean):
+            step(net, planes_of(8, size), autocast)
+    assert_equal(plain, lean, atol)
+    assert lean.stem.norm.num_batches_tracked == lean.blocks[0].layers[0].norm.num_batches_tracked == 2  # type: ignore[union-attr, index]
+
+
+def test_dropout_within_a_block_and_in_the_heads_repeats() -> None:
+    """A20."""
+    plain, lean = pair_of(dropout=0.5)
+    for net in (plain, lean):
+        for block in net.blocks:
+            block.activation = nn.Sequential(nn.ReLU(), nn.Dropout(0.5))
+        step(net, planes_of(8, 5))
+    assert_equal(plain, lean, 1e-6)
+
+
+def test_compiled_network_has_the_gradients_of_the_plain_one() -> None:
+    """A20, A28-30."""
+    plain, lean = pair_of()
+    lean.compile(backend="aot_eager")
+    for net in (plain, lean):
+        step(net, planes_of(8, 5))
+    assert_equal(plain, lean, 1e-6)
+
+
+def kept_bytes(net: nn.Module, forward: Callable[[], object]) -> int:
+    """Bytes of storage that autograd keeps for the backward pass, weights and buffers not counted."""
+    known = {tensor.untyped_storage().data_ptr() for tensor in [*net.parameters(), *net.buffers()]}
+    kept: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in known:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        result = forward()
+    del result
+    return sum(kept.values())
+
+
+@pytest.mark.parametrize("fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str)
+def test_far_fewer_activations_are_kept(fields: dict[str, object]) -> None:
+    """A20: on any backend, as it counts what autograd keeps."""
+    plain, lean = pair_of(blocks=[6], channels=64, **fields)
+    planes = planes_of(8, 7)
+    assert kept_bytes(lean, lambda: lean(planes)) < 0.4 * kept_bytes(plain, lambda: plain(planes))
+
+
+def test_nothing_is_recomputed_in_evaluation_or_without_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, lean = pair_of()
+
+    def refuse(*parts: object) -> None:
+        raise AssertionError("recomputed")
+
+    monkeypatch.setattr("hexlit.nets.tower.recomputed", refuse)
+    with torch.no_grad():
+        lean(planes_of(2, 3))
+    lean.eval()(planes_of(2, 3))
+    with pytest.raises(AssertionError, match="recomputed"):
+        lean.train()(planes_of(2, 3))
+
+
+def test_checkpointing_is_no_part_of_the_architecture() -> None:
+    plain, lean = pair_of()
+    assert not HexNet(NetConfig()).checkpointing
+    assert list(plain.state_dict()) == list(lean.state_dict())
+    assert plain.config == lean.config
+
+
+def test_statistics_are_given_back_when_the_computation_fails() -> None:
+    norm = nn.BatchNorm2d(2)
+    mean = norm.running_mean
+    with pytest.raises(ValueError, match="4D"), unchanged_statistics(nn.Sequential(norm, norm)):
+        norm(norm(torch.rand(2, 2, 2, 2) + 5)[0])
+    assert norm.running_mean is mean
+    assert norm.num_batches_tracked == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("attention", ["none", "self"])
+def test_cuda_needs_less_memory_at_its_peak_for_equal_gradients(attention: str) -> None:
+    """A20."""
+    plain, lean = pair_of(blocks=[6], channels=64, attention=attention)
+    planes = planes_of(256, 11).cuda()
+    peaks = []
+    with torch.backends.cudnn.flags(deterministic=True, allow_tf32=False):
+        for net in (plain.cuda(), lean.cuda()):
+            step(net, planes)  # the libraries take their workspaces
+            net.zero_grad()
+            torch.cuda.synchronize()
+            before = torch.cuda.memory_allocated()
+            torch.cuda.reset_peak_memory_stats()
+            step(net, planes)
+            torch.cuda.synchronize()
+            peaks.append(torch.cuda.max_memory_allocated() - before)
+    assert peaks[1] < 0.6 * peaks[0]
+    assert_equal(plain, lean, 1e-5)
