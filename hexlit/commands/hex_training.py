@@ -22,6 +22,7 @@ from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
 from hexlit.nets.agreement import LEAST_SAME_MOVES, measure_agreement
+from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
@@ -32,6 +33,7 @@ from hexlit.training.evaluation import EvaluationPhase, LogFigures, Optimisation
 from hexlit.training.guards import FiniteGuard, MemoryWatch
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
+from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import PhaseClock
 from hexlit.training.steps import StepClock
 
@@ -146,6 +148,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
             if not evaluation.latest:  # killed between the last epoch and the summary
                 evaluation.evaluate(trainer.current_epoch - 1, final=True)
+        state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
         agreement = precision_check(module.net_in_use, host, data)
         failed = False
     finally:
@@ -162,6 +165,8 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "strength": dict(evaluation.latest),
         "resignations": {"played_on": data.unresigned, "would_have_been_wrong": data.false_resigns},
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
+        "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
+        "optimizer_state_bytes": state_bytes,
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
         "precision": agreement,
@@ -200,7 +205,7 @@ def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | No
         was = saved["size" if name == "board" else name]
         if was != value:
             raise UsageError(f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume")
-    if saved["net"] != vars(config.net):
+    if NetConfig(**saved["net"]) != config.net:
         raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
     return checkpoint
 

@@ -17,7 +17,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.optimizer import build_optimizer, learning_rate_factor
+from hexlit.training.optimizer import build_optimizer, learning_rate_factor, scaled_lr
 from hexlit.training.steps import StepClock
 
 log = logging.getLogger(__name__)
@@ -129,7 +129,8 @@ class TrainedModule(L.LightningModule):
 
     def configure_optimizers(self) -> Any:
         """The configured optimizer, its learning rate following the progress of the run."""
-        optimizer = build_optimizer(self.optimizer_config, self.net, fused=self.profile.fused_optimizer)
+        lr = scaled_lr(self.optimizer_config, self.profile.train_batch)
+        optimizer = build_optimizer(self.optimizer_config, self.net, fused=self.profile.fused_optimizer, lr=lr)
         factor = learning_rate_factor(self.optimizer_config, lambda: progress(self.trainer))
         return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
 

@@ -42,6 +42,7 @@ class HexModule(TrainedModule):
         """
         super().__init__(HexNet(net), optimizer, trainer, profile)
         self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap})
+        self.net.checkpointing = profile.checkpoint_gradients
         self.size = size
         self.actions = size * size + swap
         self.value_weight = value_weight
