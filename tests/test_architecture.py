@@ -18,6 +18,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {"commands"},
     "__main__": {"cli"},
     "commands": {
+        "bench",
         "tuning",
         "reporting",
         "arena",
@@ -29,6 +30,7 @@ ARROWS: dict[str, set[str]] = {
         "accelerate",
         "hex",
     },
+    "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
     "tuning": {"accelerate", "reporting"},
     "reporting": {"hex"},
     "arena": {"selfplay", "search", "nets", "hex"},

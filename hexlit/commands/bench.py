@@ -1,11 +1,8 @@
-"""`hexlit bench`: how fast this machine plays, searches and evaluates. Medians, with their spread."""
+"""`hexlit bench`: how fast this machine plays, searches, evaluates and trains. Medians, with their spread."""
 
-import json
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from statistics import median, quantiles
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
@@ -13,13 +10,18 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.search.config import ALGORITHMS, SearchConfig
+from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.bench.measure import Effort, Measurement
+    from hexlit.bench.optimisation import Recipe
+    from hexlit.nets.tower import HexNet
 
-KINDS = ("games", "search", "forward", "selfplay", "workers")
+QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
+KINDS = (*QUICK, "batch", "compare")
 
 
 @dataclass
@@ -27,19 +29,29 @@ class BenchConfig:
     """What `hexlit bench` takes."""
 
     what: str = "all"
-    """games, search, forward, selfplay, workers, or all of them."""
+    """games, search, forward, train, selfplay, loader, workers, batch, compare, or all of these but the last two."""
     board: int = 11
     """Size of the board, 2 to 19."""
+    checkpoint: str | None = None
+    """Checkpoint whose network is measured, on the board it was trained for; null is a fresh `net`."""
     repeats: int = 7
     """Measurements after the warm-up; their median and quartiles are shown."""
     seconds: float = 0.5
     """Length of one measurement, about."""
     json: bool = False
     """Print JSON instead of a table."""
+    markdown: bool = False
+    """Print Markdown instead of a table."""
+    output: str | None = None
+    """Folder for `bench.json` and `bench.md`; null writes neither."""
+    write: str | None = None
+    """For `what=batch`: a YAML in a folder `accelerator` to write the batch size found to."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
     def __post_init__(self) -> None:
         """Refuse what no part can check alone."""
@@ -47,24 +59,12 @@ class BenchConfig:
             raise UsageError(f"what={self.what}: choose one of {', '.join((*KINDS, 'all'))}")
         if not 2 <= self.board <= 19:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
-        if self.repeats < 2 or self.seconds <= 0:
+        if self.repeats < 2 or not self.seconds > 0:
             raise UsageError(f"repeats={self.repeats}, seconds={self.seconds}: 2 repeats or more, of above 0 seconds")
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One line of the table: work done in a second."""
-
-    what: str
-    unit: str
-    threads: int
-    precision: str
-    median: float
-    lower_quartile: float
-    upper_quartile: float
-    first_call_seconds: float
-    """Time of the very first call, which compiles or loads compiled code; not part of the other figures."""
-    detail: str = ""
+        if self.json and self.markdown:
+            raise UsageError("json=true markdown=true: choose one of them, or output=FOLDER, which gets both")
+        if self.write is not None and self.what != "batch":
+            raise UsageError(f"write={self.write}: only what=batch finds something to write")
 
 
 register_schema("bench", BenchConfig)
@@ -81,197 +81,121 @@ def bench(config: DictConfig) -> None:
     import numba
 
     from hexlit.accelerate.profile import build_profile
+    from hexlit.bench.report import Report
+    from hexlit.files import write_text_atomic
 
     profile = build_profile(settings.accelerator)
     profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    measures: dict[str, Callable[[BenchConfig, DeviceProfile], list[Measurement]]] = {
-        "games": measure_games,
-        "search": measure_search,
-        "forward": measure_forward,
-        "selfplay": measure_selfplay,
-        "workers": measure_workers,
-    }
-    kinds = KINDS if settings.what == "all" else (settings.what,)
-    found = [line for kind in kinds for line in measures[kind](settings, profile)]
+    report = Report(settings.board, machine(profile), *measure(settings, profile))
     if settings.json:
-        print(json.dumps({"machine": machine(profile), "measurements": [asdict(line) for line in found]}, indent=2))
+        print(report.to_json())
+    elif settings.markdown:
+        print(report.to_markdown())
     else:
-        print_table(found, machine(profile), settings.board)
+        report.print()
+    if settings.output is not None:
+        write_text_atomic(Path(settings.output) / "bench.json", report.to_json() + "\n")
+        write_text_atomic(Path(settings.output) / "bench.md", report.to_markdown())
 
 
-def measure_rate(
-    config: BenchConfig, work: Callable[[int], float], *, what: str, unit: str, threads: int, precision: str
-) -> Measurement:
-    """Rate of `work(rounds)`, which returns the units done; the rounds are chosen to take about `config.seconds`."""
-    start = time.perf_counter()
-    work(1)
-    first = time.perf_counter() - start
-    rounds = 1
-    while True:
-        start = time.perf_counter()
-        work(rounds)
-        taken = time.perf_counter() - start
-        if taken >= config.seconds / 2:
-            break
-        rounds *= 2
-    rounds = max(1, round(rounds * config.seconds / taken))
-    rates = []
-    for _ in range(config.repeats):
-        start = time.perf_counter()
-        done = work(rounds)
-        rates.append(done / (time.perf_counter() - start))
-    lower, _, upper = quantiles(rates, n=4, method="inclusive")
-    return Measurement(what, unit, threads, precision, median(rates), lower, upper, first)
+def measure(config: BenchConfig, profile: "DeviceProfile") -> tuple[list["Measurement"], list[str]]:
+    """The lines of every kind that was asked for, and what they say."""
+    from hexlit.bench.engine import measure_games, measure_search
+    from hexlit.bench.evaluation import measure_forward, ways_of
+    from hexlit.bench.loader import measure_loader
+    from hexlit.bench.measure import Effort
+    from hexlit.bench.optimisation import Recipe, advice, measure_training
+    from hexlit.bench.play import Game, measure_selfplay, measure_workers
+    from hexlit.commands.hex_training import quiet_lightning
+
+    quiet_lightning()
+    effort = Effort(config.repeats, config.seconds)
+    net, size = network(config)
+    game = Game(size, config.search, config.selfplay)
+    recipe = Recipe(size, config.optimizer, config.trainer)
+    lines: list[Measurement] = []
+    said: list[str] = []
+    for kind in QUICK if config.what == "all" else (config.what,):
+        if kind == "games":
+            lines += measure_games(size, effort, profile)
+        elif kind == "search":
+            lines += measure_search(size, effort, profile)
+        elif kind == "forward":
+            lines += measure_forward(net, size, effort, profile, ways_of(profile.device))
+        elif kind == "train":
+            found = measure_training(net, recipe, effort, profile)
+            lines += found
+            said += advice(found)
+        elif kind == "selfplay":
+            lines += measure_selfplay(net, game, effort, profile)
+        elif kind == "loader":
+            lines += measure_loader(net, game, recipe, effort, profile)
+        elif kind == "workers":
+            lines += measure_workers(net, game, effort, profile)
+        else:
+            more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
+            lines += more
+            said += sentences
+    return lines, said
 
 
-def measure_games(config: BenchConfig, profile: "DeviceProfile") -> list[Measurement]:
-    """Random games on one core: move by move to the end, and random fillings of which only the winner is known."""
-    import numpy as np
+def network(config: BenchConfig) -> tuple["HexNet", int]:
+    """The network to measure, and the size of its board."""
+    import torch
 
-    from hexlit.hex.engine import empty_stones
-    from hexlit.hex.geometry import geometry
-    from hexlit.hex.playout import playouts, random_games
-
-    size, table = config.board, geometry(config.board)
-    moves, lengths = np.zeros((64, size * size), np.int16), np.zeros(64, np.int16)
-    stones, room, cells = empty_stones(1, size), np.zeros(size * size, np.int16), np.zeros(size * size, np.int8)
-
-    def complete_games(rounds: int) -> float:
-        random_games(1000 * rounds, 1, table, moves, stones, lengths)
-        return 1000.0 * rounds
-
-    def fillings(rounds: int) -> float:
-        playouts(cells, 1, 1000 * rounds, np.uint64(1), size, room)
-        return 1000.0 * rounds
-
-    shared: dict[str, Any] = {"unit": "games/s", "threads": 1, "precision": "–"}
-    return [
-        measure_rate(config, complete_games, what="complete random games", **shared),
-        measure_rate(config, fillings, what="random playouts, winner only", **shared),
-    ]
-
-
-def measure_search(config: BenchConfig, profile: "DeviceProfile") -> list[Measurement]:
-    """Simulations a second of 256 games with an evaluator that costs nothing, on one thread and on all."""
-    import numba
-    import numpy as np
-
-    from hexlit.search.search import Search
-
-    games, size = 256, config.board
-    random = np.random.default_rng(0)
-    policy = random.dirichlet(np.full(size * size, 0.3), games).astype(np.float32)
-    value = random.uniform(-1, 1, games).astype(np.float32)
-
-    class FreeEvaluator:
-        """Leaves the answers that were put there once."""
-
-        def evaluate(self, planes: Any, policy: Any, value: Any) -> None:
-            """Nothing to do."""
-
-    found = []
-    cells, to_move = np.zeros((games, size * size), np.int8), np.ones(games, np.int8)
-    for threads in sorted({1, numba.get_num_threads()}):
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        for algorithm in ALGORITHMS:
-            for simulations in (32, 200):
-                search = Search(SearchConfig(algorithm=algorithm, simulations=simulations), size=size, games=games)
-                search.answers[0][:], search.answers[1][:] = policy, value
-
-                def searches(rounds: int, search: Search = search, simulations: int = simulations) -> float:
-                    for _ in range(rounds):
-                        search.run(cells, to_move, FreeEvaluator())
-                    return float(games * simulations * rounds)
-
-                what = f"search {algorithm}, {simulations} simulations"
-                shared: dict[str, Any] = {"unit": "simulations/s", "threads": threads, "precision": "–"}
-                found.append(measure_rate(config, searches, what=what, **shared))
-        numba.set_num_threads(before)
-    return found
-
-
-def measure_forward(config: BenchConfig, profile: "DeviceProfile") -> list[Measurement]:
-    """Positions a second through the evaluator of self-play, copies, masks and softmax included."""
-    import numpy as np
-
-    from hexlit.hex.encoding import blank_planes
-
-    evaluator, batch = _evaluator(config, profile)
-    planes = blank_planes(batch, config.board)
-    policy, value = np.zeros((batch, evaluator.actions), np.float32), np.zeros(batch, np.float32)
-
-    def forward(rounds: int) -> float:
-        for _ in range(rounds):
-            evaluator.evaluate(planes, policy, value)
-        return float(batch * rounds)
-
-    precision = f"{evaluator.path} {evaluator.dtype}".replace("torch.", "")
-    what = f"forward {net_name(config.net)}, batch {batch}"
-    return [measure_rate(config, forward, what=what, unit="positions/s", threads=profile.threads, precision=precision)]
-
-
-def measure_selfplay(config: BenchConfig, profile: "DeviceProfile") -> list[Measurement]:
-    """Evaluations a second in self-play, and the share of its time spent outside the network call."""
-    from hexlit.selfplay.actor import SelfPlay
-
-    evaluator, batch = _evaluator(config, profile)
-    actor = SelfPlay(config.selfplay, config.search, size=config.board, games=batch, groups=profile.groups, seed=0)
-    shares = []
-
-    def play(rounds: int) -> float:
-        counts = actor.play(evaluator, positions=10**9, deadline=time.monotonic() + config.seconds * rounds)
-        shares.append(1 - counts.network_seconds / counts.seconds)
-        return float(counts.evaluations)
-
-    precision = f"{evaluator.path} {evaluator.dtype}".replace("torch.", "")
-    what = f"self-play {net_name(config.net)}, {config.search.algorithm} {config.search.simulations}"
-    line = measure_rate(config, play, what=what, unit="evaluations/s", threads=profile.threads, precision=precision)
-    share = median(shares[-config.repeats :])
-    return [replace(line, detail=f"{share:.1%} of the time outside the network")]
-
-
-def measure_workers(config: BenchConfig, profile: "DeviceProfile") -> list[Measurement]:
-    """Games a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
     from hexlit.nets.tower import HexNet
-    from hexlit.selfplay.workers import Workplace, make_player
-    from hexlit.tasks.hex.data import HostMaker, weights_of
+    from hexlit.tasks.hex.checkpoint import load_network
 
-    weights = weights_of(HexNet(config.net))
-    settings = {"config": config.selfplay, "search": config.search, "size": config.board, "seed": 0}
-    found = []
-    for workers in (1, 2, 4):
-        share = profile.share(workers)
-        maker = HostMaker(config.net, config.board, False, share)
-        sizes = {"games": share.selfplay_games, "groups": share.groups}
-        player = make_player(Workplace(settings | sizes, maker), workers)
-        ended: list[tuple[int, float]] = []
-
-        def play(rounds: int, player: Any = player, ended: list[tuple[int, float]] = ended) -> float:
-            seconds = config.seconds * rounds
-            counts = player.play(
-                weights,
-                positions=10**9,
-                network_version=0,
-                on_games=lambda records, counts: None,
-                deadline=time.monotonic() + seconds,
-            )
-            ended.append((counts.games, counts.seconds))
-            return float(counts.evaluations)
-
-        what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(config.net)}"
-        shared: dict[str, Any] = {"unit": "evaluations/s", "threads": share.threads * workers}
-        line = measure_rate(config, play, what=what, precision=str(profile.inference_dtype)[6:], **shared)
-        games, seconds = (sum(column) for column in zip(*ended[-config.repeats :], strict=True))
-        found.append(replace(line, detail=f"{games / seconds:.1f} games/s"))
-        player.close()
-    return found
+    if config.checkpoint is not None:
+        loaded = load_network(Path(config.checkpoint))
+        return loaded.net, loaded.size
+    torch.manual_seed(0)
+    return HexNet(config.net), config.board
 
 
-def net_name(net: NetConfig) -> str:
-    """Blocks and channels, such as `6x64`."""
-    return f"{sum(net.blocks)}x{net.channels}" + ("" if net.block == "basic" else f" {net.block}")
+def find_batch(
+    config: BenchConfig, net: "HexNet", recipe: "Recipe", effort: "Effort", profile: "DeviceProfile"
+) -> tuple[list["Measurement"], list[str]]:
+    """Row A7: the batch size of this machine; written to a config where that is asked for."""
+    from hexlit.bench.batches import SIZES, best_batch, measure_batches, write_accelerator
+
+    found = dict(zip(SIZES, measure_batches(net, recipe, effort, profile), strict=False))
+    batch = best_batch(found, config.accelerator.memory_cap)
+    said = [f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"]
+    if config.write is not None:
+        command = write_accelerator(Path(config.write), profile, batch)
+        said.append(f"written to {config.write}; use it by `{command}`")
+    return list(found.values()), said
+
+
+def compare_devices(
+    config: BenchConfig, net: "HexNet", recipe: "Recipe", effort: "Effort", profile: "DeviceProfile"
+) -> tuple[list["Measurement"], list[str]]:
+    """Row A8: the CPU beside the accelerator."""
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.bench.comparison import compare
+    from hexlit.bench.optimisation import BATCHES
+
+    cpu = build_profile(
+        AcceleratorConfig(
+            device="cpu",
+            threads=config.accelerator.threads,
+            train_batch=profile.train_batch,
+            selfplay_games=profile.selfplay_games,
+        )
+    )
+    found = compare(net, recipe, effort, cpu, None if profile.device.type == "cpu" else profile)
+    said = [
+        f"{kind}: {profile.device} at {ratio:.2f} times the rate of the cpu" for kind, ratio in found.speed_ups.items()
+    ]
+    said += [
+        f"loss in float32 after the same {BATCHES} steps on {device}: {loss:.6f}"
+        for device, loss in found.losses.items()
+    ]
+    if not found.speed_ups:
+        said.append("there is no accelerator to compare the cpu with; `hexlit doctor` says why")
+    return found.lines, said
 
 
 def machine(profile: "DeviceProfile") -> dict[str, str | int]:
@@ -287,41 +211,3 @@ def machine(profile: "DeviceProfile") -> dict[str, str | int]:
         "numba": version("numba"),
         "hexlit": version("hexlit"),
     }
-
-
-def print_table(found: list[Measurement], where: dict[str, str | int], board: int) -> None:
-    """The measurements for people."""
-    from rich.console import Console
-    from rich.table import Table
-
-    title = f"{board}x{board} board · " + " · ".join(f"{name} {value}" for name, value in where.items())
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("what")
-    for heading in ("median", "quartiles", "threads", "precision", "first call"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
-    for line in found:
-        table.add_row(
-            line.what,
-            f"{line.median:,.0f} {line.unit}",
-            f"{line.lower_quartile:,.0f} – {line.upper_quartile:,.0f}",
-            str(line.threads),
-            line.precision,
-            f"{line.first_call_seconds:.2f} s",
-            line.detail,
-        )
-    console = Console()
-    console.width = max(console.width, 150)
-    console.print(table)
-
-
-def _evaluator(config: BenchConfig, profile: "DeviceProfile") -> tuple[Any, int]:
-    import torch
-
-    from hexlit.nets.evaluator import NetworkEvaluator
-    from hexlit.nets.tower import HexNet
-
-    torch.manual_seed(0)
-    batch = profile.selfplay_games
-    net = HexNet(config.net).eval()
-    return NetworkEvaluator(net, size=config.board, swap=False, batch=batch, profile=profile), batch

@@ -1,6 +1,7 @@
 """What the search asks: policy and value of a fixed number of positions in one call, as fast as the device allows."""
 
 import logging
+import time
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ class NetworkEvaluator:
     Attributes:
         path: the path in use: fused, graph, compile or eager.
         dtype: the number format in use.
+        build_seconds: what building and checking the path took, compiling included.
 
     Args:
         net: the network; it is neither kept nor changed.
@@ -46,6 +48,7 @@ class NetworkEvaluator:
         self.profile = profile
         self.path = ""
         self.dtype = profile.inference_dtype
+        self.build_seconds = 0.0
         self._planes_shape = (batch, PLANES, size, size)
         self._forward, self._run = self._first_that_works(net)
 
@@ -79,6 +82,7 @@ class NetworkEvaluator:
             [(self.profile.inference, wanted), ("eager", wanted), ("eager", torch.float32)]
         ):
             self.path, self.dtype = path, dtype
+            started = time.monotonic()
             try:
                 forward, run = self._build(net)
             except torch.OutOfMemoryError:
@@ -89,6 +93,7 @@ class NetworkEvaluator:
                 continue
             if reasons:
                 log.warning("the network is evaluated by %s operators; %s", path, "; ".join(reasons))
+            self.build_seconds = time.monotonic() - started
             return forward, run
         raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
 

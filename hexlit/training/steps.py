@@ -90,6 +90,10 @@ class StepClock(L.Callback):
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first batch is about to be loaded."""
+        self.restart()
+
+    def restart(self) -> None:
+        """Count from here on."""
         reset_peak(self._device)
         self._ends, self._instants, self._cpu = [], [], []
         self._examples = self._steps = 0

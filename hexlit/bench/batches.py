@@ -1,0 +1,64 @@
+"""The batch size of a machine: the smallest that is nearly as fast as any."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hexlit.accelerate.memory import GIB
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.bench.measure import Effort, Measurement
+from hexlit.bench.optimisation import Recipe, measure_steps
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.nets.tower import HexNet
+
+SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+NEARLY = 0.95
+"""Share of the best rate that is as good as the best."""
+
+
+def measure_batches(
+    net: HexNet, recipe: Recipe, effort: Effort, profile: DeviceProfile, sizes: tuple[int, ...] = SIZES
+) -> Iterator[Measurement]:
+    """Training at each batch size, the smaller first; ends with the first that memory does not hold at once."""
+    for batch in sizes:
+        line = measure_steps(net, recipe, effort, replace(profile, train_batch=batch, micro_batch=batch))
+        yield line
+        if not line.fits or line.median is None:
+            return
+
+
+def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
+    """The smallest batch within 5% of the best rate that memory holds; `cap` is in GiB.
+
+    Raises:
+        UsageError: memory holds none of them.
+    """
+    fitting = {
+        batch: line.median
+        for batch, line in rates.items()
+        if line.median is not None and line.fits and not (cap and line.peak_bytes and line.peak_bytes > cap * GIB)
+    }
+    if not fitting:
+        raise UsageError(
+            f"what=batch: memory holds none of the batches {', '.join(map(str, rates))}; choose a smaller net"
+        )
+    best = max(fitting.values())
+    return min(batch for batch, rate in fitting.items() if rate >= NEARLY * best)
+
+
+def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
+    """Write a config of the group `accelerator` with this batch, and return how to use it.
+
+    Raises:
+        UsageError: the path is not that of a YAML in a folder `accelerator`, where Hydra looks for the group.
+    """
+    if path.suffix != ".yaml" or path.resolve().parent.name != "accelerator":
+        raise UsageError(f"write={path}: a config of this group is a .yaml in a folder named accelerator")
+    command = f"hexlit train --config-dir {path.resolve().parent.parent} accelerator={path.stem}"
+    settings: dict[str, Any] = {"device": profile.device.type, "train_batch": batch}
+    lines = [f"# {command}", "defaults:", f"  - {profile.device.type}", "  - _self_"]
+    lines += [f"{key}: {value}" for key, value in settings.items()]
+    write_text_atomic(path, "\n".join(lines) + "\n")
+    return command

@@ -1,0 +1,48 @@
+"""The CPU beside the accelerator: the same model, seed and batches, and the same loss at the end."""
+
+from dataclasses import dataclass, replace
+
+import torch
+
+from hexlit.accelerate.device import why_missing
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.bench.evaluation import measure_forward, own_way
+from hexlit.bench.measure import Effort, Measurement, Setting, not_measured
+from hexlit.bench.optimisation import Recipe, batches_of, loss_after, measure_steps
+from hexlit.nets.tower import HexNet
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two devices on the same work."""
+
+    lines: list[Measurement]
+    speed_ups: dict[str, float]
+    """Rate of the accelerator as a multiple of the CPU's, by kind of work."""
+    losses: dict[str, float]
+    """Loss in float32 after the same few steps, by device."""
+
+
+def compare(net: HexNet, recipe: Recipe, effort: Effort, cpu: DeviceProfile, other: DeviceProfile | None) -> Comparison:
+    """Forward and training on the CPU, and on `other`, each as its profile has it; None: there is no accelerator."""
+    lines: list[Measurement] = []
+    rates: dict[str, dict[str, float]] = {}
+    losses = {}
+    for profile in (cpu, other):
+        if profile is None:
+            lines += [_missing(torch.device(name)) for name in ("cuda:0", "mps")]
+            continue
+        (forward,) = measure_forward(net, recipe.size, effort, profile, [own_way(profile)])
+        training = measure_steps(net, recipe, effort, profile)
+        for kind, line in (("forward", forward), ("training", training)):
+            lines.append(line)
+            if line.median is not None:
+                rates.setdefault(kind, {})["cpu" if profile is cpu else "other"] = line.median
+        plain = replace(profile, precision="32-true", compile=False)
+        losses[str(profile.device)] = loss_after(net, recipe, plain, batches_of(recipe.size, profile.train_batch))
+    speed_ups = {kind: both["other"] / both["cpu"] for kind, both in rates.items() if len(both) == 2}
+    return Comparison(lines, speed_ups, losses)
+
+
+def _missing(device: torch.device) -> Measurement:
+    return not_measured("forward and training", "positions/s", Setting(str(device), 0, "–"), why_missing(device))

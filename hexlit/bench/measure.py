@@ -1,0 +1,99 @@
+"""What measurements have in common: a warm-up that does not count, medians, their spread, a device that is done."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+from hexlit.accelerate.marks import synchronize
+from hexlit.accelerate.profile import DeviceProfile
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long one line of a table is measured."""
+
+    repeats: int
+    """Measurements after the warm-up, 2 or more."""
+    seconds: float
+    """Length of one measurement, about."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line of a table: work done in a second, and what it was done with."""
+
+    what: str
+    unit: str
+    device: str
+    threads: int
+    precision: str
+    median: float | None
+    """Work a second; None where `detail` says why there is no figure."""
+    lower_quartile: float | None
+    upper_quartile: float | None
+    first_call_seconds: float | None
+    """Time of the very first call, which compiles or loads compiled code; not part of the other figures."""
+    compile_seconds: float | None = None
+    """Time of compiling, where it is known apart."""
+    milliseconds: float | None = None
+    """Median of one step, where the work is made of steps."""
+    peak_bytes: int | None = None
+    """The most memory that was taken; of the device, or of the process on a cpu."""
+    load_share: float | None = None
+    """Share of a training's time that waits for data."""
+    fits: bool = True
+    """Whether memory held the whole batch at once."""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a line is measured on."""
+
+    device: str
+    threads: int
+    precision: str
+
+    @classmethod
+    def of(cls, profile: DeviceProfile, precision: str) -> "Setting":
+        """The device and threads of `profile`."""
+        return cls(str(profile.device), profile.threads, precision)
+
+
+def measure_rate(
+    effort: Effort, work: Callable[[int], float], *, what: str, unit: str, on: Setting, profile: DeviceProfile
+) -> Measurement:
+    """Rate of `work(rounds)`, which returns the units done; the rounds are chosen to take about `effort.seconds`.
+
+    The device of `profile` has done all its work before the clock is read.
+    """
+
+    def timed(rounds: int) -> tuple[float, float]:
+        synchronize(profile.device)
+        start = time.perf_counter()
+        done = work(rounds)
+        synchronize(profile.device)
+        return done, time.perf_counter() - start
+
+    first = timed(1)[1]
+    rounds = 1
+    while True:
+        taken = timed(rounds)[1]
+        if taken >= effort.seconds / 2:
+            break
+        rounds *= 2
+    rounds = max(1, round(rounds * effort.seconds / taken))
+    rates = [done / seconds for done, seconds in (timed(rounds) for _ in range(effort.repeats))]
+    return measured(rates, what=what, unit=unit, on=on, first_call_seconds=first)
+
+
+def measured(rates: list[float], *, what: str, unit: str, on: Setting, first_call_seconds: float | None) -> Measurement:
+    """The line of these rates, 2 or more."""
+    lower, _, upper = quantiles(rates, n=4, method="inclusive")
+    return Measurement(what, unit, on.device, on.threads, on.precision, median(rates), lower, upper, first_call_seconds)
+
+
+def not_measured(what: str, unit: str, on: Setting, why: str) -> Measurement:
+    """A line without figures."""
+    return Measurement(what, unit, on.device, on.threads, on.precision, None, None, None, None, detail=why)

@@ -1,0 +1,211 @@
+"""The optimisation step, as training takes it: through Lightning, with everything that surrounds it."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import lightning as L
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+from hexlit.accelerate.marks import synchronize
+from hexlit.accelerate.memory import device_memory, reset_peak
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.bench.evaluation import net_name
+from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured
+from hexlit.errors import UsageError
+from hexlit.nets.evaluator import random_planes
+from hexlit.nets.tower import HexNet
+from hexlit.tasks.hex.module import HexModule, Positions
+from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.module import parts_of
+from hexlit.training.steps import PARTS, StepClock
+
+WARM_UP = 3
+"""Steps that do not count: the first ones allocate, choose kernels, and compile."""
+
+BATCHES = 8
+"""Different batches; with a single one the gradients soon vanish into denormal numbers, which are slow on a cpu."""
+
+EPSILON = 1e-9
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is trained, beside the network."""
+
+    size: int
+    optimizer: OptimizerConfig
+    trainer: TrainerConfig
+
+
+def measure_training(net: HexNet, recipe: Recipe, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
+    """Positions a second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
+    precisions = list(dict.fromkeys(["32-true", *_mixed(profile)]))
+    variants = [replace(profile, precision=precision, compile=False) for precision in precisions]
+    variants += [replace(variant, compile=True) for variant in (variants[-1],)]
+    if not any((one.precision, one.compile) == (profile.precision, profile.compile) for one in variants):
+        variants.append(profile)
+    found = [measure_steps(net, recipe, effort, variant) for variant in variants]
+    plain = found[0].median
+    return [line if not line.median or not plain else _beside(line, line.median / plain) for line in found]
+
+
+def advice(found: list[Measurement]) -> list[str]:
+    """What the measured lines of training suggest (row C19): nothing where the faster setting is the default one."""
+    rates = {line.precision: line.median for line in found if line.what.startswith("training") and line.median}
+    plain, said = rates.get("32-true"), []
+    for name, rate in rates.items():
+        mixed = name.removesuffix(" compiled")
+        if plain and name == mixed != "32-true" and rate < plain:
+            said.append(
+                f"{name} trains at {rate / plain:.2f} of the rate of 32-true: use accelerator.precision=32-true"
+            )
+        if name != mixed and mixed in rates and rate > 1.1 * rates[mixed]:
+            said.append(
+                f"compiling trains at {rate / rates[mixed]:.2f} of the rate without: worth accelerator.compile=true "
+                "where a run is long beside its compiling"
+            )
+    return said
+
+
+def _mixed(profile: DeviceProfile) -> list[str]:
+    if profile.device.type == "cpu":
+        return [profile.precision] if profile.precision != "32-true" else []
+    return ["bf16-mixed", "16-mixed"]
+
+
+def _beside(line: Measurement, ratio: float) -> Measurement:
+    return replace(line, detail=f"{ratio:.2f} of 32-true; {line.detail}")
+
+
+def measure_steps(net: HexNet, recipe: Recipe, effort: Effort, profile: DeviceProfile, data: Any = None) -> Measurement:
+    """Steps of `profile.train_batch` positions with a copy of `net`; `data` are batches without end, else random ones.
+
+    Memory that runs out halves the micro-batch, as in training; the line says so.
+    """
+    what, unit = f"training {net_name(net)}, batch {profile.train_batch}", "positions/s"
+    on = Setting.of(profile, profile.precision + (" compiled" if profile.compile else ""))
+    # 16-mixed unscales outside the optimizer's kernel.
+    profile = replace(profile, fused_optimizer=profile.fused_optimizer and profile.precision != "16-mixed")
+    torch.manual_seed(0)
+    module = HexModule(net.config, recipe.optimizer, recipe.trainer, profile, size=recipe.size)
+    module.net.load_state_dict(net.state_dict())
+    clock = module.clock
+    reset_peak(profile.device)
+    compile_seconds = module.prepare()
+    if profile.compile and compile_seconds is None:
+        return not_measured(what, unit, on, "torch.compile fails here")
+    laps = Laps(effort, profile, clock)
+    loader = (
+        DataLoader(Endless(batches_of(recipe.size, profile.train_batch)), batch_size=None) if data is None else data
+    )
+    try:
+        _fit(module, loader, profile, [clock, laps])
+    except UsageError as error:
+        return not_measured(what, unit, on, str(error))
+    line = measured(
+        [profile.train_batch / seconds for seconds in laps.seconds],
+        what=what,
+        unit=unit,
+        on=on,
+        first_call_seconds=laps.first_seconds,
+    )
+    row = clock.latest
+    spent = {part: float(row[f"{part}_seconds"] or 0) for part in PARTS}
+    whole = sum(spent.values()) or EPSILON
+    parts = ", ".join(f"{part} {spent[part] / whole:.0%}" for part in PARTS if spent[part] / whole >= 0.005)
+    halved = (
+        "" if module.micro_batch == profile.micro_batch else f", micro-batch {module.micro_batch} as memory ran out"
+    )
+    return replace(
+        line,
+        compile_seconds=compile_seconds,
+        milliseconds=1000 * profile.train_batch / line.median if line.median else None,
+        peak_bytes=device_memory(profile.device).peak,
+        load_share=spent["load"] / whole,
+        fits=not halved,
+        detail=parts + halved,
+    )
+
+
+def loss_after(net: HexNet, recipe: Recipe, profile: DeviceProfile, batches: list[Positions]) -> float:
+    """Mean loss over `batches` in float32 after one step on each, so that devices can be compared."""
+    torch.manual_seed(0)
+    module = HexModule(net.config, recipe.optimizer, recipe.trainer, profile, size=recipe.size)
+    module.net.load_state_dict(net.state_dict())
+    _fit(module, DataLoader(batches, batch_size=None), profile, [])  # type: ignore[arg-type]
+    module.to("cpu").eval()
+    with torch.no_grad():
+        return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
+
+
+def batches_of(size: int, batch: int) -> list[Positions]:
+    """A few batches, the same on every device: random stones, every free cell as good as any other, random values."""
+    planes = torch.from_numpy(random_planes(BATCHES * batch, size))
+    free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float() + 1e-6
+    value = torch.rand(BATCHES * batch, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    whole = (planes, free / free.sum(1, keepdim=True), value)
+    return list(parts_of(whole, batch))
+
+
+class Endless(IterableDataset[Any]):
+    """A few batches, again and again."""
+
+    def __init__(self, batches: Sequence[Any]) -> None:
+        """Of tensors on the host."""
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give them without end."""
+        while True:
+            yield from self._batches
+
+
+class Laps(L.Callback):
+    """Times each step after the warm-up, and ends the training when there are enough."""
+
+    def __init__(self, effort: Effort, profile: DeviceProfile, clock: StepClock) -> None:
+        """`effort.repeats` steps or more, of `effort.repeats * effort.seconds` in all or more; `clock` begins anew."""
+        self._effort = effort
+        self._clock = clock
+        self._device = profile.device
+        self._last = time.perf_counter()
+        self._steps = 0
+        self.first_seconds = 0.0
+        self.seconds: list[float] = []
+
+    def on_train_batch_start(self, trainer: L.Trainer, *_: Any) -> None:
+        if not self._steps:
+            self._last = time.perf_counter()
+
+    def on_train_batch_end(self, trainer: L.Trainer, *_: Any) -> None:
+        synchronize(self._device)
+        now = time.perf_counter()
+        self._steps += 1
+        if self._steps == 1:
+            self.first_seconds = now - self._last
+        elif self._steps > WARM_UP:
+            self.seconds.append(now - self._last)
+        if self._steps == WARM_UP:
+            self._clock.restart()
+        self._last = now
+        enough = self._effort.repeats * self._effort.seconds
+        if len(self.seconds) >= self._effort.repeats and sum(self.seconds) >= enough:
+            trainer.should_stop = True
+
+
+def _fit(module: HexModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
+    trainer = L.Trainer(
+        accelerator=profile.accelerator,
+        devices=profile.devices,
+        precision=profile.precision,  # type: ignore[arg-type]  # a plain string by now
+        max_epochs=1,
+        callbacks=callbacks,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(module, loader)

@@ -1,0 +1,78 @@
+"""Self-play: in this process, and in processes of its own."""
+
+import time
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.bench.evaluation import net_name, short
+from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.tower import HexNet
+from hexlit.search.config import SearchConfig
+from hexlit.selfplay.actor import SelfPlay
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.workers import Workplace, make_player
+from hexlit.tasks.hex.data import HostMaker, weights_of
+
+
+@dataclass(frozen=True)
+class Game:
+    """What is played, and how it is searched."""
+
+    size: int
+    search: SearchConfig
+    selfplay: SelfPlayConfig
+
+
+def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
+    """Evaluations a second in self-play, and the share of its time spent outside the network call."""
+    batch = profile.selfplay_games
+    evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=profile)
+    actor = SelfPlay(game.selfplay, game.search, size=game.size, games=batch, groups=profile.groups, seed=0)
+    shares, games = [], []
+
+    def play(rounds: int) -> float:
+        counts = actor.play(evaluator, positions=10**9, deadline=time.monotonic() + effort.seconds * rounds)
+        shares.append(1 - counts.network_seconds / counts.seconds)
+        games.append(counts.games / counts.seconds)
+        return float(counts.evaluations)
+
+    on = Setting.of(profile, f"{evaluator.path} {short(evaluator.dtype)}")
+    what = f"self-play {net_name(net)}, {game.search.algorithm} {game.search.simulations}"
+    line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
+    share, rate = median(shares[-effort.repeats :]), median(games[-effort.repeats :])
+    return [replace(line, detail=f"{share:.1%} of the time outside the network, {rate:.1f} games/s")]
+
+
+def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
+    """Evaluations a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
+    weights = weights_of(net)
+    settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
+    found = []
+    for workers in (1, 2, 4):
+        share = profile.share(workers)
+        maker = HostMaker(net.config, game.size, False, share)
+        sizes = {"games": share.selfplay_games, "groups": share.groups}
+        player = make_player(Workplace(settings | sizes, maker), workers)
+        ended: list[tuple[int, float]] = []
+
+        def play(rounds: int, player: Any = player, ended: list[tuple[int, float]] = ended) -> float:
+            counts = player.play(
+                weights,
+                positions=10**9,
+                network_version=0,
+                on_games=lambda records, counts: None,
+                deadline=time.monotonic() + effort.seconds * rounds,
+            )
+            ended.append((counts.games, counts.seconds))
+            return float(counts.evaluations)
+
+        what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(net)}"
+        on = Setting(str(profile.device), share.threads * workers, short(profile.inference_dtype))
+        line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
+        games, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
+        found.append(replace(line, detail=f"{games / seconds:.1f} games/s"))
+        player.close()
+    return found

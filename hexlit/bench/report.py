@@ -1,0 +1,82 @@
+"""Measurements as a table, as JSON and as Markdown."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from hexlit.bench.measure import Measurement
+
+HEADINGS = ("what", "device", "threads", "precision", "median", "quartiles", "ms", "first call", "compiling", "peak")
+DASH = "–"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was measured, where, and what follows from it."""
+
+    board: int
+    machine: Mapping[str, str | int]
+    """Device, threads, processor, and the versions of torch, numba and hexlit."""
+    lines: list[Measurement]
+    said: list[str] = field(default_factory=list)
+    """Findings, one sentence each."""
+
+    def to_json(self) -> str:
+        """Everything, for programs: `machine`, `board`, `measurements`, `findings`."""
+        measurements = [{**asdict(line), "torch": self.machine["torch"]} for line in self.lines]
+        whole: dict[str, Any] = {
+            "machine": dict(self.machine),
+            "board": self.board,
+            "measurements": measurements,
+            "findings": self.said,
+        }
+        return json.dumps(whole, indent=2, allow_nan=False)
+
+    def to_markdown(self) -> str:
+        """A table for a README or an issue."""
+        rows = [(*HEADINGS, ""), tuple("---" for _ in range(len(HEADINGS) + 1))]
+        rows += [_cells(line) for line in self.lines]
+        table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+        findings = "".join(f"\n- {sentence}" for sentence in self.said)
+        return f"{self._title()}\n\n{table}\n" + (f"{findings}\n" if findings else "")
+
+    def print(self) -> None:
+        """A table for people."""
+        console = Console()
+        console.width = max(console.width, 160)
+        table = Table(title=self._title(), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for heading in HEADINGS:
+            table.add_column(heading, justify="left" if heading in ("what", "precision") else "right")
+        table.add_column("")
+        for line in self.lines:
+            table.add_row(*_cells(line))
+        console.print(table)
+        for sentence in self.said:
+            console.print(sentence, highlight=False)
+
+    def _title(self) -> str:
+        where = " · ".join(f"{name} {value}" for name, value in self.machine.items())
+        return f"{self.board}x{self.board} board · {where}"
+
+
+def _cells(line: Measurement) -> tuple[str, ...]:
+    spread = DASH
+    if line.lower_quartile is not None and line.upper_quartile is not None:
+        spread = f"{line.lower_quartile:,.0f} – {line.upper_quartile:,.0f}"
+    return (
+        line.what,
+        line.device,
+        str(line.threads or DASH),
+        line.precision,
+        DASH if line.median is None else f"{line.median:,.0f} {line.unit}",
+        spread,
+        DASH if line.milliseconds is None else f"{line.milliseconds:,.1f}",
+        DASH if line.first_call_seconds is None else f"{line.first_call_seconds:.2f} s",
+        DASH if line.compile_seconds is None else f"{line.compile_seconds:.1f} s",
+        DASH if line.peak_bytes is None else f"{line.peak_bytes / 2**20:,.0f} MiB",
+        line.detail,
+    )

@@ -1,0 +1,171 @@
+"""Training steps, batch sizes, loaders and devices, measured on a network of seconds."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.bench import batches, optimisation
+from hexlit.bench.batches import best_batch, measure_batches, write_accelerator
+from hexlit.bench.comparison import compare
+from hexlit.bench.evaluation import Way, measure_forward
+from hexlit.bench.loader import Slowed, measure_loader, played_window
+from hexlit.bench.measure import Effort, Measurement
+from hexlit.bench.optimisation import Recipe, advice, batches_of, loss_after, measure_steps
+from hexlit.bench.play import Game
+from hexlit.errors import UsageError
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import HexNet
+from hexlit.search.config import SearchConfig
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.tasks.hex.data import WindowDataset
+from hexlit.tasks.hex.module import HexModule
+from hexlit.training.config import OptimizerConfig, TrainerConfig
+
+SIZE = 3
+QUICK = Effort(2, 0.01)
+RECIPE = Recipe(SIZE, OptimizerConfig(warmup_steps=0), TrainerConfig())
+GAME = Game(SIZE, SearchConfig(simulations=8), SelfPlayConfig(workers=0))
+
+
+@pytest.fixture
+def net() -> HexNet:
+    torch.manual_seed(0)
+    return HexNet(NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8))
+
+
+@pytest.fixture
+def profile() -> DeviceProfile:
+    fields: dict[str, Any] = {"precision": "32-true", "train_batch": 16, "selfplay_games": 8}
+    return build_profile(AcceleratorConfig(device="cpu", threads=2, **fields))
+
+
+def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measurement:
+    return Measurement("training 6x64", "positions/s", "cpu", 2, precision, rate, rate, rate, 0.1, **fields)
+
+
+def test_a_training_line_has_rate_parts_and_spread(net: HexNet, profile: DeviceProfile) -> None:
+    """E3-4, A28-30."""
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    found = measure_steps(net, RECIPE, QUICK, profile)
+    assert found.median is not None
+    assert found.median > 0
+    assert found.milliseconds == pytest.approx(1000 * 16 / found.median)
+    assert "backward" in found.detail
+    assert found.fits
+    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
+
+
+def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device that holds `limit` positions at once."""
+    forward = HexModule.output
+
+    def output(module: HexModule, batch: tuple[Tensor, Tensor, Tensor]) -> Any:
+        if len(batch[0]) > limit:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return forward(module, batch)
+
+    monkeypatch.setattr(HexModule, "output", output)
+
+
+def test_the_search_for_a_batch_survives_full_memory(
+    net: HexNet, profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A7: larger batches than the first that does not fit are not tried."""
+    full_above(16, monkeypatch)
+    sizes = (8, 16, 32, 64)
+    found = dict(zip(sizes, measure_batches(net, RECIPE, QUICK, profile, sizes), strict=False))
+    assert list(found) == [8, 16, 32]
+    assert [one.fits for one in found.values()] == [True, True, False]
+    assert best_batch(found, None) in (8, 16)
+
+
+def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
+    """A7: unless it takes more memory than there may be, or does not fit."""
+    rates = {32: line(50.0), 64: line(96.0), 128: line(100.0), 256: line(99.0), 512: line(200.0, fits=False)}
+    assert best_batch(rates, None) == 64
+    rates[64] = line(94.9)
+    assert best_batch(rates, None) == 128
+    rates[128] = line(100.0, peak_bytes=3 * 2**30)
+    assert best_batch(rates, 2.0) == 64
+    with pytest.raises(UsageError, match="what=batch: memory holds none of the batches 32, 64"):
+        best_batch({32: line(None), 64: line(9.0, fits=False)}, None)
+
+
+def test_sizes_go_from_32_to_4096() -> None:
+    """A7."""
+    assert (batches.SIZES[0], batches.SIZES[-1]) == (32, 4096)
+
+
+def test_the_batch_is_written_as_a_config_that_hydra_takes(
+    profile: DeviceProfile, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A7."""
+    from hexlit.commands.train import main
+
+    command = write_accelerator(tmp_path / "accelerator" / "tuned.yaml", profile, 48)
+    assert command == f"hexlit train --config-dir {tmp_path} accelerator=tuned"
+    assert main([*command.split()[2:], "--cfg", "job"]) == 0
+    shown = capfd.readouterr().out
+    assert "train_batch: 48" in shown
+    assert "selfplay_games: 256" in shown  # of the group's own cpu
+    with pytest.raises(UsageError, match="in a folder named accelerator"):
+        write_accelerator(tmp_path / "tuned.yaml", profile, 48)
+
+
+def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
+    """A10: by a network that has much to compute."""
+    net, many = HexNet(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
+    _, quick = measure_loader(net, GAME, RECIPE, QUICK, many)
+    data = WindowDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
+    _, slow = measure_loader(net, GAME, RECIPE, QUICK, many, Slowed(data, 0.5))
+    assert quick.load_share is not None
+    assert slow.load_share is not None
+    assert slow.load_share > quick.load_share
+    assert quick.detail.startswith("compute-bound")
+    assert slow.detail.startswith("loader-bound")
+
+
+def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does() -> None:
+    """C19."""
+    assert advice([line(100.0), line(150.0, "bf16-mixed"), line(160.0, "bf16-mixed compiled")]) == []
+    (slower,) = advice([line(100.0), line(80.0, "bf16-mixed")])
+    assert "accelerator.precision=32-true" in slower
+    (compiled,) = advice([line(100.0), line(150.0, "16-mixed"), line(300.0, "16-mixed compiled")])
+    assert "accelerator.compile=true" in compiled
+
+
+def test_two_devices_do_the_same_work(net: HexNet, profile: DeviceProfile) -> None:
+    """A8, A26: the cpu stands in for the other device, so their losses are equal."""
+    slower = replace(profile, train_batch=profile.train_batch)
+    found = compare(net, RECIPE, QUICK, profile, slower)
+    assert set(found.speed_ups) == {"forward", "training"}
+    assert all(ratio > 0 for ratio in found.speed_ups.values())
+    alone = compare(net, RECIPE, QUICK, profile, None)
+    assert alone.speed_ups == {}
+    assert [one.median for one in alone.lines if one.device != "cpu"] == [None, None]
+    assert all(one.detail for one in alone.lines if one.device != "cpu")
+
+
+def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(net: HexNet, profile: DeviceProfile) -> None:
+    """A8, A26."""
+    found = [loss_after(net, RECIPE, profile, batches_of(SIZE, 16)) for _ in range(2)]
+    assert found[0] == found[1]
+    assert loss_after(net, RECIPE, profile, batches_of(SIZE, 32)) != found[0]
+    assert len(batches_of(SIZE, 4)) == optimisation.BATCHES
+
+
+def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: HexNet, profile: DeviceProfile) -> None:
+    """A28-30, A26-27."""
+    without_fused = HexNet(replace(net.config, activation="silu"))
+    ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
+    plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways)
+    assert plain.median is not None
+    assert plain.detail.startswith("100% of the fastest; float32's move in 100.0%")
+    assert missing.median is None
+    assert missing.detail.startswith("not here: eager float32 takes its place")
