@@ -150,6 +150,18 @@ class ProcessTree:
             reasons=reasons,
         )
 
+    def free_device_bytes(self) -> int | None:
+        """Memory that is free on the devices which the tree sees, all together, in bytes; None where it is unknown."""
+        readings = [] if self._nvml.reason else self._nvml.read()
+        if not readings:
+            return None
+        free = 0
+        for reading in readings:
+            if reading.total_bytes is None or reading.used_bytes is None:
+                return None
+            free += reading.total_bytes - reading.used_bytes
+        return free
+
     def close(self) -> None:
         """Let go of the driver."""
         self._nvml.close()
@@ -209,7 +221,10 @@ class ProcessTree:
 class ResourceSampler:
     """Samples a tree every `interval` seconds in a thread of its own, from `start` (or `with`) to `stop`.
 
-        with ResourceSampler(ProcessTree(os.getpid()), interval=1.0, csv_path=folder / "resources.csv") as sampler:
+        with (
+            contextlib.closing(ProcessTree(os.getpid())) as tree,
+            ResourceSampler(tree, interval=1.0, csv_path=folder / "resources.csv") as sampler,
+        ):
             start = time.monotonic()
             ...
             print(sampler.mean(start, time.monotonic()))
@@ -222,7 +237,7 @@ class ResourceSampler:
         ended: set when the root of the tree has ended, after which nothing is sampled.
 
     Args:
-        tree: what is sampled; `stop` closes it.
+        tree: what is sampled; who made it closes it.
         interval: seconds from one sample to the next.
         csv_path: the table to write, None for none.
         on_sample: called with every sample, in the sampler's thread.
@@ -315,7 +330,6 @@ class ResourceSampler:
         except ProcessEndedError:
             self.ended.set()
         finally:
-            self.tree.close()
             if self._table is not None:
                 os.close(self._table)
                 self._table = None
