@@ -457,7 +457,7 @@ def test_a_tree_sees_the_devices_of_the_target_not_of_the_measurer(monkeypatch: 
         seen.append(visible)
         return SimpleNamespace(reason="no NVIDIA driver")
 
-    monkeypatch.setattr("hexlit.accelerate.resources.Nvml", remember)
+    monkeypatch.setattr("hexlit.accelerate.process_tree.Nvml", remember)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
     with child(SLEEPS) as target:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
