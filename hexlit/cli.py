@@ -16,6 +16,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("hexlit.commands.train", "train a network: from nothing by self-play, or from recorded games"),
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
+    "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),
+    "monitor": (
+        "hexlit.commands.monitor",
+        "watch a run from outside: processor, memory, device; how many fit side by side",
+    ),
 }
 """Name of a command -> (module with `main(argv) -> exit code`, one line of help)."""
 

@@ -57,6 +57,7 @@ AVAILABILITY = {
     "torch.accelerator.is_available",
     "torch.accelerator.current_accelerator",
 }
+IMPORT_NAMES = {"hydra-core": "hydra", "nvidia-ml-py": "pynvml"}  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
 
 
@@ -215,7 +216,7 @@ def test_everything_imported_is_a_dependency() -> None:
         re.split(r"[<>=\[ ]", line)[0]
         for line in project["dependencies"] + project["optional-dependencies"]["tensorboard"]
     }
-    known = {name.replace("hydra-core", "hydra") for name in named} | set(sys.stdlib_module_names) | {"hexlit"}
+    known = {IMPORT_NAMES.get(name, name) for name in named} | set(sys.stdlib_module_names) | {"hexlit"}
     used = {target.split(".")[0] for name, tree in modules().items() for target in imports(name, tree)}
     assert used - known == set()
 

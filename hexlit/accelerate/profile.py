@@ -1,6 +1,5 @@
 """The settings of a run on its device, decided once."""
 
-import os
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -8,6 +7,7 @@ import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import choose_device
+from hexlit.accelerate.host import usable_cores
 from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
 from hexlit.errors import UsageError
@@ -192,13 +192,6 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         selfplay_workers=min(threads, MOST_WORKERS) if device.type == "cpu" and threads > 1 else 0,
         threads=threads,
     )
-
-
-def usable_cores() -> int:
-    """CPU cores that this process may run on, which can be fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None:

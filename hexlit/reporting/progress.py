@@ -86,7 +86,7 @@ class TrainingProgress:
         live: bool | None = None,
     ) -> None:
         self.console = console or Console()
-        self.live = _is_screen(self.console) if live is None else live
+        self.live = is_screen(self.console) if live is None else live
         self._epochs = epochs
         self._max_time = max_time
         self._title = title
@@ -249,7 +249,7 @@ class TrainingProgress:
         self.console.file.flush()
 
 
-def _is_screen(console: Console) -> bool:
+def is_screen(console: Console) -> bool:
     """Whether lines can be drawn over: a real terminal, not a file that FORCE_COLOR makes look like one."""
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 

@@ -40,6 +40,16 @@ def format_share(share: float | None) -> str:
     return DASH if share is None or not math.isfinite(share) else f"{100 * share:.1f}%"
 
 
+def format_bytes(count: float | None) -> str:
+    """Amount of memory in three significant digits: `512 B`, `24.1 MiB`, `1.94 GiB`."""
+    if count is None or not math.isfinite(count):
+        return DASH
+    for factor, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= 0.9995 * factor:
+            return f"{_three_digits(count / factor)} {unit}"
+    return f"{count:.0f} B"
+
+
 def format_figure(value: float) -> str:
     """A loss or a learning rate in four significant digits."""
     return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"

@@ -1,0 +1,45 @@
+"""What the host has for this process: cores and memory. Imports no torch, so that light commands may ask."""
+
+import contextlib
+import os
+from pathlib import Path
+
+import psutil
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def usable_cores() -> int:
+    """CPU cores that this process may run on, which can be fewer than the machine has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def total_host_bytes() -> int:
+    """Memory of the machine, or of the container where that has less, in bytes."""
+    limit = _limit_and_use()
+    total = int(psutil.virtual_memory().total)
+    return total if limit is None else min(total, limit[0])
+
+
+def free_host_bytes() -> int:
+    """Memory that new processes can have without swapping, in bytes; a container's limit counts."""
+    limit = _limit_and_use()
+    available = int(psutil.virtual_memory().available)
+    return available if limit is None else max(0, min(available, limit[0] - limit[1]))
+
+
+def _limit_and_use() -> tuple[int, int] | None:
+    """Limit of the container and what it uses, less the file cache that gives way, in bytes; None without a limit."""
+    for folder, limit_name, use_name, cache_name in (
+        (CGROUPS, "memory.max", "memory.current", "inactive_file"),
+        (CGROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        with contextlib.suppress(OSError, ValueError, KeyError):  # no such version here, or "max": no limit
+            limit = int((folder / limit_name).read_text())
+            use = int((folder / use_name).read_text())
+            lines = (line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            cache = {name: int(number) for name, number in lines}[cache_name]
+            return limit, use - cache
+    return None

@@ -1,0 +1,224 @@
+"""A process and all its descendants, measured from outside: processor, memory, and what they take of the devices."""
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import psutil
+
+from hexlit.accelerate.nvml import DeviceReading, Nvml
+
+Number = TypeVar("Number", int, float)
+
+_SHORTEST_SPAN = 0.05  # seconds: the system counts processor time in steps of 0.01
+
+
+class ProcessEndedError(Exception):
+    """The process to be watched has ended, or was never there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSample:
+    """What a tree of processes takes at one instant. None is "not measured", never 0; `reasons` says why, by field."""
+
+    seconds: float
+    """Time since the watching began (`ProcessTree.began`), in seconds."""
+    processes: int
+    """Number of running processes, the root included."""
+    cpu_percent: float | None
+    """Processor time per time between the sample before and this one: 100 is one core busy. None in the first."""
+    host_bytes: int | None
+    """Resident memory, summed over the tree; pages that processes share count once for each of them."""
+    device_bytes: int | None
+    """Memory that the tree holds on the devices it sees, in bytes."""
+    device_utilisation: float | None
+    """Share of the time in which a kernel ran, 0 to 1, whoever's it was: the mean of the devices on which the tree
+    holds memory, or else of all that it sees."""
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class _Known:
+    """Processor time that a process of the tree has taken so far, in seconds."""
+
+    own: float = 0.0
+    reaped: float = 0.0
+    """Time of its ended children, which the system adds to it when it waits for them."""
+    running: bool = True
+    """False once it has ended and its parent has not taken note of that."""
+
+
+class ProcessTree:
+    """A process and all its descendants, to be sampled from outside or by the root itself.
+
+    Descendants are remembered, so that they are still measured when their parent ends before them.
+
+    Attributes:
+        pid: the root.
+        began: the instant of `time.monotonic()` at which the watching began.
+
+    Args:
+        pid: the root.
+        nvml: the driver to ask, None for one that sees the devices which the root sees.
+
+    Raises:
+        ProcessEndedError: there is no such process.
+    """
+
+    def __init__(self, pid: int, nvml: Nvml | None = None) -> None:
+        self.pid = pid
+        self.began = time.monotonic()
+        try:
+            self._root = psutil.Process(pid)
+        except psutil.NoSuchProcess as error:
+            raise ProcessEndedError(f"there is no process {pid}") from error
+        self._nvml = nvml or Nvml(_visible_devices(self._root))
+        self._known: dict[Any, _Known] = {}
+        self._sampled: float | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the root runs; one that waits for its parent to take note of its end does not."""
+        try:
+            return bool(self._root.is_running() and self._root.status() != psutil.STATUS_ZOMBIE)
+        except psutil.NoSuchProcess:
+            return False
+        except psutil.AccessDenied:
+            return True
+
+    def sample(self) -> ResourceSample:
+        """Measure the tree as it is now.
+
+        Raises:
+            ProcessEndedError: the root has ended.
+        """
+        if not self.alive:
+            raise ProcessEndedError(f"process {self.pid} has ended")
+        reasons: dict[str, str] = {}
+        before, now = self._sampled, time.monotonic()
+        spent, host_bytes = self._measure(reasons)
+        self._sampled = now
+        cpu_percent = None
+        if before is None:
+            reasons["cpu_percent"] = "the first sample has none before it"
+        elif now - before < _SHORTEST_SPAN:
+            reasons["cpu_percent"] = "too soon after the sample before"
+        elif spent is not None:
+            cpu_percent = 100.0 * spent / (now - before)
+        device_bytes, utilisation = self._measure_devices(reasons)
+        if self._root not in self._known or not self._known[self._root].running:
+            raise ProcessEndedError(f"process {self.pid} has ended")
+        return ResourceSample(
+            seconds=now - self.began,
+            processes=sum(known.running for known in self._known.values()),
+            cpu_percent=cpu_percent,
+            host_bytes=host_bytes,
+            device_bytes=device_bytes,
+            device_utilisation=utilisation,
+            reasons=reasons,
+        )
+
+    def free_device_bytes(self) -> int | None:
+        """Memory that is free on the devices which the tree sees, all together, in bytes; None where it is unknown."""
+        readings = [] if self._nvml.reason else self._nvml.read()
+        if not readings:
+            return None
+        free = 0
+        for reading in readings:
+            if reading.total_bytes is None or reading.used_bytes is None:
+                return None
+            free += reading.total_bytes - reading.used_bytes
+        return free
+
+    def close(self) -> None:
+        """Let go of the driver."""
+        self._nvml.close()
+
+    def _measure(self, reasons: dict[str, str]) -> tuple[float | None, int | None]:
+        """Processor seconds since the last call, and resident bytes; processes that end meanwhile are left out."""
+        known, self._known = self._known, {}
+        own, reaped, host_bytes = 0.0, 0.0, 0
+        for process in self._members(known):
+            earlier = known.get(process) or _Known()
+            try:
+                with process.oneshot():
+                    times, running = process.cpu_times(), process.status() != psutil.STATUS_ZOMBIE
+                    memory = process.memory_info() if running else None
+            except (psutil.NoSuchProcess, ProcessLookupError):
+                continue
+            except psutil.AccessDenied:
+                why = f"no permission to look into process {process.pid}"
+                reasons.update(cpu_percent=why, host_bytes=why)
+                self._known[process] = earlier
+                continue
+            latest = _Known(times.user + times.system, times.children_user + times.children_system, running)
+            own += max(0.0, latest.own - earlier.own)
+            reaped += max(0.0, latest.reaped - earlier.reaped)
+            host_bytes += memory.rss if memory is not None else 0
+            self._known[process] = latest
+        # A child's whole time goes to its parent when it is reaped: what it was seen to spend before counts once.
+        gone = sum(known[process].own + known[process].reaped for process in known.keys() - self._known.keys())
+        if "host_bytes" in reasons:
+            return None, None
+        return own + max(0.0, reaped - gone), host_bytes
+
+    def _members(self, known: dict[Any, _Known]) -> set[Any]:
+        """The root, its descendants, and those that outlived their parents, with theirs."""
+        members: set[Any] = set()
+        for process in (self._root, *known):
+            if process not in members and process.is_running():
+                members.add(process)
+                with contextlib.suppress(psutil.Error):  # it ended just now
+                    members.update(process.children(recursive=True))
+        return members
+
+    def _measure_devices(self, reasons: dict[str, str]) -> tuple[int | None, float | None]:
+        if self._nvml.reason:
+            reasons.update(device_bytes=self._nvml.reason, device_utilisation=self._nvml.reason)
+            return None, None
+        readings = self._nvml.read({process.pid for process in self._known})
+        used = [reading for reading in readings if reading.process_bytes] or readings
+        held = [reading.process_bytes for reading in readings]
+        busy = [reading.utilisation for reading in used]
+        return (
+            all_or_none(held, sum, "device_bytes", _reason(readings, "process_bytes"), reasons),
+            all_or_none(busy, mean, "device_utilisation", _reason(used, "utilisation"), reasons),
+        )
+
+
+def mean(values: list[float]) -> float:
+    """Of one value or more."""
+    return sum(values) / len(values)
+
+
+def all_or_none(
+    values: list[Number | None],
+    combine: Callable[[list[Number]], Number],
+    name: str,
+    why: str,
+    reasons: dict[str, str],
+) -> Number | None:
+    """The values combined; None, with the reason under `name`, where one of them is missing."""
+    there = [value for value in values if value is not None]
+    if len(there) == len(values):
+        return combine(there)
+    reasons[name] = why
+    return None
+
+
+def _visible_devices(process: Any) -> str | None:
+    """CUDA_VISIBLE_DEVICES of `process`; that of this one where the other's may not be read."""
+    if process.pid != os.getpid():
+        try:
+            value: str | None = process.environ().get("CUDA_VISIBLE_DEVICES")
+            return value
+        except (psutil.Error, OSError):
+            pass
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def _reason(readings: list[DeviceReading], name: str) -> str:
+    return next((reading.reasons[name] for reading in readings if name in reading.reasons), "not measured")

@@ -1,0 +1,70 @@
+"""`hexlit doctor`: what this machine can do, found by trying it: devices, precisions, compiling, memory, versions."""
+
+import json
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+from rich.console import Console
+
+from hexlit.commands.application import register_schema, run, typed
+
+if TYPE_CHECKING:  # torch is imported only when the machine is really looked at
+    from hexlit.accelerate.inspection import Inspection
+
+
+@dataclass
+class DoctorConfig:
+    """What `hexlit doctor` takes."""
+
+    compile: bool = True
+    """Whether `torch.compile` is tried, which takes most of the time."""
+    json: bool = False
+    """Print one JSON object instead of text."""
+
+
+register_schema("doctor", DoctorConfig)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(doctor, "doctor", argv)
+
+
+def doctor(config: DictConfig) -> None:
+    """Look at the machine and print what was found; what does not work is part of the answer."""
+    settings = typed(config, DoctorConfig)
+    from hexlit.accelerate.inspection import inspect_machine
+    from hexlit.reporting.doctor import print_report
+    from hexlit.reporting.progress import is_screen
+
+    screen = Console(stderr=True)
+    status = screen.status("looking around")
+    with status if is_screen(screen) else nullcontext():
+        found = inspect_machine(compile=settings.compile, fused_obstacle=fused_obstacle, on_step=status.update)
+    if settings.json:
+        print(json.dumps(as_json(found), indent=2, allow_nan=False))
+    else:
+        print_report(as_json(found), Console(highlight=False))
+
+
+def as_json(found: "Inspection") -> dict[str, object]:
+    """The inspection as plain values; a null has its reason in the `reasons` beside it."""
+    return asdict(found)
+
+
+def fused_obstacle() -> str:
+    """Why the cpu does not evaluate networks by its fused operators; empty where it does, with the right results."""
+    from hexlit.accelerate.config import AcceleratorConfig
+    from hexlit.accelerate.inspection import warnings_of
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.nets.config import NetConfig
+    from hexlit.nets.evaluator import NetworkEvaluator
+    from hexlit.nets.tower import HexNet
+
+    profile = build_profile(AcceleratorConfig(device="cpu", inference="fused"))
+    net = HexNet(NetConfig(channels=16, blocks=[1])).eval()
+    with warnings_of("hexlit.nets.evaluator") as said:
+        evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=profile)
+    return "" if evaluator.path == "fused" else " ".join(said) or f"the {evaluator.path} path is taken instead"

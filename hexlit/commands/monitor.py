@@ -1,0 +1,139 @@
+"""`hexlit monitor`: what a run takes of the machine, watched from outside, and how many such runs fit side by side."""
+
+import math
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+
+if TYPE_CHECKING:  # psutil and rich are imported only when something is watched
+    from hexlit.accelerate.resources import ProcessTree, ResourceSampler
+
+RUNS = Path("runs")
+
+
+@dataclass
+class MonitorConfig:
+    """What `hexlit monitor` takes."""
+
+    duration: float | None = 10.0
+    """Minutes to watch; null: until the target ends or Ctrl-C."""
+    interval: float = 5.0
+    """Seconds from one sample to the next."""
+    pid: int | None = None
+    """The process to watch, with all its descendants."""
+    run: str | None = None
+    """Folder of the run to watch; without it and without pid, the newest run that goes on below `runs`."""
+    csv: str | None = None
+    """Table of the samples; null: `monitor.csv` in the run's folder, or `resources-PID.csv` here."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be watched."""
+        if not 0 < self.interval < math.inf:
+            raise UsageError(f"interval={self.interval:g}: must be above 0 seconds")
+        if self.duration is not None and not 0 < self.duration < math.inf:
+            raise UsageError(f"duration={self.duration:g}: must be above 0 minutes, or null for no limit")
+        if self.pid is not None and self.pid < 1:
+            raise UsageError(f"pid={self.pid}: a process has a number above 0")
+        if self.pid is not None and self.run is not None:
+            raise UsageError(f"pid={self.pid}, run={self.run}: name one of the two")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is watched."""
+
+    pid: int
+    name: str
+    table: Path
+
+
+register_schema("monitor", MonitorConfig)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(monitor, "monitor", argv)
+
+
+def monitor(config: DictConfig) -> None:
+    """Watch the target until it ends, the time is up or Ctrl-C, and say what was seen."""
+    settings = typed(config, MonitorConfig)
+    target = find_target(settings)
+    from hexlit.accelerate.resources import ProcessEndedError, ProcessTree, ResourceSampler
+    from hexlit.reporting.monitor import ResourceDisplay
+
+    seconds = None if settings.duration is None else 60.0 * settings.duration
+    display = ResourceDisplay(target.name, duration=seconds, interval=settings.interval)
+    try:
+        tree = ProcessTree(target.pid)
+    except ProcessEndedError as error:
+        raise UsageError(f"pid={target.pid}: there is no such process") from error
+    how_it_ended = ""
+    with closing(tree):
+        sampler = ResourceSampler(tree, settings.interval, target.table, display.update)
+        with display, sampler:
+            try:
+                if sampler.ended.wait(seconds):
+                    how_it_ended = f"process {target.pid} has ended"
+            except KeyboardInterrupt:  # the one way to end without a time limit: the result is told all the same
+                how_it_ended = "interrupted"
+        display.summarise(how_it_ended, str(target.table), *recommend(tree, sampler))
+
+
+def find_target(settings: MonitorConfig) -> Target:
+    """The process to watch, and where its table goes.
+
+    Raises:
+        UsageError: there is no such run, or it has ended.
+    """
+    from hexlit.accelerate.process_file import newest_live_run, read_process_file
+
+    if settings.pid is not None:
+        table = Path(settings.csv or f"resources-{settings.pid}.csv")
+        return Target(settings.pid, f"process {settings.pid}", table)
+    if settings.run is not None:
+        folder = Path(settings.run)
+        if not folder.is_dir():
+            raise UsageError(f"run={settings.run}: there is no such folder")
+        process = read_process_file(folder)
+        if process is None:
+            raise UsageError(f"run={settings.run}: no run goes on there; name a folder with a process.json, or pid=N")
+        if not process.alive:
+            raise UsageError(f"run={settings.run}: its process {process.pid} has ended; name a run that goes on")
+    else:
+        found = newest_live_run(RUNS)
+        if found is None:
+            raise UsageError(f"run=null: no run goes on below {RUNS}; name what to watch, run=FOLDER or pid=N")
+        folder, process = found
+    table = Path(settings.csv) if settings.csv else folder / "monitor.csv"
+    return Target(process.pid, f"{folder}, process {process.pid}", table)
+
+
+def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str, str]:
+    """How many trials like the target fit side by side, itself counted in; what limits them; and from which figures."""
+    from hexlit.accelerate.host import free_host_bytes, usable_cores
+    from hexlit.accelerate.resources import recommended_trials
+    from hexlit.reporting.quantities import format_bytes
+
+    seen = sampler.mean()
+    last = sampler.samples[-1] if sampler.samples and tree.alive else None
+    cores, cores_a_trial = usable_cores(), max(1.0, (seen.cpu_percent or 0.0) / 100)
+    host = free_host_bytes() + ((last.host_bytes or 0) if last else 0)
+    device = tree.free_device_bytes()
+    if device is not None and last is not None:
+        device += last.device_bytes or 0
+    host_a_trial, device_a_trial = seen.host_bytes_peak or 0, seen.device_bytes_peak
+    trials, limit = recommended_trials(cores, host, host_a_trial, device, device_a_trial, cores_a_trial)
+    basis = [
+        f"{cores} cores, {cores_a_trial:.1f} a trial",
+        f"{format_bytes(host)} of memory, {format_bytes(seen.host_bytes_peak)} a trial",
+    ]
+    if device is not None and device_a_trial:
+        basis.append(f"{format_bytes(device)} on devices, {format_bytes(device_a_trial)} a trial")
+    return trials, limit, "; ".join(basis)

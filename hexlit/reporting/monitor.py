@@ -1,0 +1,233 @@
+"""The display of `hexlit monitor`: a live table on a terminal, elsewhere one plain line a sample; then the result."""
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from hexlit.reporting.progress import is_screen
+from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
+
+_REFRESHES_PER_SECOND = 4.0
+_TREND = 32  # samples in the small curve
+_HEIGHTS = "▁▂▃▄▅▆▇█"
+
+
+class SampleView(Protocol):
+    """What the display reads of a sample; figures that are not measured are None, and `reasons` says why."""
+
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def processes(self) -> int: ...
+    @property
+    def cpu_percent(self) -> float | None: ...
+    @property
+    def host_bytes(self) -> int | None: ...
+    @property
+    def device_bytes(self) -> int | None: ...
+    @property
+    def device_utilisation(self) -> float | None: ...
+    @property
+    def reasons(self) -> Mapping[str, str]: ...
+
+
+class _Figure:
+    """One row: the figure now, its mean and peak, and its last values."""
+
+    def __init__(self, heading: str, name: str, show: Callable[[float | None], str], top: float | None = None) -> None:
+        self.heading = heading
+        self.name = name
+        self.show = show
+        self.top = top
+        self.now: float | None = None
+        self.peak: float | None = None
+        self.reason = ""
+        self.recent: deque[float | None] = deque(maxlen=_TREND)
+        self._sum, self._count = 0.0, 0
+
+    @property
+    def mean(self) -> float | None:
+        return self._sum / self._count if self._count else None
+
+    def add(self, sample: SampleView) -> None:
+        value: float | None = getattr(sample, self.name)
+        self.now = value
+        self.recent.append(value)
+        if value is None:
+            self.reason = sample.reasons.get(self.name, "")
+            return
+        self.peak = value if self.peak is None else max(self.peak, value)
+        self._sum += value
+        self._count += 1
+
+
+class ResourceDisplay:
+    """Shows the samples of a tree of processes while they come, and what they come to.
+
+        with ResourceDisplay("process 123", duration=600, interval=5) as display:
+            display.update(sample)
+        display.summarise(...)
+
+    Args:
+        target: what is watched.
+        duration: seconds until the watching ends, None where only the target ends it.
+        interval: seconds from one sample to the next.
+        live: None decides by the console.
+    """
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        duration: float | None,
+        interval: float,
+        console: Console | None = None,
+        live: bool | None = None,
+    ) -> None:
+        self.console = console or Console(highlight=False)
+        self.live = is_screen(self.console) if live is None else live
+        self._target = target
+        self._duration = duration
+        self._interval = interval
+        self._started = time.monotonic()
+        self._samples = 0
+        self._seconds = 0.0
+        self._told: set[str] = set()
+        self._figures = (
+            _Figure("cpu", "cpu_percent", format_cpu),
+            _Figure("memory", "host_bytes", format_bytes),
+            _Figure("device memory", "device_bytes", format_bytes),
+            _Figure("device busy", "device_utilisation", _format_utilisation, top=1.0),
+            _Figure("processes", "processes", _format_processes),
+        )
+        self._display = Live(
+            console=self.console,
+            get_renderable=self.render,
+            refresh_per_second=_REFRESHES_PER_SECOND,
+            transient=True,
+        )
+
+    def __enter__(self) -> Self:
+        self._started = time.monotonic()
+        if self.live:
+            self._display.start()
+        else:
+            self._line(f"watching {self._target} every {self._interval:g} s")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the terminal back, whatever happened."""
+        if self.live:
+            self._display.stop()
+
+    def update(self, sample: SampleView) -> None:
+        """Take in one more sample."""
+        self._samples += 1
+        self._seconds = sample.seconds
+        for figure in self._figures:
+            figure.add(sample)
+        if self.live:
+            return
+        facts = [f"{figure.heading} {figure.show(figure.now)}" for figure in self._figures[:-1]]
+        processes = f"{sample.processes} process{'' if sample.processes == 1 else 'es'}"
+        self._line(f"{sample.seconds:8.1f} s  {', '.join(facts)}, {processes}")
+        for line in self._missing():
+            if line not in self._told:
+                self._told.add(line)
+                self._line(f"            {line}")
+
+    def seconds_left(self) -> float | None:
+        """Seconds until the watching ends, unless the target ends before; None without a limit."""
+        if self._duration is None:
+            return None
+        return max(0.0, self._duration - (time.monotonic() - self._started))
+
+    def render(self) -> RenderableType:
+        """The picture of this instant."""
+        gone, left = time.monotonic() - self._started, self.seconds_left()
+        until = "until it ends or Ctrl-C" if left is None else f"{format_duration(left)} left"
+        parts: list[RenderableType] = [
+            Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s", "cyan"),
+            Text(),
+            self._table(with_now=True),
+        ]
+        parts += [Text(line, "dim") for line in self._missing()]
+        title = Text(f"hexlit monitor · {self._target}", "bold")
+        return Panel(Group(*parts), title=title, title_align="left", border_style="dim")
+
+    def summarise(self, how_it_ended: str, table: str, trials: int, limit: str, basis: str) -> None:
+        """Print means and peaks, and how many trials like the target fit side by side.
+
+        Args:
+            how_it_ended: such as `process 123 has ended`; empty where the time was up.
+            table: where the samples are kept.
+            trials: number of trials.
+            limit: what limits them.
+            basis: the figures that the number comes from.
+        """
+        ended = f"{how_it_ended} · " if how_it_ended else ""
+        samples = f"{self._samples} sample{'' if self._samples == 1 else 's'}"
+        self._line(f"{ended}{samples} in {format_duration(self._seconds)} · {table}")
+        self.console.print(self._table(with_now=False))
+        for line in self._missing():
+            self._line(line)
+        self._line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
+
+    def _table(self, with_now: bool) -> Table:
+        table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim", show_edge=False)
+        table.add_column("")
+        for heading in ("now", "mean", "peak") if with_now else ("mean", "peak"):
+            table.add_column(heading, justify="right", min_width=9, no_wrap=True)
+        if with_now:
+            table.add_column("trend", no_wrap=True, style="green")
+        for figure in self._figures:
+            values = [figure.mean, figure.peak]
+            if with_now:
+                values = [figure.now, *values]
+            shown = [figure.show(value) for value in values]
+            table.add_row(figure.heading, *shown, *([sparkline(figure.recent, figure.top)] if with_now else []))
+        return table
+
+    def _missing(self) -> list[str]:
+        """What was never measured, and why: one line for each reason."""
+        by_reason: dict[str, list[str]] = {}
+        for figure in self._figures:
+            if figure.mean is None and figure.reason and self._samples > 1:
+                by_reason.setdefault(figure.reason, []).append(figure.heading)
+        return [f"{', '.join(names)} not measured: {reason}" for reason, names in by_reason.items()]
+
+    def _line(self, text: str) -> None:
+        self.console.file.write(text + "\n")
+        self.console.file.flush()
+
+
+def sparkline(values: "deque[float | None]", top: float | None = None) -> str:
+    """The values as a small curve from 0 to `top`, or to the largest of them; a blank where there is none."""
+    highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
+    steps = len(_HEIGHTS) - 1
+    return "".join(
+        " " if value is None else _HEIGHTS[min(steps, max(0, round(value / highest * steps)))] for value in values
+    )
+
+
+def format_cpu(percent: float | None) -> str:
+    """Processor time: `97%`, where 100% is one core."""
+    return DASH if percent is None else f"{percent:.0f}%"
+
+
+def _format_utilisation(share: float | None) -> str:
+    return DASH if share is None else f"{100 * share:.0f}%"
+
+
+def _format_processes(count: float | None) -> str:
+    return format_count(count) if count is None or count == int(count) else f"{count:.1f}"

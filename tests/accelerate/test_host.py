@@ -1,0 +1,52 @@
+"""What this process may use of its host; a container's limit counts."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from hexlit.accelerate import host
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine of 1,000 bytes, 800 of them free, and its folder of control groups."""
+    monkeypatch.setattr(host, "CGROUPS", tmp_path)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=1000, available=800))
+    (tmp_path / "memory").mkdir()
+    return tmp_path
+
+
+def limit(folder: Path, names: tuple[str, str, str], limit: str, use: int, cache: int) -> None:
+    for name, text in zip((*names[:2], "memory.stat"), (limit, str(use), f"anon 1\n{names[2]} {cache}"), strict=True):
+        (folder / name).write_text(f"{text}\n")
+
+
+V2 = ("memory.max", "memory.current", "inactive_file")
+V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def test_without_a_container_the_machine_s_own_memory_counts(machine: Path) -> None:
+    """D7-8."""
+    assert (host.total_host_bytes(), host.free_host_bytes()) == (1000, 800)
+    limit(machine, V2, "max", 5, 0)
+    assert (host.total_host_bytes(), host.free_host_bytes()) == (1000, 800)
+
+
+@pytest.mark.parametrize(("folder", "names"), [(".", V2), ("memory", V1)])
+def test_a_container_s_limit_counts_and_its_file_cache_is_free(
+    folder: str, names: tuple[str, str, str], machine: Path
+) -> None:
+    """D7-8."""
+    limit(machine / folder, names, "500", 300, 100)
+    assert (host.total_host_bytes(), host.free_host_bytes()) == (500, 300)
+    limit(machine / folder, names, "9223372036854771712", 300, 100)
+    assert (host.total_host_bytes(), host.free_host_bytes()) == (1000, 800)
+    limit(machine / folder, names, "500", 700, 100)
+    assert host.free_host_bytes() == 0
+
+
+def test_this_machine_has_cores_and_memory() -> None:
+    assert host.usable_cores() >= 1
+    assert 0 < host.free_host_bytes() <= host.total_host_bytes()

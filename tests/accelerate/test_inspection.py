@@ -1,0 +1,271 @@
+"""What machines of every kind are told: a Mac too old, a Mac, a server with and without a driver, a plain CPU."""
+
+import json
+import logging
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+import torch
+
+from hexlit.accelerate import device as device_module
+from hexlit.accelerate import inspection, precision
+from hexlit.accelerate.inspection import DeviceInspection, Inspection, find_versions, inspect_machine, warnings_of
+from hexlit.accelerate.nvml import DeviceReading
+from hexlit.accelerate.probes import CompileProbe, PrecisionProbe, ProductProbe
+
+GIB = 2**30
+PRECISIONS = [PrecisionProbe(name, True, True, 0.01, 1.0, 0.001) for name in ("fp32", "bf16", "fp16")]
+
+
+class Driver:
+    """Stands for Nvml."""
+
+    def __init__(self, reason: str = "", cards: int = 1) -> None:
+        self.reason = reason
+        self.driver = None if reason else "580.65"
+        self.cards = 0 if reason else cards
+
+    def read(self) -> list[DeviceReading]:
+        return [DeviceReading("NVIDIA H200", f"GPU-{i}", 0.0, 0, 141 * GIB, 0) for i in range(self.cards)]
+
+    def close(self) -> None:
+        pass
+
+
+class Machine:
+    """Pretends to be a machine; what is tried on its devices works unless said otherwise."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.patch = monkeypatch
+        self.compiled: list[str] = []
+        monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+        monkeypatch.setattr(torch.version, "hip", None)
+        monkeypatch.setattr(inspection, "device_name", lambda device: f"model of {device.type}")
+        monkeypatch.setattr(inspection, "device_memory", lambda device: (80 * GIB, 10 * GIB))
+        monkeypatch.setattr(inspection, "probe_product", lambda device: ProductProbe(True, 1e-6))
+        monkeypatch.setattr(inspection, "probe_precisions", lambda device: PRECISIONS)
+        monkeypatch.setattr(inspection, "probe_compile", self._compile)
+        monkeypatch.setattr(inspection, "usable_cores", lambda: 16)
+        monkeypatch.setattr(inspection, "free_host_bytes", lambda: 64 * GIB)
+        monkeypatch.setattr(precision, "cpu_has_bf16", lambda: False)
+        self.trial_fails("")
+        self.has()
+
+    def has(
+        self,
+        *,
+        cuda: int = 0,
+        built: bool = True,
+        bf16: bool = True,
+        mac: str = "",
+        mps: bool = False,
+        driver: str = "",
+    ) -> None:
+        set_ = self.patch.setattr
+        set_(torch.version, "cuda", "13.0" if built and not mac else None)
+        set_(torch.cuda, "is_available", lambda: cuda > 0)
+        set_(torch.cuda, "device_count", lambda: cuda)
+        set_(torch.backends.mps, "is_available", lambda: mps)
+        set_(torch.backends.mps, "is_built", lambda: bool(mac))
+        set_("platform.mac_ver", lambda: (mac, ("", "", ""), "arm64" if mac else ""))
+        set_(torch.backends.cudnn, "version", lambda: 91002 if built else None)
+        set_(precision, "cuda_has_bf16", lambda device: bf16)
+        set_(inspection, "Nvml", lambda visible: Driver(driver, cuda or 1))
+
+    def trial_fails(self, kind: str) -> None:
+        def failure(device: torch.device) -> str:
+            return "kernel image is invalid" if device.type == kind else ""
+
+        self.patch.setattr(inspection, "trial_failure", failure)
+        self.patch.setattr(device_module, "trial_failure", failure)
+
+    def look(self, compile: bool = True) -> Inspection:
+        return inspect_machine(compile=compile, fused_obstacle=lambda: "")
+
+    def _compile(self, device: torch.device) -> CompileProbe:
+        self.compiled.append(str(device))
+        return CompileProbe(True, 9.0, 1e-7)
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(monkeypatch)
+
+
+def device(found: Inspection, name: str) -> DeviceInspection:
+    return next(device for device in found.devices if device.device == name)
+
+
+def nulls_without_reason(value: Any, path: str = "") -> list[str]:
+    """Every null anywhere whose reason is not beside it."""
+    if isinstance(value, list):
+        return [line for index, item in enumerate(value) for line in nulls_without_reason(item, f"{path}[{index}]")]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    for name, item in value.items():
+        if item is None and not value.get("reasons", {}).get(name):
+            found.append(f"{path}.{name}")
+        elif name == "versions":
+            found += [f"{path}.{key}" for key, text in item.items() if text is None and not value["reasons"].get(key)]
+        else:
+            found += nulls_without_reason(item, f"{path}.{name}")
+    return found
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"built": False, "driver": "no NVIDIA driver"},
+        {"driver": "no NVIDIA driver"},
+        {"cuda": 2},
+        {"cuda": 1, "bf16": False},
+        {"mac": "13.6", "driver": "no NVIDIA driver"},
+        {"mac": "14.5", "mps": True, "driver": "no NVIDIA driver"},
+    ],
+)
+@pytest.mark.parametrize("compiles", [True, False])
+def test_the_schema_is_the_same_everywhere_and_every_null_has_its_reason(
+    facts: dict[str, Any], compiles: bool, machine: Machine
+) -> None:
+    """A4."""
+    machine.has(**facts)
+    report = json.loads(json.dumps(asdict(machine.look(compiles)), allow_nan=False))
+    assert nulls_without_reason(report) == []
+    assert set(report) == {"versions", "host", "devices", "auto", "trials", "seconds", "reasons"}
+    names = set(DeviceInspection.__dataclass_fields__)
+    assert [set(device) for device in report["devices"]] == [names] * len(report["devices"])
+    assert set(report["versions"]) == {
+        *("python", "os", "torch", "hexlit", "lightning", "numba", "numpy", "hydra", "optuna"),
+        *("cuda", "cudnn", "driver"),
+    }
+
+
+def test_a_mac_too_old_for_mps_is_told_so(machine: Machine) -> None:
+    """A4."""
+    machine.has(mac="13.6", driver="no NVIDIA driver")
+    found = machine.look()
+    assert [device.device for device in found.devices] == ["cpu", "cuda", "mps"]
+    mps = device(found, "mps")
+    assert not mps.available
+    assert mps.reasons["available"].startswith("macOS 13.6 is too old for MPS; macOS 14 or later is needed")
+    assert "built without CUDA" in device(found, "cuda").reasons["available"]
+    assert found.auto.device == "cpu"
+
+
+def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: Machine) -> None:
+    """A4."""
+    machine.has(mac="14.5", mps=True, driver="no NVIDIA driver")
+    found = machine.look()
+    mps = device(found, "mps")
+    assert (mps.available, mps.name, mps.smoke) == (True, "model of mps", True)
+    assert (mps.training_precision, mps.inference_precision) == ("32-true", "fp32")
+    assert (mps.fused, mps.reasons["fused"]) == (None, "only the cpu has this path")
+    assert found.auto.device == "mps"
+    assert (found.trials.recommended, found.trials.limit) == (16, "cores")  # its memory is the host's
+    assert machine.compiled == ["cpu", "mps"]
+
+
+@pytest.mark.parametrize(("bf16", "trains", "evaluates"), [(True, "bf16-mixed", "bf16"), (False, "16-mixed", "fp16")])
+def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
+    bf16: bool, trains: str, evaluates: str, machine: Machine
+) -> None:
+    """A4, A6."""
+    machine.has(cuda=1, bf16=bf16)
+    found = machine.look()
+    card = device(found, "cuda:0")
+    assert (card.training_precision, card.inference_precision) == (trains, evaluates)
+    assert (card.memory_total_bytes, card.memory_free_bytes) == (80 * GIB, 10 * GIB)
+    assert found.auto.device == "cuda:0"
+    assert (found.trials.recommended, found.trials.limit) == (5, "device memory")
+    assert (found.versions["cuda"], found.versions["cudnn"], found.versions["driver"]) == ("13.0", "9.10.2", "580.65")
+
+
+def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machine: Machine) -> None:
+    """A4."""
+    machine.has(cuda=3)
+    found = machine.look()
+    assert [device.device for device in found.devices] == ["cpu", "cuda:0", "cuda:1", "cuda:2", "mps"]
+    assert machine.compiled == ["cpu", "cuda:0"]
+    last = device(found, "cuda:2").compile
+    assert last is not None
+    assert (last.works, last.reasons["works"]) == (None, "not tried: the same card as cuda:0")
+
+
+def test_a_missing_driver_is_the_reason_that_cuda_is_not_there(machine: Machine) -> None:
+    """A4."""
+    machine.has(driver="no NVIDIA driver")
+    found = machine.look()
+    why = device(found, "cuda").reasons["available"]
+    assert "no CUDA device or driver is found" in why
+    assert why.endswith("(no NVIDIA driver)")
+    assert (found.versions["driver"], found.reasons["driver"]) == (None, "no NVIDIA driver")
+    assert found.auto.device == "cpu"
+
+
+def test_a_card_that_this_torch_cannot_use_is_named(machine: Machine) -> None:
+    """A4: a CPU build of torch on a machine with a card."""
+    machine.has(built=False)
+    why = device(machine.look(), "cuda").reasons["available"]
+    assert "built without CUDA" in why
+    assert why.endswith("(the NVIDIA driver 580.65 sees NVIDIA H200)")
+
+
+def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: Machine) -> None:
+    """A2, A4."""
+    machine.has(cuda=1)
+    machine.trial_fails("cuda")
+    found = machine.look()
+    card = device(found, "cuda:0")
+    assert (card.available, card.smoke, card.reasons["smoke"]) == (True, False, "kernel image is invalid")
+    assert found.auto.device == "cpu"
+    (warning,) = found.auto.warnings
+    assert "kernel image is invalid" in warning
+
+
+def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machine: Machine) -> None:
+    """A4."""
+
+    def fail(*arguments: object) -> Any:
+        raise OSError("sysctl: no such file")
+
+    machine.patch.setattr(inspection, "device_name", fail)
+    machine.patch.setattr(inspection, "device_memory", fail)
+    cpu = device(inspect_machine(compile=False, fused_obstacle=fail), "cpu")
+    assert (cpu.name, cpu.memory_total_bytes, cpu.memory_free_bytes, cpu.fused) == (None,) * 4
+    for name in ("name", "memory_total_bytes", "memory_free_bytes", "fused"):
+        assert cpu.reasons[name] == "OSError: sysctl: no such file"
+    assert cpu.smoke
+    assert cpu.compile is not None
+    assert cpu.compile.reasons["works"] == "not tried: compile=false"
+
+
+def test_fused_operators_that_cannot_be_used_are_told(machine: Machine) -> None:
+    """A4, C21."""
+    cpu = device(inspect_machine(compile=False, fused_obstacle=lambda: "this torch is built without oneDNN"), "cpu")
+    assert (cpu.fused, cpu.reasons["fused"]) == (False, "this torch is built without oneDNN")
+
+
+@pytest.mark.parametrize(("number", "expected"), [(91002, "9.10.2"), (8902, "8.9.2")])
+def test_the_version_of_cudnn_is_told_as_nvidia_writes_it(number: int, expected: str, machine: Machine) -> None:
+    machine.patch.setattr(torch.backends.cudnn, "version", lambda: number)
+    assert find_versions(Driver())[0]["cudnn"] == expected  # type: ignore[arg-type]
+
+
+def test_this_machine_s_processor_has_a_name_and_memory() -> None:
+    """A4."""
+    cpu = torch.device("cpu")
+    assert inspection.device_name(cpu)
+    total, free = inspection.device_memory(cpu)
+    assert 0 < free <= total
+
+
+def test_warnings_are_collected_instead_of_shown(caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("hexlit.somewhere")
+    with warnings_of("hexlit.somewhere") as heard:
+        log.warning("odd %d", 1)
+        log.info("nothing")
+    log.warning("even")
+    assert heard == ["odd 1"]
+    assert [record.getMessage() for record in caplog.records] == ["even"]

@@ -1,0 +1,216 @@
+"""What is read from the NVIDIA driver, and what is said where it cannot be read."""
+
+import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hexlit.accelerate import nvml
+from hexlit.accelerate.nvml import Nvml
+
+GIB = 2**30
+
+
+class NVMLError(Exception):
+    pass
+
+
+class NVMLError_LibraryNotFound(NVMLError):  # noqa: N801, N818
+    pass
+
+
+class NVMLError_NotSupported(NVMLError):  # noqa: N801, N818
+    pass
+
+
+class NVMLError_GpuIsLost(NVMLError):  # noqa: N801, N818
+    pass
+
+
+class Driver:
+    """Stands for the module pynvml: two cards, of which processes 7 and 8 hold memory."""
+
+    NVMLError = NVMLError
+
+    def __init__(self, cards: int = 2) -> None:
+        self.cards = cards
+        self.open = 0
+        self.held: list[tuple[int, int | None]] = [(7, 3 * GIB), (8, 1 * GIB)]
+
+    def nvmlInit(self) -> None:  # noqa: N802
+        self.open += 1
+
+    def nvmlShutdown(self) -> None:  # noqa: N802
+        self.open -= 1
+
+    def nvmlSystemGetDriverVersion(self) -> bytes:  # noqa: N802
+        return b"580.65"
+
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        return self.cards
+
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        return index
+
+    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> int:  # noqa: N802
+        if uuid != "MIG-5555":
+            raise NVMLError("Not Found")
+        return 5
+
+    def nvmlDeviceGetUUID(self, handle: int) -> str:  # noqa: N802
+        return f"GPU-{handle}{handle}aa-bb"
+
+    def nvmlDeviceGetName(self, handle: int) -> str:  # noqa: N802
+        return f"Card {handle}"
+
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> Any:  # noqa: N802
+        return SimpleNamespace(used=5 * GIB, total=80 * GIB)
+
+    def nvmlDeviceGetUtilizationRates(self, handle: int) -> Any:  # noqa: N802
+        return SimpleNamespace(gpu=25 * (handle + 1))
+
+    def nvmlDeviceGetComputeRunningProcesses(self, handle: int) -> list[Any]:  # noqa: N802
+        return [SimpleNamespace(pid=pid, usedGpuMemory=memory) for pid, memory in self.held] if handle == 0 else []
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def fail(*arguments: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
+    made = Driver()
+    monkeypatch.setitem(sys.modules, "pynvml", made)
+    monkeypatch.setattr(nvml, "_in_container", lambda: False)
+    return made
+
+
+def names(visible: str | None) -> list[str | None]:
+    return [reading.name for reading in Nvml(visible).read()]
+
+
+def test_a_device_tells_utilisation_memory_and_what_the_given_processes_hold(driver: Driver) -> None:
+    """D17, E16."""
+    first, second = Nvml().read({7, 99})
+    assert (first.name, first.utilisation, first.used_bytes, first.total_bytes) == ("Card 0", 0.25, 5 * GIB, 80 * GIB)
+    assert first.process_bytes == 3 * GIB
+    assert (second.utilisation, second.process_bytes) == (0.5, 0)
+    assert first.reasons == second.reasons == {}
+    assert Nvml().read({7, 8})[0].process_bytes == 4 * GIB
+    assert Nvml().driver == "580.65"
+
+
+@pytest.mark.parametrize(
+    ("visible", "expected"),
+    [
+        (None, ["Card 0", "Card 1"]),
+        ("0,1", ["Card 0", "Card 1"]),
+        ("1, 0", ["Card 1", "Card 0"]),
+        ("1", ["Card 1"]),
+        ("1,1", ["Card 1"]),
+        ("", []),
+        ("-1", []),
+        ("0,-1,1", ["Card 0"]),
+        ("7", []),
+        ("1,7,0", ["Card 1"]),
+        ("GPU-11aa-bb", ["Card 1"]),
+        ("GPU-11", ["Card 1"]),
+        ("GPU-", []),
+        ("GPU-11,0", ["Card 1", "Card 0"]),
+        ("MIG-5555", ["Card 5"]),
+        ("MIG-6666", []),
+        ("NoDevFiles", []),
+    ],
+)
+def test_the_devices_are_those_that_cuda_visible_devices_leaves(
+    visible: str | None, expected: list[str], driver: Driver
+) -> None:
+    """D17."""
+    assert names(visible) == expected
+    hidden = f"CUDA_VISIBLE_DEVICES={visible} hides every device"
+    assert Nvml(visible).reason == ("" if expected else hidden)
+
+
+@pytest.mark.parametrize("uuid", ["11aa-bb", "GPU-11aa-bb", "11AA-BB"])
+def test_a_device_of_torch_is_found_by_its_uuid(uuid: str, driver: Driver) -> None:
+    """D17."""
+    found = Nvml().read_uuid(uuid)
+    assert found is not None
+    assert found.name == "Card 1"
+    assert Nvml("0").read_uuid(uuid) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (NVMLError_LibraryNotFound("NVML Shared Library Not Found"), "no NVIDIA driver"),
+        (NVMLError("odd\n thing"), "NVMLError: odd thing"),
+        (OSError("libnvidia-ml.so: bad magic"), "OSError: libnvidia-ml.so: bad magic"),
+    ],
+)
+def test_without_a_driver_there_is_a_reason_and_no_exception(
+    error: Exception, said: str, driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D17."""
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    monkeypatch.setattr(driver, "nvmlInit", raising(error))
+    found = Nvml()
+    assert (found.reason, found.driver, found.read({7})) == (said, None, [])
+    found.close()
+
+
+def test_a_mac_is_told_that_only_the_process_itself_knows(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D17."""
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    monkeypatch.setattr(driver, "nvmlInit", raising(NVMLError_LibraryNotFound("not found")))
+    assert Nvml().reason == "no NVIDIA driver; on a Mac only the process itself knows"
+
+
+def test_a_missing_package_and_an_empty_machine_are_told_apart(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D17."""
+    driver.cards = 0
+    assert Nvml().reason == "the NVIDIA driver sees no device"
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    assert Nvml().reason == "the package nvidia-ml-py is not installed"
+
+
+def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D17: never 0."""
+    monkeypatch.setattr(driver, "nvmlDeviceGetUtilizationRates", raising(NVMLError_NotSupported("Not Supported")))
+    monkeypatch.setattr(driver, "nvmlDeviceGetMemoryInfo", raising(NVMLError_GpuIsLost("GPU is lost")))
+    driver.held = [(7, None)]
+    first, second = Nvml().read({7})
+    assert (first.utilisation, first.used_bytes, first.total_bytes, first.process_bytes) == (None,) * 4
+    assert first.reasons == {
+        "utilisation": "not supported by this device",
+        "used_bytes": "the device is lost; restart the machine",
+        "total_bytes": "the device is lost; restart the machine",
+        "process_bytes": "the driver does not tell the memory of single processes",
+    }
+    assert second.process_bytes == 0
+
+
+def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D17: the driver may name processes by the numbers they have outside."""
+    monkeypatch.setattr(nvml, "_in_container", lambda: True)
+    reading = Nvml().read({1})[0]
+    assert reading.process_bytes is None
+    assert reading.reasons == {"process_bytes": "the driver names none of this container's processes"}
+    assert Nvml().read({7})[0].process_bytes == 3 * GIB
+
+
+def test_closing_lets_go_of_the_driver_once(driver: Driver) -> None:
+    found = Nvml()
+    found.close()
+    found.close()
+    assert driver.open == 0
+    assert (found.read(), found.reason) == ([], "closed")

@@ -1,0 +1,91 @@
+"""How a live run is found by its folder."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hexlit.accelerate.process_file import (
+    RunProcess,
+    newest_live_run,
+    read_process_file,
+    remove_process_file,
+    write_process_file,
+)
+
+
+def test_a_run_writes_its_process_and_takes_it_away(tmp_path: Path) -> None:
+    """D17."""
+    path = write_process_file(tmp_path)
+    assert path == tmp_path / "process.json"
+    facts = json.loads(path.read_text())
+    assert facts == {"pid": os.getpid(), "create_time": pytest.approx(psutil.Process().create_time())}
+    process = read_process_file(tmp_path)
+    assert process is not None
+    assert process.alive
+    remove_process_file(tmp_path)
+    remove_process_file(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert read_process_file(tmp_path) is None
+
+
+def test_a_later_process_of_the_same_number_is_not_the_run() -> None:
+    """D17."""
+    begun = psutil.Process().create_time()
+    assert RunProcess(os.getpid(), begun + 1.0).alive
+    assert not RunProcess(os.getpid(), begun - 3600).alive
+
+
+def test_a_process_that_ended_is_not_alive_even_before_its_parent_knows() -> None:
+    """D17."""
+    with subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE) as child:
+        process = RunProcess(child.pid, psutil.Process(child.pid).create_time())
+        assert child.stdout is not None
+        child.stdout.read()  # it is a zombie soon after
+        for _ in range(1000):
+            if not process.alive:
+                break
+        child_gone = not process.alive
+        child.wait()
+    assert child_gone
+    assert not process.alive
+
+
+def test_the_file_of_another_process_stays(tmp_path: Path) -> None:
+    (tmp_path / "process.json").write_text(json.dumps({"pid": os.getpid() + 1, "create_time": 1.0}))
+    remove_process_file(tmp_path)
+    assert (tmp_path / "process.json").exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"pid": "x", "create_time": 1}', "null"])
+def test_a_file_that_says_nothing_is_none(text: str, tmp_path: Path) -> None:
+    (tmp_path / "process.json").write_text(text)
+    assert read_process_file(tmp_path) is None
+
+
+def test_the_newest_live_run_is_found_in_runs_and_in_sweeps(tmp_path: Path) -> None:
+    """D17."""
+    assert newest_live_run(tmp_path / "runs") is None
+    dead, sweep, broken = (tmp_path / name for name in ("hex5/a", "hex5/b/3", "hex5/c"))
+    for folder in (dead, sweep, broken):
+        folder.mkdir(parents=True)
+    (dead / "process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
+    (broken / "process.json").write_text("{")
+    assert newest_live_run(tmp_path) is None
+    write_process_file(sweep)
+    found = newest_live_run(tmp_path)
+    assert found is not None
+    assert found[0] == sweep
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        later = tmp_path / "hex7" / "d"
+        later.mkdir(parents=True)
+        begun = psutil.Process(child.pid).create_time()
+        (later / "process.json").write_text(json.dumps({"pid": child.pid, "create_time": begun}))
+        found = newest_live_run(tmp_path)
+        assert found is not None
+        assert (found[0], found[1].pid) == (later, child.pid)
+        child.communicate(b"\n")

@@ -1,0 +1,466 @@
+"""A tree of processes is measured from outside: the target's figures, never the measurer's own."""
+
+import csv
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import psutil
+import pytest
+
+from hexlit.accelerate.nvml import DeviceReading, Nvml
+from hexlit.accelerate.resources import (
+    COLUMNS,
+    ProcessEndedError,
+    ProcessTree,
+    ResourceSample,
+    ResourceSampler,
+    recommended_trials,
+)
+from hexlit.errors import UsageError
+
+MIB = 2**20
+SPINS = "print('ready', flush=True)\nwhile True: pass"
+SLEEPS = "print('ready', flush=True); import time; time.sleep(60)"
+HOLDS = "room = b'x' * (200 * 2**20); print('ready', flush=True); import time; time.sleep(60)"
+PARENT = """
+import subprocess, sys
+children = [subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) for _ in range(2)]
+print("ready", flush=True)
+for line in sys.stdin:
+    if line == "burn\\n":
+        program = "import time\\nwhile time.process_time() < 0.5: pass"
+        subprocess.run([sys.executable, "-c", program])
+    elif line == "end\\n":
+        children.pop().communicate(b"\\n")
+    print("done", flush=True)
+"""
+GRANDPARENT = """
+import subprocess, sys
+inner = "import time; time.sleep(60)"
+middle = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {inner!r}], stdout=-3); print(1); input()"
+middle = subprocess.Popen([sys.executable, "-u", "-c", middle], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+middle.stdout.readline()
+print("ready", flush=True)
+input()
+middle.communicate(b"\\n")
+print("done", flush=True)
+input()
+"""
+
+
+@contextmanager
+def child(program: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that has said it is ready; it is killed in the end."""
+    command, pipe = [sys.executable, "-c", program], subprocess.PIPE
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def tell(process: subprocess.Popen[str], line: str) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "done\n"
+
+
+def processor_seconds(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
+
+
+def test_the_target_s_processor_time_is_measured_while_the_measurer_idles() -> None:
+    """D17."""
+    with child(SPINS) as target:
+        tree = ProcessTree(target.pid)
+        tree.sample()
+        spent = processor_seconds(target.pid)
+        time.sleep(1.0)
+        sample = tree.sample()
+        spent = processor_seconds(target.pid) - spent
+    assert sample.cpu_percent is not None
+    assert sample.cpu_percent == pytest.approx(100 * spent, abs=15)
+    assert sample.cpu_percent > 25  # one core, less what else the machine does
+    assert sample.processes == 1
+
+
+def test_the_measurer_s_own_work_is_not_the_target_s() -> None:
+    """D17: a monitor once measured its own process."""
+    with child(SLEEPS) as target:
+        tree = ProcessTree(target.pid)
+        tree.sample()
+        until = time.process_time() + 0.5
+        while time.process_time() < until:
+            pass
+        sample = tree.sample()
+    assert sample.cpu_percent is not None
+    assert sample.cpu_percent < 10
+    assert sample.host_bytes is not None
+    assert sample.host_bytes < psutil.Process().memory_info().rss
+
+
+def test_memory_is_what_the_target_holds() -> None:
+    """D17."""
+    with child(SLEEPS) as small, child(HOLDS) as large:
+        without, with_room = ProcessTree(small.pid).sample(), ProcessTree(large.pid).sample()
+    assert without.host_bytes is not None
+    assert with_room.host_bytes is not None
+    assert with_room.host_bytes - without.host_bytes == pytest.approx(200 * MIB, abs=10 * MIB)
+
+
+def test_children_count_come_and_go_and_their_time_is_counted_once() -> None:
+    """D17."""
+    with child(PARENT) as target:
+        tree = ProcessTree(target.pid)
+        assert tree.sample().processes == 3
+        start = time.monotonic()
+        tell(target, "burn")  # a process that comes and goes between two samples
+        sample = tree.sample()
+        assert sample.cpu_percent is not None
+        assert sample.cpu_percent / 100 * (time.monotonic() - start) == pytest.approx(0.5, abs=0.3)
+        tell(target, "end")
+        time.sleep(0.1)
+        sample = tree.sample()
+        assert sample.processes == 2
+        assert sample.cpu_percent is not None
+        assert sample.cpu_percent < 50  # what the ended child spent before is not counted again
+
+
+def test_descendants_are_measured_on_when_their_parent_is_gone() -> None:
+    """D17."""
+    with child(GRANDPARENT) as target:
+        tree = ProcessTree(target.pid)
+        assert tree.sample().processes == 3
+        tell(target, "end")
+        assert tree.sample().processes == 2
+        for process in list(tree._known):
+            if process.pid != target.pid:
+                process.kill()
+
+
+def test_a_process_that_ends_in_the_middle_of_a_sample_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D17."""
+    with child(PARENT) as target:
+        tree = ProcessTree(target.pid)
+        members = tree._members
+
+        def and_then_one_is_killed(known: Any) -> set[Any]:
+            found = members(known)
+            victim = next(process for process in found if process.pid != target.pid)
+            victim.kill()
+            while victim.is_running() and victim.status() != psutil.STATUS_ZOMBIE:
+                time.sleep(0.01)
+            return found
+
+        monkeypatch.setattr(tree, "_members", and_then_one_is_killed)
+        sample = tree.sample()
+        assert sample.host_bytes is not None
+        assert sample.processes == 2
+
+
+def test_a_dead_root_is_our_own_exception() -> None:
+    """D17."""
+    with child(SLEEPS) as target:
+        tree = ProcessTree(target.pid)
+        target.send_signal(signal.SIGKILL)
+        os.waitid(os.P_PID, target.pid, os.WEXITED | os.WNOWAIT)  # ended, but not yet taken note of
+        assert not tree.alive
+        with pytest.raises(ProcessEndedError, match=f"process {target.pid} has ended"):
+            tree.sample()
+        target.wait()
+        with pytest.raises(ProcessEndedError, match=f"process {target.pid} has ended"):
+            tree.sample()
+        with pytest.raises(ProcessEndedError, match=f"there is no process {target.pid}"):
+            ProcessTree(target.pid)
+
+
+class Locked:
+    """A process of somebody else, on a system that keeps its figures from others."""
+
+    pid = 77
+    oneshot = nullcontext
+
+    def cpu_times(self) -> None:
+        raise psutil.AccessDenied(self.pid)
+
+
+def test_what_may_not_be_looked_into_is_none_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D17."""
+    tree = ProcessTree(os.getpid())
+    monkeypatch.setattr(tree, "_members", lambda known: {tree._root, Locked()})
+    sample = tree.sample()
+    assert (sample.host_bytes, sample.cpu_percent, sample.processes) == (None, None, 2)
+    assert sample.reasons["host_bytes"] == "no permission to look into process 77"
+
+
+class Driver:
+    """Stands for Nvml."""
+
+    def __init__(self, readings: list[DeviceReading], reason: str = "") -> None:
+        self.readings, self.reason = readings, reason
+        self.asked: set[int] = set()
+
+    def read(self, pids: Collection[int] = ()) -> list[DeviceReading]:
+        self.asked = set(pids)
+        return self.readings
+
+    def close(self) -> None:
+        self.reason = "closed"
+
+
+def reading(
+    utilisation: float | None, process_bytes: int | None, reasons: dict[str, str] | None = None
+) -> DeviceReading:
+    return DeviceReading("card", "GPU-1", utilisation, 5 * MIB, 9 * MIB, process_bytes, reasons or {})
+
+
+def sampled(*readings: DeviceReading, reason: str = "") -> ResourceSample:
+    driver = Driver(list(readings), reason)
+    sample = ProcessTree(os.getpid(), cast(Nvml, driver)).sample()
+    assert reason or os.getpid() in driver.asked
+    return sample
+
+
+def test_device_memory_is_summed_and_utilisation_is_that_of_the_devices_in_use() -> None:
+    """D17, E16."""
+    sample = sampled(reading(0.8, 3 * MIB), reading(0.1, 0))
+    assert (sample.device_bytes, sample.device_utilisation) == (3 * MIB, 0.8)
+    sample = sampled(reading(0.5, 3 * MIB), reading(0.25, 2 * MIB))
+    assert (sample.device_bytes, sample.device_utilisation) == (5 * MIB, 0.375)
+    assert sampled(reading(0.5, 0), reading(0.0, 0)).device_utilisation == 0.25
+
+
+def test_room_on_the_devices_is_what_all_of_them_have_free() -> None:
+    """D17."""
+    driver = Driver([reading(0.5, 0), reading(0.5, 0)])
+    tree = ProcessTree(os.getpid(), cast(Nvml, driver))
+    assert tree.free_device_bytes() == 8 * MIB
+    driver.readings.append(DeviceReading("card", "GPU-2", 0.5, None, None, 0, {"used_bytes": "lost"}))
+    assert tree.free_device_bytes() is None
+    tree.close()
+    assert tree.free_device_bytes() is None
+
+
+def test_device_figures_that_are_not_known_are_none_with_the_reason() -> None:
+    """D17: never 0."""
+    sample = sampled(reason="no NVIDIA driver")
+    assert (sample.device_bytes, sample.device_utilisation) == (None, None)
+    assert sample.reasons["device_bytes"] == sample.reasons["device_utilisation"] == "no NVIDIA driver"
+    sample = sampled(
+        reading(None, MIB, {"utilisation": "not supported"}), reading(0.5, None, {"process_bytes": "hidden"})
+    )
+    assert (sample.device_bytes, sample.device_utilisation) == (None, None)
+    assert sample.reasons["device_bytes"] == "hidden"
+    assert sample.reasons["device_utilisation"] == "not supported"
+
+
+class Tree:
+    """Stands for ProcessTree: gives samples as they come, and ends after `lives` of them."""
+
+    def __init__(self, lives: int = 10**9, seconds_a_sample: float = 0.0) -> None:
+        self.began = time.monotonic()
+        self.lives = lives
+        self.pause = seconds_a_sample
+        self.taken = 0
+
+    def sample(self) -> ResourceSample:
+        if self.taken == self.lives:
+            raise ProcessEndedError("process 1 has ended")
+        time.sleep(self.pause)
+        self.taken += 1
+        first = self.taken == 1
+        reasons = {"device_bytes": "no driver, or none", "device_utilisation": "no driver, or none"}
+        return ResourceSample(
+            seconds=time.monotonic() - self.began,
+            processes=self.taken,
+            cpu_percent=None if first else 100.0 * self.taken,
+            host_bytes=1000 * self.taken,
+            device_bytes=None,
+            device_utilisation=None,
+            reasons={"cpu_percent": "first"} | reasons if first else reasons,
+        )
+
+
+def sampler(tree: Tree, interval: float = 0.02, **arguments: Any) -> ResourceSampler:
+    return ResourceSampler(cast(ProcessTree, tree), interval, **arguments)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def wait_for(condition: Any) -> None:
+    until = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_the_sampler_samples_every_interval_until_it_is_stopped() -> None:
+    """D17."""
+    with sampler(Tree(), 0.05) as running:
+        time.sleep(0.52)
+    taken = len(running.samples)
+    assert 3 <= taken <= 12  # 11, or 12 with the last; fewer where the machine is busy
+    running.stop()
+    running.stop()
+    time.sleep(0.1)
+    assert len(running.samples) == taken
+    assert not running.ended.is_set()
+
+
+def test_a_slow_sample_makes_no_queue_of_samples() -> None:
+    with sampler(Tree(seconds_a_sample=0.1), 0.01) as running:
+        time.sleep(0.35)
+    times = [sample.seconds for sample in running.samples]
+    assert len(times) <= 5
+
+
+def test_stopping_early_still_measures_the_processor() -> None:
+    """D17: the first sample alone has no processor time."""
+    with sampler(Tree(), 60.0) as running:
+        wait_for(lambda: running.samples)
+    assert len(running.samples) == 2
+    assert running.samples[-1].cpu_percent is not None
+
+
+def test_the_end_of_the_target_ends_the_sampling() -> None:
+    """D17."""
+    with sampler(Tree(lives=3)) as running:
+        assert running.ended.wait(10)
+    assert len(running.samples) == 3
+
+
+def test_the_table_has_a_header_and_whole_rows_at_every_instant(tmp_path: Path) -> None:
+    """D17."""
+    path = tmp_path / "new" / "resources.csv"
+    with sampler(Tree(), 0.001, csv_path=path) as running:
+        wait_for(lambda: running.samples)
+        for _ in range(200):
+            text = path.read_text()
+            assert text.startswith(",".join(COLUMNS) + "\n")
+            assert text.endswith("\n")
+    found = rows(path)
+    assert len(found) == len(running.samples)
+    assert (found[0]["cpu_percent"], found[0]["host_bytes"], found[0]["device_bytes"]) == ("", "1000", "")
+    assert found[1]["not_measured"] == "device_bytes: no driver, or none; device_utilisation: no driver, or none"
+    assert float(found[1]["cpu_percent"]) == 200.0
+
+
+def test_a_table_is_continued_and_a_torn_row_is_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "resources.csv"
+    with sampler(Tree(lives=2), csv_path=path) as running:
+        assert running.ended.wait(10)
+    with path.open("a") as file:
+        file.write("17.0,3,99")
+    with sampler(Tree(lives=1), csv_path=path) as running:
+        assert running.ended.wait(10)
+    assert [row["processes"] for row in rows(path)] == ["1", "2", "1"]
+
+
+def test_a_file_of_another_kind_is_refused_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("mine\n")
+    with pytest.raises(UsageError, match="csv=.*notes.txt: holds something else"):
+        sampler(Tree(), csv_path=path).start()
+    assert path.read_text() == "mine\n"
+    with pytest.raises(UsageError, match="csv=.*: cannot be written"):
+        sampler(Tree(), csv_path=tmp_path).start()
+
+
+def test_a_full_disk_ends_the_table_with_one_warning_and_not_the_sampling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(file: int, row: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    running = sampler(Tree(lives=5), csv_path=tmp_path / "r.csv")
+    with caplog.at_level(logging.WARNING):
+        monkeypatch.setattr("hexlit.accelerate.resources._row", lambda sample: fail(0, b""))
+        running.start()
+        assert running.ended.wait(10)
+        running.stop()
+    assert len(running.samples) == 5
+    (record,) = caplog.records
+    assert "r.csv is not continued: No space left on device" in record.getMessage()
+
+
+def test_means_and_peaks_are_those_of_the_time_asked_for() -> None:
+    """D17, E16."""
+    tree = Tree()
+    running = sampler(tree)
+    values = [(None, 10, 5, None), (100.0, 30, 9, 0.5), (50.0, 20, 7, 1.0), (200.0, 90, 1, 0.0)]
+    for second, (cpu, host, device, busy) in enumerate(values):
+        reasons = {"cpu_percent": "first", "device_utilisation": "asleep"} if cpu is None else {}
+        running.samples.append(ResourceSample(float(second), 1, cpu, host, device, busy, reasons))
+    whole = running.mean()
+    assert whole.cpu_percent == pytest.approx(350 / 3)
+    assert (whole.samples, whole.device_utilisation) == (4, 0.5)
+    assert (whole.host_bytes_peak, whole.device_bytes_peak, whole.reasons) == (90, 9, {})
+    part = running.mean(tree.began + 0.5, tree.began + 2.5)
+    assert (part.samples, part.cpu_percent, part.device_utilisation, part.host_bytes_peak) == (2, 75.0, 0.75, 30)
+    first = running.mean(end=tree.began + 0.5)
+    assert (first.cpu_percent, first.host_bytes_peak) == (None, 10)
+    assert first.reasons == {"cpu_percent": "first", "device_utilisation": "asleep"}
+    nothing = running.mean(start=tree.began + 99)
+    assert (nothing.samples, nothing.cpu_percent, nothing.host_bytes_peak) == (0, None, None)
+    assert set(nothing.reasons.values()) == {"no sample was taken in this time"}
+
+
+@pytest.mark.parametrize("interval", [0, -1.0, float("nan"), float("inf")])
+def test_an_interval_that_is_none_is_refused(interval: float) -> None:
+    with pytest.raises(UsageError, match="interval=.*: must be above 0 seconds"):
+        sampler(Tree(), interval)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((16, 100, 10), (10, "host memory")),
+        ((4, 100, 10), (4, "cores")),
+        ((16, 100, 10, 50, 20), (2, "device memory")),
+        ((16, 100, 10, None, 20), (10, "host memory")),
+        ((16, 100, 10, 50, None), (10, "host memory")),
+        ((16, 100, 10, 50, 0), (10, "host memory")),
+        ((16, 100, 0), (16, "cores")),
+        ((16, 100, 10, None, None, 4), (4, "cores")),
+        ((3, 100, 10, None, None, 1.5), (2, "cores")),
+        ((1, 5, 10), (1, "host memory")),
+        ((16, 100, 10, 5, 20), (1, "device memory")),
+    ],
+)
+def test_the_scarcest_thing_limits_the_parallel_trials(arguments: Any, expected: tuple[int, str]) -> None:
+    """D17."""
+    assert recommended_trials(*arguments) == expected
+
+
+def test_a_tree_sees_the_devices_of_the_target_not_of_the_measurer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D17."""
+    seen: list[str | None] = []
+
+    def remember(visible: str | None) -> Any:
+        seen.append(visible)
+        return SimpleNamespace(reason="no NVIDIA driver")
+
+    monkeypatch.setattr("hexlit.accelerate.process_tree.Nvml", remember)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    with child(SLEEPS) as target:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5")
+        ProcessTree(target.pid)
+    ProcessTree(os.getpid())
+    assert seen == ["3", "5"]

@@ -1,0 +1,80 @@
+"""`hexlit doctor`: this machine is really tried, and the answer is text or JSON; the exit code is 0."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hexlit.accelerate.host import usable_cores
+from hexlit.cli import main
+from hexlit.commands import doctor
+from hexlit.nets import evaluator
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_json_says_what_this_machine_can_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A4."""
+    assert main(["doctor", "compile=false", "json=true"]) == 0
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    cpu = report["devices"][0]
+    assert (cpu["device"], cpu["available"], cpu["smoke"]) == ("cpu", True, True)
+    assert cpu["product"]["works"]
+    assert cpu["product"]["largest_error"] <= 1e-3
+    assert cpu["precisions"][0]["works"]
+    assert cpu["compile"]["reasons"]["works"] == "not tried: compile=false"
+    assert report["auto"]["device"] in [device["device"] for device in report["devices"]]
+    assert report["host"]["cores_usable"] == usable_cores()
+    assert report["trials"]["recommended"] >= 1
+    assert captured.err == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_fits_on_100_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A4."""
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["doctor", "compile=false"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("auto        accelerator=auto takes ")
+    assert max(map(len, out.splitlines())) <= 100
+    assert "looked at in" in out
+    assert "\x1b" not in out
+
+
+def test_fused_operators_are_tried_with_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A4, C21."""
+    monkeypatch.setattr(evaluator, "FusedForward", lambda *arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        doctor.fused_obstacle()
+
+    def refuse(*arguments: object) -> None:
+        raise RuntimeError("this torch lacks the operators")
+
+    monkeypatch.setattr(evaluator, "FusedForward", refuse)
+    assert "this torch lacks the operators" in doctor.fused_obstacle()
+
+
+@pytest.mark.slow
+def test_the_whole_examination_takes_less_than_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    """A4."""
+    assert main(["doctor", "json=true"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["seconds"] < 60
+    assert report["devices"][0]["compile"]["works"] is not None
+
+
+@pytest.mark.parametrize(
+    ("override", "expected"),
+    [("compile=perhaps", "compile=perhaps: expected true or false"), ("jsn=true", "did you mean 'json'?")],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    override: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["doctor", override]) == 2
+    err = capsys.readouterr().err
+    assert expected in err
+    assert err.count("\n") == 1

@@ -1,0 +1,148 @@
+"""`hexlit monitor`: a process or a run is watched from outside, to its end or for a time."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hexlit.cli import main
+
+SLEEPS = "print('ready', flush=True); input()"
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def target() -> Iterator[subprocess.Popen[bytes]]:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", SLEEPS], stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def run_of(target: subprocess.Popen[bytes], folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    facts = {"pid": target.pid, "create_time": psutil.Process(target.pid).create_time()}
+    (folder / "process.json").write_text(json.dumps(facts))
+    return folder
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_process_is_watched_for_the_time_asked_for(
+    target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D17: duration in minutes, interval in seconds, a plain line a sample, and the table beside it."""
+    assert main(["monitor", f"pid={target.pid}", "duration=0.01", "interval=0.2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"watching process {target.pid} every 0.2 s\n")
+    told = re.search(rf"(\d+) samples in (\d\.\d) s · resources-{target.pid}.csv", out)
+    assert told is not None
+    assert 0.5 <= float(told[2]) < 5  # more than 0.6 where the machine is busy
+    assert "parallel trials like this one: " in out
+    assert "limited by cores" in out
+    found = rows(Path(f"resources-{target.pid}.csv"))
+    assert len(found) == int(told[1]) >= 2
+    assert {row["processes"] for row in found} == {"1"}
+    assert [line for line in out.splitlines() if " s  cpu " in line][1:] != []
+    assert "\x1b" not in out
+
+
+def test_the_end_of_the_target_ends_the_watching_well(
+    target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D17."""
+    assert target.stdin is not None
+    threading.Timer(0.5, target.stdin.close).start()  # its input() ends
+    assert main(["monitor", f"pid={target.pid}", "duration=null", "interval=0.1", "csv=there.csv"]) == 0
+    assert f"process {target.pid} has ended · " in capsys.readouterr().out
+    assert len(rows(Path("there.csv"))) >= 2
+
+
+def test_a_run_is_found_by_its_folder_or_as_the_newest(
+    target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D17."""
+    folder = run_of(target, Path("runs/hex5/now"))
+    for overrides in ([f"run={folder}"], []):
+        assert main(["monitor", *overrides, "duration=0.003", "interval=0.1"]) == 0
+        assert f"watching {folder}, process {target.pid} every" in capsys.readouterr().out
+        assert len(rows(folder / "monitor.csv")) >= 2
+
+
+def test_ctrl_c_ends_the_watching_with_its_result(target: subprocess.Popen[bytes]) -> None:
+    """D17."""
+    command = [sys.executable, "-m", "hexlit", "monitor", f"pid={target.pid}", "duration=null", "interval=0.2"]
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import runpy, sys; "
+    program = f"{listen}sys.argv = sys.argv[1:]; runpy.run_module('hexlit', run_name='__main__', alter_sys=True)"
+    command = [sys.executable, "-c", program, "hexlit", *command[3:]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
+        assert watcher.stdout is not None
+        watcher.stdout.readline()
+        watcher.stdout.readline()
+        watcher.send_signal(signal.SIGINT)
+        out, err = watcher.communicate(timeout=60)
+    assert (watcher.returncode, err) == (0, "")
+    assert "interrupted · " in out
+    assert "parallel trials" in out
+
+
+def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
+    """D17: a watcher of hundreds of megabytes would take the memory that it measures."""
+    program = (
+        "import sys; from hexlit.cli import main; "
+        f"code = main(['monitor', 'pid={target.pid}', 'duration=0.002', 'interval=0.1']); "
+        "print([name for name in ('torch', 'numba', 'lightning') if name in sys.modules], code)"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[] 0"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["pid=1", "interval=0"], "interval=0: must be above 0 seconds"),
+        (["pid=1", "interval=nan"], "interval=nan: must be above 0 seconds"),
+        (["pid=1", "duration=0"], "duration=0: must be above 0 minutes, or null for no limit"),
+        (["pid=1", "duration=-2"], "duration=-2: must be above 0 minutes"),
+        (["pid=0"], "pid=0: a process has a number above 0"),
+        (["pid=abc"], "pid=abc: expected a whole number"),
+        (["pid=1", "run=here"], "pid=1, run=here: name one of the two"),
+        (["pid=999999999"], "pid=999999999: there is no such process"),
+        (["run=nowhere"], "run=nowhere: there is no such folder"),
+        (["run=empty"], "run=empty: no run goes on there"),
+        (["run=over"], "run=over: its process"),
+        ([], "run=null: no run goes on below runs"),
+        (["pid=SELF", "csv=notes.txt"], "csv=notes.txt: holds something else"),
+        (["pid=SELF", "csv=empty"], "csv=empty: cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    overrides: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """D17."""
+    Path("empty").mkdir()
+    Path("over").mkdir()
+    Path("over/process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))
+    Path("notes.txt").write_text("mine\n")
+    assert main(["monitor", *(override.replace("SELF", str(os.getpid())) for override in overrides)]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"hexlit monitor: {expected}")
+    assert err.count("\n") == 1

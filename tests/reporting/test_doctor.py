@@ -1,0 +1,125 @@
+"""What the doctor says to people."""
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from hexlit.reporting.doctor import print_report
+
+GIB = 2**30
+
+
+def precision(name: str, **changes: Any) -> dict[str, Any]:
+    figures = {"works": True, "hardware": True, "seconds": 0.004, "times_fp32": 0.5, "difference": 0.002, "reasons": {}}
+    return {"precision": name} | figures | changes
+
+
+def device(device: str, **changes: Any) -> dict[str, Any]:
+    return {
+        "device": device,
+        "available": True,
+        "name": "EPYC",
+        "memory_total_bytes": 32 * GIB,
+        "memory_free_bytes": 20 * GIB,
+        "smoke": True,
+        "product": {"works": True, "largest_error": 2e-6, "reasons": {}},
+        "precisions": [precision("fp32", times_fp32=1.0), precision("bf16")],
+        "training_precision": "bf16-mixed",
+        "inference_precision": "bf16",
+        "compile": {"works": True, "seconds": 12.3, "difference": 1e-7, "reasons": {}},
+        "fused": None,
+        "reasons": {"fused": "only the cpu has this path"},
+    } | changes
+
+
+def report(*devices: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "versions": {"torch": "2.13.0", "optuna": None},
+        "host": {"cores_usable": 4, "cores_physical": 2, "memory_total_bytes": 32 * GIB}
+        | {"memory_available_bytes": 20 * GIB, "reasons": {}},
+        "devices": list(devices),
+        "auto": {"device": "cuda:0", "warnings": []},
+        "trials": {"recommended": 3, "limit": "device memory", "host_bytes_a_trial": GIB, "device_bytes_a_trial": GIB},
+        "seconds": 14.2,
+        "reasons": {"optuna": "not installed"},
+    } | changes
+
+
+def text(found: dict[str, Any]) -> str:
+    file = io.StringIO()
+    print_report(found, Console(file=file, width=100, highlight=False))
+    return file.getvalue()
+
+
+def line(found: str, heading: str) -> str:
+    return next(row for row in found.splitlines() if row.strip().startswith(heading)).strip()
+
+
+def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
+    """A4."""
+    shown = text(report(device("cpu", fused=True), device("cuda:0")))
+    assert max(map(len, shown.splitlines())) <= 100
+    assert "accelerator=auto takes cuda:0" in shown
+    assert "4 cores to use, 2 physical · memory: 20.0 GiB of 32.0 GiB available" in shown
+    assert "3 trials side by side, limited by device memory; assumed: 1.00 GiB of memory and 1.00" in shown
+    assert line(shown, "product") == "product     works: 1000x1000 in fp32, off by 2.0e-06 at most"
+    assert "works, in hardware, 4.0 ms a step, 0.50 times fp32's, gradients 0.2% away" in line(shown, "bf16")
+    assert "trains in bf16-mixed, evaluates in bf16" in shown
+    assert "works: 12.3 s to compile, off by 1.0e-07 from eager" in shown
+    assert line(shown, "fused") == "fused       works"
+    assert line(shown, "optuna") == "optuna      – not installed"
+
+
+def test_a_device_that_is_not_there_is_told_why() -> None:
+    """A4."""
+    shown = text(report(device("mps", available=False, reasons={"available": "macOS 13.6 is too old for MPS"})))
+    assert line(shown, "not there") == "not there   macOS 13.6 is too old for MPS"
+
+
+@pytest.mark.parametrize(
+    ("changes", "heading", "expected"),
+    [
+        ({"smoke": False, "reasons": {"smoke": "bad kernel", "fused": ""}}, "smoke", "fails: bad kernel"),
+        (
+            {"product": {"works": False, "largest_error": None, "reasons": {"works": "lost"}}},
+            "product",
+            "fails: lost",
+        ),
+        (
+            {"precisions": [precision("fp16", works=False, hardware=False, reasons={"works": "refused"})]},
+            "fp16",
+            "fails, not in hardware: refused",
+        ),
+        (
+            {"compile": {"works": False, "seconds": None, "difference": None, "reasons": {"works": "no compiler"}}},
+            "compile",
+            "fails: no compiler",
+        ),
+        (
+            {"compile": {"works": None, "seconds": None, "difference": None, "reasons": {"works": "not tried"}}},
+            "compile",
+            "– not tried",
+        ),
+        ({"fused": False, "reasons": {"fused": "no oneDNN"}}, "fused", "fails: no oneDNN"),
+        (
+            {
+                "name": None,
+                "fused": True,
+                "memory_total_bytes": None,
+                "reasons": {"name": "hidden", "memory_total_bytes": "lost"},
+            },
+            "available",
+            "unknown (hidden) · memory: lost",
+        ),
+    ],
+)
+def test_what_fails_is_a_line_with_its_reason(changes: dict[str, Any], heading: str, expected: str) -> None:
+    """A4."""
+    assert line(text(report(device("cpu", **changes))), heading).removeprefix(heading).strip() == expected
+
+
+def test_a_warning_of_auto_is_shown() -> None:
+    """A2, A4."""
+    assert "going on with cpu" in text(report(auto={"device": "cpu", "warnings": ["cuda fails; going on with cpu"]}))

@@ -1,0 +1,130 @@
+"""The display of the monitor: live on a terminal, plain lines elsewhere, and what it says in the end."""
+
+import io
+from collections import deque
+from dataclasses import dataclass, field
+
+import pytest
+from rich.console import Console
+
+from hexlit.reporting.monitor import ResourceDisplay, sparkline
+from hexlit.reporting.quantities import format_bytes
+
+MIB = 2**20
+NO_DRIVER = {"device_bytes": "no NVIDIA driver", "device_utilisation": "no NVIDIA driver"}
+
+
+@dataclass(frozen=True)
+class Sample:
+    seconds: float = 0.0
+    processes: int = 3
+    cpu_percent: float | None = 50.0
+    host_bytes: int | None = 100 * MIB
+    device_bytes: int | None = None
+    device_utilisation: float | None = None
+    reasons: dict[str, str] = field(default_factory=lambda: NO_DRIVER)
+
+
+def display(live: bool = False, duration: float | None = 600) -> tuple[ResourceDisplay, io.StringIO]:
+    file = io.StringIO()
+    console = Console(file=file, width=100, height=40, force_terminal=live, highlight=False)
+    return ResourceDisplay("process 7", duration=duration, interval=5, console=console, live=live), file
+
+
+def picture(shown: ResourceDisplay) -> str:
+    console = Console(file=io.StringIO(), width=100, record=True)
+    console.print(shown.render())
+    return console.export_text()
+
+
+def row(text: str, heading: str) -> list[str]:
+    line = next(line for line in text.splitlines() if line.strip(" │").startswith(heading))
+    return line.strip(" │").removeprefix(heading).split()
+
+
+def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
+    """D17."""
+    shown, file = display()
+    with shown:
+        shown.update(Sample(cpu_percent=None))
+        shown.update(Sample(seconds=5.0, cpu_percent=97.4, processes=1))
+        shown.update(Sample(seconds=10.0, device_bytes=None))
+    lines = file.getvalue().splitlines()
+    assert lines == [
+        "watching process 7 every 5 s",
+        "     0.0 s  cpu –, memory 100 MiB, device memory –, device busy –, 3 processes",
+        "     5.0 s  cpu 97%, memory 100 MiB, device memory –, device busy –, 1 process",
+        "            device memory, device busy not measured: no NVIDIA driver",
+        "    10.0 s  cpu 50%, memory 100 MiB, device memory –, device busy –, 3 processes",
+    ]
+
+
+def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
+    """D17."""
+    shown, file = display()
+    with shown:
+        shown.update(Sample(cpu_percent=None, device_bytes=2 * MIB, device_utilisation=0.5, reasons={}))
+        shown.update(Sample(5.0, 1, 100.0, 300 * MIB, 6 * MIB, 1.0, {}))
+        shown.update(Sample(10.0, 4, 50.0, 200 * MIB, 4 * MIB, 0.0, {}))
+    shown.summarise("process 7 has ended", "resources-7.csv", 3, "cores", "6 cores, 2.0 a trial")
+    text = file.getvalue()
+    assert "process 7 has ended · 3 samples in 10.0 s · resources-7.csv\n" in text
+    summary = text[text.index("samples in") :]
+    assert row(summary, "cpu") == ["75%", "100%"]
+    assert row(summary, "memory") == ["200", "MiB", "300", "MiB"]
+    assert row(summary, "device memory") == ["4.00", "MiB", "6.00", "MiB"]
+    assert row(summary, "device busy") == ["50%", "100%"]
+    assert row(summary, "processes") == ["2.7", "4"]
+    assert text.endswith("parallel trials like this one: 3, limited by cores (6 cores, 2.0 a trial)\n")
+    assert "\x1b" not in text
+
+
+def test_the_live_picture_shows_now_mean_peak_trend_time_left_and_what_is_not_measured() -> None:
+    """D17."""
+    shown, _ = display(live=True)
+    for percent in (0.0, 100.0, 50.0):
+        shown.update(Sample(cpu_percent=percent))
+    text = picture(shown)
+    assert row(text, "cpu") == ["50%", "50%", "100%", "▁█▅"]
+    assert row(text, "processes")[:3] == ["3", "3", "3"]
+    assert "10:00 left" in text
+    assert "device memory, device busy not measured: no NVIDIA driver" in text
+    unlimited, _ = display(live=True, duration=None)
+    assert "until it ends or Ctrl-C" in picture(unlimited)
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt()])
+def test_the_terminal_is_given_back_whatever_happens(error: BaseException | None) -> None:
+    shown, file = display(live=True)
+    try:
+        with shown:
+            shown.update(Sample())
+            if error is not None:
+                raise error
+    except KeyboardInterrupt:
+        pass
+    text = file.getvalue()
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+
+
+@pytest.mark.parametrize(
+    ("values", "top", "expected"),
+    [
+        ([], None, ""),
+        ([0.0, 0.0], None, "▁▁"),
+        ([None, 1.0, 2.0], None, " ▅█"),
+        ([0.5, 1.0, 2.0], 1.0, "▅██"),
+    ],
+)
+def test_the_small_curve_runs_from_zero_to_its_top(
+    values: list[float | None], top: float | None, expected: str
+) -> None:
+    assert sparkline(deque(values), top) == expected
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(None, "–"), (0, "0 B"), (512, "512 B"), (1536, "1.50 KiB"), (24.1 * MIB, "24.1 MiB"), (2**30 - 1, "1.00 GiB")],
+)
+def test_memory_is_told_in_three_digits(count: float | None, expected: str) -> None:
+    assert format_bytes(count) == expected
