@@ -167,7 +167,7 @@ def inspect_device(
     failure = ask("smoke", lambda: trial_failure(device))
     if failure:
         reasons["smoke"] = failure
-    memory = ask("memory_total_bytes", lambda: device_memory(device))
+    memory = ask("memory_total_bytes", lambda: total_and_free_memory(device))
     if memory is None:
         reasons["memory_free_bytes"] = reasons["memory_total_bytes"]
     name = ask("name", lambda: device_name(device))
@@ -211,7 +211,7 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else _processor_name()
 
 
-def device_memory(device: torch.device) -> tuple[int, int]:
+def total_and_free_memory(device: torch.device) -> tuple[int, int]:
     """Total and free bytes; on mps, what the system recommends to take and what of that is not taken."""
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)

@@ -1,11 +1,9 @@
 """Memory of devices: how much is taken, how much may be, and what running out of it looks like."""
 
-import contextlib
 import gc
 import math
 from dataclasses import dataclass
 
-import psutil
 import torch
 
 from hexlit.errors import UsageError
@@ -61,16 +59,6 @@ def device_memory(device: torch.device) -> DeviceMemory:
         )
     reason = "the cpu has no memory of its own, see the host's"
     return DeviceMemory(None, None, None, dict.fromkeys(("allocated", "peak", "total"), reason))
-
-
-def process_bytes() -> int:
-    """Bytes that this process and its descendants hold in the host's memory; what they share counts for each."""
-    this = psutil.Process()
-    total = 0
-    for process in (this, *this.children(recursive=True)):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            total += process.memory_info().rss
-    return total
 
 
 def reset_peak(device: torch.device) -> None:

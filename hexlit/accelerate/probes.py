@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
+from hexlit.accelerate.marks import synchronize
 from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16
 
 PRODUCT_SIZE = 1000
@@ -213,12 +214,12 @@ def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float
         warnings.simplefilter("ignore")
         while len(times) < 3 or sum(times[2:]) < TIMED_SECONDS:
             net.zero_grad()
-            _synchronise(device)
+            synchronize(device)
             start = time.perf_counter()
             with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
                 loss = net(planes).float().square().mean()
             loss.backward()
-            _synchronise(device)
+            synchronize(device)
             times.append(time.perf_counter() - start)
     if net.inner_dtype != dtype:
         raise RuntimeError(f"autocast computes in {str(net.inner_dtype).removeprefix('torch.')} instead")
@@ -234,13 +235,6 @@ def _outputs_and_gradients(net: TinyNet, planes: Tensor) -> Tensor:
 def _gradients(net: nn.Module) -> Tensor:
     gradients = [parameter.grad for parameter in net.parameters()]
     return torch.cat([gradient.detach().float().cpu().flatten() for gradient in gradients if gradient is not None])
-
-
-def _synchronise(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
 
 
 @contextmanager

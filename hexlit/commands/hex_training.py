@@ -1,5 +1,6 @@
 """The training of a Hex network, wired: module, data, measuring, showing, and what a run leaves behind."""
 
+import contextlib
 import logging
 import os
 import platform
@@ -16,8 +17,10 @@ import numba
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from hexlit.accelerate.memory import process_bytes
+from hexlit.accelerate.gauge import DeviceGauge
+from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.accelerate.resources import ProcessTree, ResourceSampler
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
@@ -38,6 +41,12 @@ from hexlit.training.phases import PhaseClock
 from hexlit.training.steps import StepClock
 
 log = logging.getLogger(__name__)
+
+LEAST_BUSY = 0.9
+"""Utilisation of an accelerator in training below which a run says so."""
+
+SAMPLED_EVERY = 1.0
+"""Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
 
 CHECKED_POSITIONS = 1000
 """Positions over which the number format of self-play is compared with float32 at the end of a run."""
@@ -65,7 +74,10 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         swap=config.swap,
         value_weight=config.value_weight,
     )
-    clock = PhaseClock(folder / "phases.csv", profile.threads if profile.device.type == "cpu" else None)
+    tree = ProcessTree(os.getpid())
+    sampler = ResourceSampler(tree, SAMPLED_EVERY, folder / "resources.csv")
+    gauge = DeviceGauge(profile.device, profile.threads, sampler.mean)
+    clock = PhaseClock(folder / "phases.csv", gauge)
     clock.resume(first_epoch)
     data = SelfPlayDataModule(
         config.selfplay,
@@ -93,7 +105,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         cache=cache_folder() / "truth",
     )
     host = EvaluatorHost(config.net, size=config.board, swap=config.swap, profile=evaluation_profile)
-    steps = module.clock = StepClock(folder / "steps.csv", profile.device)
+    steps = module.clock = StepClock(folder / "steps.csv", profile.device, gauge)
     steps.resume(first_epoch)
     run_name = f"{config.name}-{folder.name}"
     loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
@@ -121,7 +133,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             OptimisationPhase(clock, progress),
             steps,
             FiniteGuard(folder),
-            MemoryWatch(profile.device, profile.memory_warning, process_bytes),
+            MemoryWatch(profile.device, profile.memory_warning, lambda: latest_bytes(sampler)),
             LogFigures("selfplay", data.figures),
             *budget,
             wall_time,
@@ -138,8 +150,9 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     )
     failed = True
     compile_seconds = None
+    write_process_file(folder)
     try:
-        with progress:
+        with progress, contextlib.closing(tree), sampler:
             if first_epoch < config.trainer.max_epochs:
                 with clock.phase("compiling", first_epoch):
                     data.player.prepare(meanwhile=strength.prepare)
@@ -154,6 +167,9 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     finally:
         data.rounds.close()  # Lightning tears the data down only after a fit that came to its end
         close_loggers(loggers, failed)
+        remove_process_file(folder)
+    used = sampler.mean()
+    warn_of_idling(clock, profile)
     summary = {
         "name": config.name,
         "board": config.board,
@@ -167,6 +183,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
         "optimizer_state_bytes": state_bytes,
+        "memory": {"host_peak_bytes": used.host_bytes_peak, "device_peak_bytes": peak_of(clock)},
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
         "precision": agreement,
@@ -177,6 +194,30 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     print_summary(progress.console, summary)
     progress.console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False)
     return summary
+
+
+def latest_bytes(sampler: ResourceSampler) -> int | None:
+    """Host memory of the run, its processes included, as sampled last."""
+    return sampler.samples[-1].host_bytes if sampler.samples else None
+
+
+def peak_of(clock: PhaseClock) -> int | None:
+    """The most that tensors took of the device's memory in any phase; None on devices that do not tell."""
+    peaks = [row.peak_device_bytes for row in clock.totals().values() if row.peak_device_bytes is not None]
+    return max(peaks, default=None)
+
+
+def warn_of_idling(clock: PhaseClock, profile: DeviceProfile) -> None:
+    """Row C15: an accelerator that waits while the network trains."""
+    training = clock.totals().get("training")
+    busy = None if training is None else training.device_utilisation
+    if profile.device.type != "cpu" and busy is not None and busy < LEAST_BUSY:
+        log.warning(
+            "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier, and "
+            "steps.csv says whether the loader holds it up",
+            profile.device,
+            100 * busy,
+        )
 
 
 def checkpoints(folder: Path) -> list[ModelCheckpoint]:

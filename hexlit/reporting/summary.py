@@ -14,6 +14,7 @@ from hexlit.files import write_text_atomic
 from hexlit.reporting.openings import draw_openings
 from hexlit.reporting.quantities import (
     DASH,
+    format_bytes,
     format_count,
     format_duration,
     format_rate,
@@ -62,6 +63,11 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     for name in ("games", "positions"):
         if summary.get(name) is not None:
             parts.append((f"{format_count(summary[name])} {name}", ""))
+    peaks = summary.get("memory") or {}
+    if peaks.get("host_peak_bytes"):
+        parts.append((f"{format_bytes(peaks['host_peak_bytes'])} of memory at most", ""))
+    if peaks.get("device_peak_bytes"):
+        parts.append((f"{format_bytes(peaks['device_peak_bytes'])} of the device's", ""))
     if summary.get("device"):
         parts.append((f"on {summary['device']}", "dim"))
     return Text(" · ", "dim").join(Text(text, style) for text, style in parts)
@@ -79,7 +85,7 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
     """Rows for the phases, one for the wall time that no phase explains, and one for all."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title_justify="left", show_footer=False)
     table.add_column("phase")
-    for heading in ("time", "share", "outside network", "games/s", "positions/s", "evaluations/s"):
+    for heading in ("time", "share", "busy", "outside network", "games/s", "positions/s", "evaluations/s"):
         table.add_column(heading, justify="right")
     measured = sum(row.get("wall_seconds") or 0.0 for row in phases.values())
     whole = measured if wall is None else max(wall, measured)
@@ -91,14 +97,15 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
         seconds = row.get("wall_seconds") or 0.0
         rates = [format_rate(row.get(f"{unit}_per_second")) for unit in ("games", "positions", "evaluations")]
         outside = format_share(row.get("outside_network_share"))
-        table.add_row(name, format_duration(seconds), share(seconds), outside, *rates)
+        busy = format_share(row.get("device_utilisation"))
+        table.add_row(name, format_duration(seconds), share(seconds), busy, outside, *rates)
     if whole - measured > 0.001 * whole:
-        table.add_row("other", format_duration(whole - measured), share(whole - measured), *[DASH] * 4, style="dim")
+        table.add_row("other", format_duration(whole - measured), share(whole - measured), *[DASH] * 5, style="dim")
     for name, row in phases.items():
         beside = (row.get("work_seconds") or 0.0) - (row.get("wall_seconds") or 0.0)
         if beside > 0.01 * whole:
             table.caption = f"{name} went on for {format_duration(beside)} more, beside the other phases"
-    table.add_row("all", format_duration(whole), share(whole), "", "", "", "", style="bold")
+    table.add_row("all", format_duration(whole), share(whole), "", "", "", "", "", style="bold")
     return table
 
 

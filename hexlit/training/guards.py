@@ -88,7 +88,7 @@ class MemoryWatch(L.Callback):
     device of its own. What cannot be read is not logged.
     """
 
-    def __init__(self, device: torch.device, warning_mb: float, host_bytes: Callable[[], int]) -> None:
+    def __init__(self, device: torch.device, warning_mb: float, host_bytes: Callable[[], int | None]) -> None:
         """Warn above `warning_mb`; `host_bytes()` are those of all processes of the run."""
         self._device = device
         self._warning_mb = warning_mb
@@ -101,6 +101,8 @@ class MemoryWatch(L.Callback):
         found = {"host_mb": self._host_bytes(), "device_mb": memory.allocated, "device_peak_mb": memory.peak}
         figures = {name: value / MB for name, value in found.items() if value is not None}
         pl_module.log_dict({f"memory.{name}": value for name, value in figures.items()})
+        if not figures:
+            return
         name = max(figures, key=lambda name: figures[name])
         if figures[name] > self._warning_mb and not self._warned:
             self._warned = True

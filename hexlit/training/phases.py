@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from hexlit.accelerate.gauge import DeviceFigures, DeviceGauge
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
@@ -27,6 +28,8 @@ COLUMNS = (
     "games_per_second",
     "positions_per_second",
     "evaluations_per_second",
+    "peak_device_bytes",
+    "not_measured",
 )
 
 
@@ -54,15 +57,21 @@ class PhaseTotals:
     games: int | None = None
     positions: int | None = None
     evaluations: int | None = None
-    cpu_threads: int | None = None
-    """Threads of the CPU where that is the device, None for other devices."""
+    busy_seconds: float | None = None
+    """Part of `watched_seconds` in which the device worked."""
+    watched_seconds: float = 0.0
+    """Part of `wall_seconds` for which it is known whether the device worked."""
+    peak_device_bytes: int | None = None
+    """The most that tensors took of the device's own memory."""
+    not_measured: str = ""
+    """Why figures of the device are None, in the latest of the phases."""
 
     @property
     def device_utilisation(self) -> float | None:
-        """Share of its threads' time that the CPU worked, 0 to 1; None for other devices, which are not read yet."""
-        if self.cpu_threads is None or self.cpu_seconds is None or self.wall_seconds <= 0.0:
+        """Share of the time that the device worked, 0 to 1; of its threads' time on a cpu."""
+        if self.busy_seconds is None or self.watched_seconds <= 0.0:
             return None
-        return min(1.0, self.cpu_seconds / (self.wall_seconds * self.cpu_threads))
+        return self.busy_seconds / self.watched_seconds
 
     @property
     def outside_network_share(self) -> float | None:
@@ -86,7 +95,7 @@ class PhaseTotals:
     def _rate(self, count: int | None) -> float | None:
         return None if count is None or self.work_seconds <= 0.0 else count / self.work_seconds
 
-    def as_dict(self) -> dict[str, float | int | None]:
+    def as_dict(self) -> dict[str, float | int | str | None]:
         """Every number and rate by its column name, for `summary.json`."""
         return {name: getattr(self, name) for name in ("epochs", *COLUMNS[2:])}
 
@@ -100,7 +109,19 @@ class PhaseTotals:
         self.games = _sum(self.games, other.games)
         self.positions = _sum(self.positions, other.positions)
         self.evaluations = _sum(self.evaluations, other.evaluations)
-        self.cpu_threads = other.cpu_threads
+        self.busy_seconds = _sum(self.busy_seconds, other.busy_seconds)
+        self.watched_seconds += other.watched_seconds
+        if other.peak_device_bytes is not None:
+            self.peak_device_bytes = max(self.peak_device_bytes or 0, other.peak_device_bytes)
+        self.not_measured = other.not_measured
+
+    def include_device(self, figures: DeviceFigures) -> None:
+        """Take over what was read of the device over the whole of this phase."""
+        if figures.device_utilisation is not None:
+            self.watched_seconds = self.wall_seconds
+            self.busy_seconds = figures.device_utilisation * self.wall_seconds
+        self.peak_device_bytes = figures.peak_device_bytes
+        self.not_measured = "; ".join(f"{name}: {reason}" for name, reason in figures.reasons.items())
 
 
 class Phase:
@@ -203,19 +224,17 @@ class PhaseClock:
     A phase that ends with an exception leaves no row: a resumed run does it again.
     """
 
-    def __init__(self, path: Path | None, cpu_threads: int | None = None) -> None:
-        """`cpu_threads` where the CPU is the device: then its utilisation is known."""
+    def __init__(self, path: Path | None, gauge: DeviceGauge | None = None) -> None:
+        """`gauge` reads the device; without one its figures are not measured."""
         self.path = path
         self.cpu_clock: Callable[[], float] = time.process_time
         """Processor time so far of everything that works for the run."""
-        self._cpu_threads = cpu_threads
+        self._gauge = gauge
         self.listeners: list[PhaseListener] = []
         self._rows: list[tuple[int, str, PhaseTotals]] = []
         self._current: Phase | None = None
         if path is not None and path.exists():
             self._rows = _read(path)
-        for _, _, row in self._rows:
-            row.cpu_threads = cpu_threads
 
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
@@ -224,6 +243,9 @@ class PhaseClock:
             raise RuntimeError(f"phase {name!r} cannot start inside phase {self._current.name!r}")
         for listener in self.listeners:
             listener.phase_started(name, epoch, goal)
+        started = time.monotonic()
+        if self._gauge is not None:
+            self._gauge.restart()
         phase = self._current = Phase(name, epoch, goal, self.listeners, self.cpu_clock)
         finished = False
         try:
@@ -231,7 +253,8 @@ class PhaseClock:
             finished = True
         finally:
             measured = phase.stop(finished)
-            measured.cpu_threads = self._cpu_threads
+            if self._gauge is not None:
+                measured.include_device(self._gauge.read(started, measured.wall_seconds, measured.cpu_seconds or 0.0))
             self._current = None
             if finished:
                 self._rows.append((epoch, name, measured))
@@ -262,8 +285,8 @@ class PhaseClock:
         write_text_atomic(self.path, text.getvalue())
 
 
-def _format(value: float | int | None) -> str:
-    return "" if value is None else str(value) if isinstance(value, int) else f"{value:.9g}"
+def _format(value: float | int | str | None) -> str:
+    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
 def _read(path: Path) -> list[tuple[int, str, PhaseTotals]]:
@@ -280,10 +303,15 @@ def _read(path: Path) -> list[tuple[int, str, PhaseTotals]]:
 
 
 def _parse(row: dict[str, str]) -> PhaseTotals:
-    counts = {name: int(row[name]) if row[name] else None for name in ("games", "positions", "evaluations")}
+    names = ("games", "positions", "evaluations", "peak_device_bytes")
+    counts = {name: int(row[name]) if row.get(name) else None for name in names}
+    wall_seconds, utilisation = float(row["wall_seconds"]), row["device_utilisation"]
     return PhaseTotals(
         epochs=1,
-        wall_seconds=float(row["wall_seconds"]),
+        wall_seconds=wall_seconds,
+        busy_seconds=float(utilisation) * wall_seconds if utilisation else None,
+        watched_seconds=wall_seconds if utilisation else 0.0,
+        not_measured=row.get("not_measured") or "",
         work_seconds=float(row["work_seconds"]),
         cpu_seconds=float(row["cpu_seconds"]) if row["cpu_seconds"] else None,
         network_seconds=float(row["network_seconds"]) if row["network_seconds"] else None,

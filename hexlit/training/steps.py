@@ -3,7 +3,6 @@
 import csv
 import io
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from typing import Any
 import lightning as L
 import torch
 
+from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.accelerate.marks import marks_for
-from hexlit.accelerate.memory import device_memory, reset_peak
 from hexlit.files import write_text_atomic
 
 PARTS = ("load", "transfer", "forward", "loss", "backward", "update")
@@ -47,15 +46,16 @@ def verdict(load_share: float) -> str:
 class StepClock(L.Callback):
     """Adds up the parts of every step of an epoch; they follow each other without a gap.
 
-    On a device that works on its own (cuda, mps) the seconds of a part are the device's, its waiting included, and
-    `wall_seconds` is the host's time until the device had done the last step. CPU seconds are those of this process,
-    all its threads together.
+    `wall_seconds` runs from the start of the epoch to the end of its last step. On a device that works on its own (cuda,
+    mps) the seconds of a part are the device's, its waiting included, while `wall_seconds` are the host's, until the
+    device has done that step. CPU seconds are those of this process, all its threads together.
     """
 
-    def __init__(self, path: Path | None, device: torch.device) -> None:
-        """Rows go to `path`, which is whole after each epoch; nowhere with None."""
+    def __init__(self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None) -> None:
+        """Rows go to `path`, which is whole after each epoch; nowhere with None. `gauge` reads the device."""
         self._path = path
         self._device = device
+        self._gauge = gauge or DeviceGauge(device, threads=1)
         self._marks = marks_for(device)
         self._rows: list[dict[str, str]] = []
         self._ends: list[str] = []
@@ -64,11 +64,6 @@ class StepClock(L.Callback):
         self._examples = 0
         self._steps = 0
         self._started = 0.0
-        self.utilisation: Callable[[float, float], tuple[float | None, str]] = lambda start, end: (
-            None,
-            "nothing samples it",
-        )
-        """Mean utilisation of the device between two instants of `time.monotonic()`, and why it is None."""
         if path is not None and path.exists():
             with path.open(newline="", encoding="utf-8") as file:
                 self._rows = list(csv.DictReader(file))
@@ -94,7 +89,7 @@ class StepClock(L.Callback):
 
     def restart(self) -> None:
         """Count from here on."""
-        reset_peak(self._device)
+        self._gauge.restart()
         self._ends, self._instants, self._cpu = [], [], []
         self._examples = self._steps = 0
         self._started = time.monotonic()
@@ -115,18 +110,19 @@ class StepClock(L.Callback):
         """Write the epoch's row."""
         seconds, cpu = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
         spans = self._marks.between(self._instants)
-        ended = time.monotonic()
+        moves_nothing = self._device.type == "cpu"
+        ended = self._started + sum(spans) if moves_nothing else time.monotonic()
         used = [end - start for start, end in pairwise(self._cpu)]
         wall = ended - self._started
         for part, span, busy in zip(self._ends[1:], spans, used, strict=True):
             if part in PARTS:
+                part = "load" if part == "transfer" and moves_nothing else part
                 seconds[part] += span
                 cpu[part] += busy
             else:
                 wall -= span
-        memory = device_memory(self._device)
-        utilisation, why = self.utilisation(self._started, ended)
-        reasons = {"peak_device_bytes": memory.reasons.get("peak", ""), "device_utilisation": why}
+        figures = self._gauge.read(self._started, ended - self._started, sum(used))
+        utilisation, reasons = figures.device_utilisation, dict(figures.reasons)
         row: dict[str, Any] = {
             "epoch": trainer.current_epoch,
             "steps": self._steps,
@@ -139,15 +135,13 @@ class StepClock(L.Callback):
             "verdict": verdict(seconds["load"] / wall),
             "micro_batch": getattr(pl_module, "micro_batch", None),
             "skipped_steps": int(getattr(pl_module, "skipped_steps", 0)),
-            "peak_device_bytes": memory.peak,
+            "peak_device_bytes": figures.peak_device_bytes,
             "device_utilisation": None if utilisation is None else f"{utilisation:.4f}",
         }
-        if self._device.type == "cpu":  # nothing is moved: a batch is where it is used
+        if moves_nothing:
             row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
-            row["load_seconds"] = f"{seconds['load'] + seconds['transfer']:.6f}"
-            row["load_cpu_seconds"] = f"{cpu['load'] + cpu['transfer']:.6f}"
             reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
-        row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items() if reason)
+        row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
         self._rows.append({name: "" if row[name] is None else str(row[name]) for name in COLUMNS})
         if self._path is not None:
             text = io.StringIO()

@@ -42,7 +42,7 @@ class Machine:
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         monkeypatch.setattr(torch.version, "hip", None)
         monkeypatch.setattr(inspection, "device_name", lambda device: f"model of {device.type}")
-        monkeypatch.setattr(inspection, "device_memory", lambda device: (80 * GIB, 10 * GIB))
+        monkeypatch.setattr(inspection, "total_and_free_memory", lambda device: (80 * GIB, 10 * GIB))
         monkeypatch.setattr(inspection, "probe_product", lambda device: ProductProbe(True, 1e-6))
         monkeypatch.setattr(inspection, "probe_precisions", lambda device: PRECISIONS)
         monkeypatch.setattr(inspection, "probe_compile", self._compile)
@@ -231,7 +231,7 @@ def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machi
         raise OSError("sysctl: no such file")
 
     machine.patch.setattr(inspection, "device_name", fail)
-    machine.patch.setattr(inspection, "device_memory", fail)
+    machine.patch.setattr(inspection, "total_and_free_memory", fail)
     cpu = device(inspect_machine(compile=False, fused_obstacle=fail), "cpu")
     assert (cpu.name, cpu.memory_total_bytes, cpu.memory_free_bytes, cpu.fused) == (None,) * 4
     for name in ("name", "memory_total_bytes", "memory_free_bytes", "fused"):
@@ -257,7 +257,7 @@ def test_this_machine_s_processor_has_a_name_and_memory() -> None:
     """A4."""
     cpu = torch.device("cpu")
     assert inspection.device_name(cpu)
-    total, free = inspection.device_memory(cpu)
+    total, free = inspection.total_and_free_memory(cpu)
     assert 0 < free <= total
 
 

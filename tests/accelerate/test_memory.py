@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from hexlit.accelerate.memory import GIB, device_memory, is_out_of_memory, process_bytes, set_memory_cap
+from hexlit.accelerate.memory import GIB, device_memory, is_out_of_memory, set_memory_cap
 from hexlit.errors import UsageError
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
@@ -86,10 +86,3 @@ def test_real_full_memory_of_the_host_is_understood() -> None:
 def test_other_errors_are_not(error: BaseException) -> None:
     """A21."""
     assert not is_out_of_memory(error)
-
-
-def test_a_process_knows_what_it_holds() -> None:
-    """D18."""
-    before = process_bytes()
-    held = torch.ones(50_000_000)
-    assert process_bytes() - before > 0.9 * held.nbytes

@@ -101,6 +101,13 @@ def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
         "train.log",
     }
     assert [name for name in names if name.endswith((".tmp", ".arrows"))] == []
+    assert "process.json" not in names, "D17: only a run that goes on can be watched"
+    assert tiny.table("resources.csv")[0]["host_bytes"] != ""
+    memory = tiny.summary["memory"]
+    assert isinstance(memory, dict)
+    assert 10**8 < memory["host_peak_bytes"] < 6 * 2**30, "A23"
+    for row in tiny.table("metrics.csv"):
+        assert float(row["memory.host_mb"]) > 100, "D18"
 
 
 def test_the_summary_says_what_the_run_did(tiny: Run) -> None:

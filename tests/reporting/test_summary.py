@@ -22,6 +22,7 @@ SUMMARY: dict[str, Any] = {
     "phases": {
         "selfplay": {
             "wall_seconds": 60.0,
+            "device_utilisation": 0.93,
             "outside_network_share": 0.25,
             "games_per_second": 20.0,
             "evaluations_per_second": 14700.0,
@@ -91,8 +92,8 @@ def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatc
 
 def test_e3_table_shows_each_phase_and_the_time_that_no_phase_explains() -> None:
     lines = {line.split()[0]: line.split() for line in printed(SUMMARY).splitlines() if line.strip()}
-    assert lines["selfplay"][1:] == ["1:00", "60.0%", "25.0%", "20.0", "–", "14.7k"]
-    assert lines["optimise"][1:] == ["30.0", "s", "30.0%", "–", "–", "1.48k", "–"]
+    assert lines["selfplay"][1:] == ["1:00", "60.0%", "93.0%", "25.0%", "20.0", "–", "14.7k"]
+    assert lines["optimise"][1:] == ["30.0", "s", "30.0%", "–", "–", "–", "1.48k", "–"]
     assert lines["other"][1:4] == ["10.0", "s", "10.0%"]
     assert lines["all"][1:] == ["1:40", "100.0%"]
 
@@ -101,6 +102,22 @@ def test_strength_and_totals_are_printed() -> None:
     text = printed(SUMMARY)
     for part in ("1,200 games", "55,123 positions", "on cpu", "8/9", "99.5%", "96.0%", "8 of 9 as in perfect play"):
         assert part in text
+
+
+def test_memory_and_the_number_format_are_told_where_they_were_measured() -> None:
+    """A23, A26-27, E16."""
+    assert "memory" not in printed(SUMMARY)
+    memory = {"host_peak_bytes": 3 * 2**29, "device_peak_bytes": 2**29}
+    agreement = {
+        "format": "bfloat16",
+        "positions": 1000,
+        "same_move": 0.994,
+        "policy_error": 0.004,
+        "value_error": 0.003,
+    }
+    text = " ".join(printed(SUMMARY | {"memory": memory, "precision": agreement}).split())
+    assert "1.50 GiB of memory at most · 512 MiB of the device's" in text
+    assert "bfloat16 plays the move of float32 in 99.4% of 1,000 positions; its policies are off by 0.40%" in text
 
 
 def test_work_that_went_on_beside_other_phases_is_told_apart_from_the_wall_time() -> None:

@@ -6,7 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
+from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.errors import UsageError
 from hexlit.training.phases import COLUMNS, Phase, PhaseClock
 
@@ -74,7 +76,8 @@ def test_e13_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: P
 @pytest.mark.parametrize("threads", [None, 1, 4])
 def test_e3_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Path, threads: int | None) -> None:
     for _ in range(2):  # the second clock reads the rows of the first
-        clock = PhaseClock(tmp_path / "phases.csv", threads)
+        gauge = None if threads is None else DeviceGauge(torch.device("cpu"), threads)
+        clock = PhaseClock(tmp_path / "phases.csv", gauge)
         with clock.phase("work", epoch=0):
             end = time.process_time() + 0.05
             while time.process_time() < end:

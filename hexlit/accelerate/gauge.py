@@ -1,0 +1,62 @@
+"""How busy the device of a run is, and the most memory it took, over any stretch of the run's time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+
+from hexlit.accelerate.memory import device_memory, reset_peak
+from hexlit.accelerate.resources import ResourceSummary
+
+
+@dataclass(frozen=True)
+class DeviceFigures:
+    """None is "not measured", never 0; `reasons` says why, by field."""
+
+    device_utilisation: float | None
+    """Share of the time that the device worked, 0 to 1; of its threads' time on a cpu."""
+    peak_device_bytes: int | None
+    """The most that tensors took of the device's own memory."""
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+class DeviceGauge:
+    """Reads the device of a run.
+
+    The utilisation of a cpu follows from the processor time, that of other devices from samples.
+    """
+
+    def __init__(
+        self,
+        device: torch.device,
+        threads: int,
+        sampled: Callable[[float, float], ResourceSummary] | None = None,
+    ) -> None:
+        """`threads` of the cpu; `sampled(start, end)` sums up what was seen between instants of `time.monotonic()`."""
+        self._device = device
+        self._threads = threads
+        self._sampled = sampled
+
+    def restart(self) -> None:
+        """Begin a new peak of memory."""
+        reset_peak(self._device)
+
+    def read(self, started: float, seconds: float, cpu_seconds: float) -> DeviceFigures:
+        """The figures of the `seconds` from `started` (on `time.monotonic()`), in which the processors took
+        `cpu_seconds`; the peak of memory is that since `restart`.
+        """
+        memory = device_memory(self._device)
+        utilisation, why = self._utilisation(started, started + seconds, cpu_seconds)
+        reasons = {"device_utilisation": why, "peak_device_bytes": memory.reasons.get("peak", "")}
+        return DeviceFigures(utilisation, memory.peak, {name: reason for name, reason in reasons.items() if reason})
+
+    def _utilisation(self, started: float, ended: float, cpu_seconds: float) -> tuple[float | None, str]:
+        if self._device.type == "cpu":
+            whole = (ended - started) * self._threads
+            return (min(1.0, cpu_seconds / whole), "") if whole > 0 else (None, "no time has passed")
+        if self._device.type == "mps":
+            return None, "macOS tells it to administrators only"
+        if self._sampled is None:
+            return None, "nothing samples the device"
+        seen = self._sampled(started, ended)
+        return seen.device_utilisation, seen.reasons.get("device_utilisation", "")

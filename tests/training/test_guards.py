@@ -1,0 +1,58 @@
+"""Memory of every epoch, and the warning when there is much of it."""
+
+import logging
+from typing import Any
+
+import pytest
+import torch
+
+from hexlit.accelerate.memory import DeviceMemory
+from hexlit.training import guards
+from hexlit.training.guards import MemoryWatch
+
+
+class Module:
+    """Takes down what is logged."""
+
+    def __init__(self) -> None:
+        self.logged: dict[str, float] = {}
+
+    def log_dict(self, figures: dict[str, float]) -> None:
+        self.logged = figures
+
+
+class Trainer:
+    current_epoch = 3
+
+
+def epoch_end(watch: MemoryWatch) -> dict[str, float]:
+    module: Any = Module()
+    trainer: Any = Trainer()
+    watch.on_train_epoch_end(trainer, module)
+    logged: dict[str, float] = module.logged
+    return logged
+
+
+def test_memory_is_logged_each_epoch_in_mb(monkeypatch: pytest.MonkeyPatch) -> None:
+    """D18: what cannot be read is left out, not 0."""
+    cpu = MemoryWatch(torch.device("cpu"), 8000, lambda: 1_500_000_000)
+    assert epoch_end(cpu) == {"memory.host_mb": 1500.0}
+    assert epoch_end(MemoryWatch(torch.device("cpu"), 8000, lambda: None)) == {}
+    monkeypatch.setattr(guards, "device_memory", lambda device: DeviceMemory(10**9, 2 * 10**9, None, {}))
+    cuda = MemoryWatch(torch.device("cuda:0"), 8000, lambda: 1_500_000_000)
+    expected = {"memory.host_mb": 1500.0, "memory.device_mb": 1000.0, "memory.device_peak_mb": 2000.0}
+    assert epoch_end(cuda) == expected
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(8000.0, 0), (1499.0, 1)])
+def test_one_warning_names_the_figure_and_the_threshold(
+    limit: float, expected: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """D18: above 8,000 MB unless another threshold is set."""
+    watch = MemoryWatch(torch.device("cpu"), limit, lambda: 1_500_000_000)
+    with caplog.at_level(logging.WARNING, "hexlit"):
+        for _ in range(3):
+            epoch_end(watch)
+    assert len(caplog.records) == expected
+    if expected:
+        assert "host_mb is 1500, above accelerator.memory_warning=1499" in caplog.text
