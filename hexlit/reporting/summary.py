@@ -85,7 +85,7 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
     """Rows for the phases, one for the wall time that no phase explains, and one for all."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title_justify="left", show_footer=False)
     table.add_column("phase")
-    for heading in ("time", "share", "busy", "outside network", "games/s", "positions/s", "evaluations/s"):
+    for heading in ("time", "share", "busy", "outside network", "games/s", "positions/s", "evals/s"):
         table.add_column(heading, justify="right")
     measured = sum(row.get("wall_seconds") or 0.0 for row in phases.values())
     whole = measured if wall is None else max(wall, measured)

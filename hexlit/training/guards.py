@@ -23,7 +23,7 @@ class FiniteGuard(L.Callback):
 
     A loss is looked at one step later, so that a device that works on its own is never waited for. Its gradients are
     not finite either, so it has changed no weight by then (see `TrainedModule`). Steps that were skipped because
-    only their gradients were not finite are logged as `train.skipped_steps`, and warned of; an epoch without any
+    only their gradients were not finite are logged as `steps.skipped`, and warned of; an epoch without any
     other has learned nothing, and ends the run.
     """
 
@@ -44,7 +44,7 @@ class FiniteGuard(L.Callback):
         self._look(trainer)
         self._unseen = None
         skipped, steps = int(getattr(pl_module, "skipped_steps", 0)), int(trainer.num_training_batches)
-        pl_module.log("train.skipped_steps", float(skipped))
+        pl_module.log("steps.skipped", float(skipped))
         if skipped == steps:
             raise UsageError(
                 f"training: none of the {steps} steps of epoch {trainer.current_epoch} had finite gradients; "

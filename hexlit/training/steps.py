@@ -2,6 +2,7 @@
 
 import csv
 import io
+import logging
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +14,8 @@ import torch
 from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.accelerate.marks import marks_for
 from hexlit.files import write_text_atomic
+
+log = logging.getLogger(__name__)
 
 PARTS = ("load", "transfer", "forward", "loss", "backward", "update")
 """Waiting for the batch; its way to the device; the network; the loss; the gradients; clipping and the optimizer."""
@@ -38,6 +41,10 @@ LOADER_BOUND = 0.1
 """Share of an epoch's time spent waiting for data above which the loader is what holds it up."""
 
 
+WORTH_A_WARNING = 1.0
+"""Seconds of an epoch's steps below which it does not matter what holds them up."""
+
+
 def verdict(load_share: float) -> str:
     """What an epoch is bound by, when this share of its time was spent waiting for data."""
     return "loader-bound" if load_share > LOADER_BOUND else "compute-bound"
@@ -46,7 +53,7 @@ def verdict(load_share: float) -> str:
 class StepClock(L.Callback):
     """Adds up the parts of every step of an epoch; they follow each other without a gap.
 
-    `wall_seconds` runs from the start of the epoch to the end of its last step. On a device that works on its own (cuda,
+    `wall_seconds` runs from the epoch's start to the end of its last step. On a device that works on its own (cuda,
     mps) the seconds of a part are the device's, its waiting included, while `wall_seconds` are the host's, until the
     device has done that step. CPU seconds are those of this process, all its threads together.
     """
@@ -58,6 +65,7 @@ class StepClock(L.Callback):
         self._gauge = gauge or DeviceGauge(device, threads=1)
         self._marks = marks_for(device)
         self._rows: list[dict[str, str]] = []
+        self._warned = False
         self._ends: list[str] = []
         self._instants: list[Any] = []
         self._cpu: list[float] = []
@@ -142,6 +150,7 @@ class StepClock(L.Callback):
             row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
             reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
         row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        self._warn(row["verdict"], seconds["load"] / wall, wall, trainer.current_epoch)
         self._rows.append({name: "" if row[name] is None else str(row[name]) for name in COLUMNS})
         if self._path is not None:
             text = io.StringIO()
@@ -149,3 +158,13 @@ class StepClock(L.Callback):
             writer.writeheader()
             writer.writerows(self._rows)
             write_text_atomic(self._path, text.getvalue())
+
+    def _warn(self, found: str, load_share: float, wall: float, epoch: int) -> None:
+        if self._warned or found == "compute-bound" or wall < WORTH_A_WARNING:
+            return
+        self._warned = True
+        log.warning(
+            "epoch %d waited for data in %.0f%% of its time, so the loader holds it up; see accelerator.workers",
+            epoch,
+            100 * load_share,
+        )

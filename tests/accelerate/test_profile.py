@@ -1,9 +1,11 @@
 """What a run's settings become on each device."""
 
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
+from omegaconf import OmegaConf
 from torch.utils.data import DataLoader, TensorDataset
 
 from hexlit.accelerate import precision, profile
@@ -198,3 +200,16 @@ def test_a_micro_batch_is_never_larger_than_the_batch(has_bf16: bool, monkeypatc
     """A21."""
     assert profile_on(CPU, monkeypatch, train_batch=64, micro_batch=1000).micro_batch == 64
     assert profile_on(CPU, monkeypatch, train_batch=64, micro_batch=16).micro_batch == 16
+
+
+@pytest.mark.parametrize("device", [CPU, CUDA, MPS], ids=str)
+def test_the_config_of_a_device_says_what_auto_comes_to_there(
+    device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A1: `accelerator=auto` and the group of the device it finds are the same run."""
+    conf = Path(__file__).parents[2] / "conf" / "accelerator"
+    fields = OmegaConf.to_container(OmegaConf.load(conf / f"{device.type}.yaml"))
+    assert isinstance(fields, dict)
+    assert profile_on(device, monkeypatch, **{str(key): value for key, value in fields.items()}) == profile_on(
+        device, monkeypatch
+    )

@@ -1,0 +1,139 @@
+"""What a run does when memory runs out, a gradient overflows, the loader is slow, or its device is not there."""
+
+import csv
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from hexlit.accelerate import device
+from hexlit.commands.train import main
+from hexlit.tasks.hex.data import WindowDataset
+from hexlit.tasks.hex.module import HexModule
+from tests.commands.test_train import as_a_process
+from tests.commands.tiny import TINY
+
+
+def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str]:
+    """Exit code, rows of steps.csv, and the run's log."""
+    with as_a_process(folder):
+        code = main([*TINY, *overrides, "hydra.run.dir=run"])
+    steps, log = folder / "run" / "steps.csv", folder / "run" / "train.log"
+    rows = list(csv.DictReader(steps.open(newline=""))) if steps.exists() else []
+    return code, rows, log.read_text() if log.exists() else ""
+
+
+def test_full_memory_halves_what_goes_through_the_network_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A21: the run goes on, with the same examples a step, and says so once for each time."""
+    output = HexModule.output
+
+    def full_above_8(module: HexModule, batch: tuple[Tensor, Tensor, Tensor]) -> Any:
+        if len(batch[0]) > 8:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return output(module, batch)
+
+    monkeypatch.setattr(HexModule, "output", full_above_8)
+    code, rows, log = train(tmp_path)
+    assert code == 0
+    assert [row["micro_batch"] for row in rows] == ["8", "8"]
+    assert all(float(row["examples"]) == 32 * float(row["steps"]) for row in rows)
+    assert log.count("out of memory with") == 2
+    assert "out of memory with 16 examples at once" in log
+    assert "going on with 8, and with the same examples a step" in log
+
+
+def test_an_infinite_gradient_skips_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """C1."""
+    calls = 0
+    fit_start = HexModule.on_fit_start
+
+    def overflow(gradient: Tensor) -> Tensor:
+        nonlocal calls
+        calls += 1
+        return gradient * float("inf") if calls == 2 else gradient
+
+    def on_fit_start(module: HexModule) -> None:
+        fit_start(module)
+        module.net.value.last.weight.register_hook(overflow)
+
+    monkeypatch.setattr(HexModule, "on_fit_start", on_fit_start)
+    code, rows, log = train(tmp_path)
+    assert code == 0
+    assert [row["skipped_steps"] for row in rows] == ["1", "0"]
+    assert f"epoch 0: 1 of {rows[0]['steps']} steps had gradients that were not finite" in log
+    saved = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert all(tensor.isfinite().all() for tensor in saved["state_dict"].values())
+
+
+def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """C18."""
+    losses = HexModule.losses
+    calls = 0
+
+    def nan(module: HexModule, output: Any, batch: Any) -> dict[str, Tensor]:
+        nonlocal calls
+        calls += 1
+        found = losses(module, output, batch)
+        return {name: value * float("nan") for name, value in found.items()} if calls == 2 else found
+
+    monkeypatch.setattr(HexModule, "losses", nan)
+    code, _, _ = train(tmp_path)
+    err = capfd.readouterr().err
+    assert code == 2
+    assert "Traceback" not in err
+    assert "the loss is nan at step 1 of epoch 0; the batch is kept in" in err
+    saved = torch.load(tmp_path / "run" / "nan_batch.pt", weights_only=True)
+    assert saved["batch"][0].shape == (32, 5, 3, 3)
+
+
+def test_a_slow_loader_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A10."""
+    rebuild = WindowDataset.__getitem__
+
+    def slowly(data: WindowDataset, step: int) -> Any:
+        time.sleep(0.5)
+        return rebuild(data, step)
+
+    monkeypatch.setattr(WindowDataset, "__getitem__", slowly)
+    code, rows, log = train(tmp_path)
+    assert code == 0
+    assert [row["verdict"] for row in rows] == ["loader-bound"] * 2
+    assert all(float(row["load_share"]) > 0.5 for row in rows)
+    assert log.count("so the loader holds it up") == 1
+
+
+def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A2: found automatically, it is passed over; named, it is an error (see the next test)."""
+    monkeypatch.setattr(device, "why_missing", lambda asked: "" if asked.type != "mps" else "none")
+    broken = "no kernel image is available for execution on the device"
+    monkeypatch.setattr(device, "trial_failure", lambda asked: broken if asked.type == "cuda" else "")
+    tiny = [override for override in TINY if override != "accelerator=cpu"]
+    with as_a_process(tmp_path):
+        logging.getLogger().handlers.clear()
+        code = main([*tiny, "trainer.max_epochs=1", "hydra.run.dir=run"])
+    log = (tmp_path / "run" / "train.log").read_text()
+    assert code == 0
+    assert log.count("going on with cpu") == 1
+    assert broken in log
+
+
+def test_a_broken_accelerator_that_was_named_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A2."""
+    monkeypatch.setattr(device, "why_missing", lambda asked: "")
+    monkeypatch.setattr(device, "trial_failure", lambda asked: "no kernel image is available")
+    code, _, _ = train(tmp_path, "accelerator.device=cuda", "accelerator.pin_memory=null")
+    err = capfd.readouterr().err
+    assert (code, err.count("\n")) == (2, 1)
+    assert "check its driver or use accelerator.device=cpu" in err

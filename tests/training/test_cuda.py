@@ -1,0 +1,124 @@
+"""Training on a CUDA device: `pytest -m gpu`."""
+
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.bench.optimisation import Recipe, batches_of, loss_after
+from hexlit.nets.config import NetConfig
+from hexlit.nets.evaluator import random_planes
+from hexlit.nets.tower import HexNet
+from hexlit.tasks.hex.module import HexModule
+from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.steps import StepClock
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device"),
+]
+SIZE = 7
+OPTIMIZER = OptimizerConfig(lr=0.01, warmup_steps=0, schedule="constant")
+
+
+def fit(folder: Path, steps: int = 40, **fields: Any) -> tuple[HexModule, dict[str, str], float]:
+    """A module after `steps` steps on a few batches, its row of steps.csv, and its loss in float32 on the CPU."""
+    profile = build_profile(AcceleratorConfig(**{"device": "cuda", "train_batch": 256} | fields))
+    profile.apply()
+    torch.manual_seed(0)
+    module = HexModule(NetConfig(channels=32, blocks=[2]), OPTIMIZER, TrainerConfig(), profile, size=SIZE)
+    clock = module.clock = StepClock(folder / "steps.csv", profile.device)
+    module.prepare()
+    batches = batches_of(SIZE, 256)
+    trainer = L.Trainer(
+        accelerator="gpu",
+        devices=profile.devices,
+        precision=profile.precision,  # type: ignore[arg-type]
+        max_epochs=steps // len(batches),
+        callbacks=[clock],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    trainer.fit(module, DataLoader(batches, batch_size=None, pin_memory=profile.pin_memory))  # type: ignore[arg-type]
+    module.to("cpu").eval()
+    with torch.no_grad():
+        loss = sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
+    return module, clock.latest, loss
+
+
+def test_logits_of_cpu_and_cuda_agree_within_a_thousandth_in_float32() -> None:
+    """A26."""
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    torch.manual_seed(0)
+    net = HexNet(NetConfig()).eval()
+    planes = torch.from_numpy(random_planes(64, 11)).float()
+    with torch.no_grad():
+        expected, found = net(planes), net.to("cuda")(planes.to("cuda"))
+    torch.testing.assert_close(found.policy_logits.cpu(), expected.policy_logits, atol=1e-3, rtol=0)
+    torch.testing.assert_close(found.value_logit.cpu(), expected.value_logit, atol=1e-3, rtol=0)
+
+
+def test_the_error_of_a_product_rises_with_tf32() -> None:
+    """C3."""
+    generator = torch.Generator().manual_seed(0)
+    left, right = (torch.randn(1000, 1000, generator=generator) for _ in range(2))
+    expected = left.double() @ right.double()
+    errors = []
+    for matmul in ("highest", "high"):
+        build_profile(AcceleratorConfig(device="cuda", matmul_precision=matmul)).apply()
+        product = (left.to("cuda") @ right.to("cuda")).cpu().double()
+        errors.append(float((product - expected).abs().max()))
+    assert errors[1] > 5 * errors[0]
+
+
+def test_every_precision_ends_near_float32(tmp_path: Path) -> None:
+    """A26-27, C17: within 2% of the loss."""
+    plain = fit(tmp_path, precision="32-true")[2]
+    for precision in ("bf16-mixed", "16-mixed"):
+        assert fit(tmp_path, precision=precision)[2] == pytest.approx(plain, rel=0.02)
+
+
+def test_compiled_training_ends_near_plain_training(tmp_path: Path) -> None:
+    """C4."""
+    plain = fit(tmp_path, precision="32-true")[2]
+    assert fit(tmp_path, precision="32-true", compile=True)[2] == pytest.approx(plain, rel=0.02)
+
+
+def test_an_epoch_has_transfer_time_peak_memory_and_parts_that_add_up(tmp_path: Path) -> None:
+    """A13-16, E3-4: the parts are times of the device."""
+    _, row, _ = fit(tmp_path)
+    assert float(row["transfer_seconds"]) > 0
+    assert int(row["peak_device_bytes"]) > 10**6
+    parts = sum(float(row[f"{part}_seconds"]) for part in ("load", "transfer", "forward", "loss", "backward", "update"))
+    assert parts == pytest.approx(float(row["wall_seconds"]), rel=0.05)
+
+
+def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
+    """A21: with a cap that the whole batch does not fit under."""
+    torch.cuda.empty_cache()
+    try:
+        module, row, _ = fit(tmp_path, steps=8, memory_cap=0.05, precision="32-true")
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+    assert module.micro_batch < 256
+    assert float(row["examples"]) == 8 * 256
+
+
+def test_a_few_steps_on_cpu_and_cuda_come_to_the_same_loss() -> None:
+    """A8, A26."""
+    recipe, net = Recipe(SIZE, OPTIMIZER, TrainerConfig()), HexNet(NetConfig(channels=32, blocks=[2]))
+    losses = [
+        loss_after(
+            net, recipe, build_profile(AcceleratorConfig(device=device, precision="32-true")), batches_of(SIZE, 64)
+        )
+        for device in ("cpu", "cuda")
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=0.01)
