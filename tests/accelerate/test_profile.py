@@ -210,6 +210,6 @@ def test_the_config_of_a_device_says_what_auto_comes_to_there(
     conf = Path(__file__).parents[2] / "conf" / "accelerator"
     fields = OmegaConf.to_container(OmegaConf.load(conf / f"{device.type}.yaml"))
     assert isinstance(fields, dict)
-    assert profile_on(device, monkeypatch, **{str(key): value for key, value in fields.items()}) == profile_on(
-        device, monkeypatch
-    )
+    assert fields.pop("device") == device.type
+    settings = {str(key): value for key, value in fields.items()}
+    assert profile_on(device, monkeypatch, **settings) == profile_on(device, monkeypatch)

@@ -28,7 +28,8 @@ OPTIMIZER = OptimizerConfig(lr=0.01, warmup_steps=0, schedule="constant")
 
 def fit(folder: Path, steps: int = 40, **fields: Any) -> tuple[HexModule, dict[str, str], float]:
     """A module after `steps` steps on a few batches, its row of steps.csv, and its loss in float32 on the CPU."""
-    profile = build_profile(AcceleratorConfig(**{"device": "cuda", "train_batch": 256} | fields))
+    settings: dict[str, Any] = {"device": "cuda", "train_batch": 256}
+    profile = build_profile(AcceleratorConfig(**settings | fields))
     profile.apply()
     torch.manual_seed(0)
     module = HexModule(NetConfig(channels=32, blocks=[2]), OPTIMIZER, TrainerConfig(), profile, size=SIZE)
