@@ -86,8 +86,9 @@ def _measure_way(way: Way, net: HexNet, size: int, batch: int, effort: Effort, p
     what, unit = f"forward {net_name(net)}, batch {batch}", "positions/s"
     asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
     on = Setting.of(profile, way.name)
-    frozen = _freezing() if way.frozen else contextlib.nullcontext()
-    with frozen:
+    # What was compiled for one network would serve the next of the same shape, frozen or not.
+    torch.compiler.reset()
+    with _freezing() if way.frozen else contextlib.nullcontext():
         evaluator = NetworkEvaluator(net, size=size, swap=False, batch=batch, profile=asked)
     if (evaluator.path, evaluator.dtype) != (way.path, way.dtype):
         return not_measured(what, unit, on, f"not here: {evaluator.path} {short(evaluator.dtype)} takes its place")
@@ -107,8 +108,8 @@ def _measure_way(way: Way, net: HexNet, size: int, batch: int, effort: Effort, p
         line,
         first_call_seconds=evaluator.build_seconds,
         milliseconds=1000 * batch / line.median if line.median else None,
-        detail=f"float32's move in {agreement.same_move:.1%}, policy off by {agreement.policy_error:.2%}, "
-        f"value by {agreement.value_error:.4f}",
+        detail=f"same move {agreement.same_move:.1%}, policy off {agreement.policy_error:.2%}, "
+        f"value off {agreement.value_error:.4f}",
     )
 
 

@@ -1,5 +1,7 @@
 """The optimisation step, as training takes it: through Lightning, with everything that surrounds it."""
 
+import contextlib
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +14,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from hexlit.accelerate.marks import synchronize
 from hexlit.accelerate.memory import device_memory, reset_peak
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.resources import ProcessTree, ResourceSampler
 from hexlit.bench.evaluation import net_name
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured
 from hexlit.errors import UsageError
@@ -27,6 +30,9 @@ WARM_UP = 3
 
 BATCHES = 8
 """Different batches; with a single one the gradients soon vanish into denormal numbers, which are slow on a cpu."""
+
+SAMPLED_EVERY = 0.1
+"""Seconds between two looks at the memory of the process; one takes about a millisecond."""
 
 EPSILON = 1e-9
 
@@ -102,9 +108,12 @@ def measure_steps(net: HexNet, recipe: Recipe, effort: Effort, profile: DevicePr
         DataLoader(Endless(batches_of(recipe.size, profile.train_batch)), batch_size=None) if data is None else data
     )
     try:
-        _fit(module, loader, profile, [clock, laps])
+        with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
+            _fit(module, loader, profile, [clock, laps])
     except UsageError as error:
         return not_measured(what, unit, on, str(error))
+    of_host = profile.device.type == "cpu"
+    peak = sampler.mean().host_bytes_peak if of_host else device_memory(profile.device).peak
     line = measured(
         [profile.train_batch / seconds for seconds in laps.seconds],
         what=what,
@@ -123,7 +132,7 @@ def measure_steps(net: HexNet, recipe: Recipe, effort: Effort, profile: DevicePr
         line,
         compile_seconds=compile_seconds,
         milliseconds=1000 * profile.train_batch / line.median if line.median else None,
-        peak_bytes=device_memory(profile.device).peak,
+        peak_bytes=peak,
         load_share=spent["load"] / whole,
         fits=not halved,
         detail=parts + halved,
@@ -131,12 +140,15 @@ def measure_steps(net: HexNet, recipe: Recipe, effort: Effort, profile: DevicePr
 
 
 def loss_after(net: HexNet, recipe: Recipe, profile: DeviceProfile, batches: list[Positions]) -> float:
-    """Mean loss over `batches` in float32 after one step on each, so that devices can be compared."""
+    """Mean loss over `batches` in float32 after one step on each, so that devices can be compared.
+
+    Batch norm normalises by the batch, as in training: its running statistics take more than a few steps to be right.
+    """
     torch.manual_seed(0)
     module = HexModule(net.config, recipe.optimizer, recipe.trainer, profile, size=recipe.size)
     module.net.load_state_dict(net.state_dict())
     _fit(module, DataLoader(batches, batch_size=None), profile, [])  # type: ignore[arg-type]
-    module.to("cpu").eval()
+    module.to("cpu").train()
     with torch.no_grad():
         return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
 

@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
+import torch
+
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.evaluation import net_name, short
+from hexlit.bench.evaluation import Way, net_name, own_way, short
 from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
@@ -27,10 +29,18 @@ class Game:
 
 
 def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
-    """Evaluations a second in self-play, and the share of its time spent outside the network call."""
+    """Evaluations a second in self-play, and the share of its time outside the network call: plain float32 first."""
+    ways = dict.fromkeys([Way("eager", torch.float32), own_way(profile)])
+    return [_measure_way(way, net, game, effort, profile) for way in ways]
+
+
+def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> Measurement:
     batch = profile.selfplay_games
-    evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=profile)
-    actor = SelfPlay(game.selfplay, game.search, size=game.size, games=batch, groups=profile.groups, seed=0)
+    asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
+    evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=asked)
+    # As in the midst of self-play, every game is somewhere else; so the first ones end soon, too.
+    selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3)
+    actor = SelfPlay(selfplay, game.search, size=game.size, games=batch, groups=profile.groups, seed=0)
     shares, games = [], []
 
     def play(rounds: int) -> float:
@@ -43,7 +53,7 @@ def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DevicePro
     what = f"self-play {net_name(net)}, {game.search.algorithm} {game.search.simulations}"
     line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
     share, rate = median(shares[-effort.repeats :]), median(games[-effort.repeats :])
-    return [replace(line, detail=f"{share:.1%} of the time outside the network, {rate:.1f} games/s")]
+    return replace(line, detail=f"{share:.1%} of the time outside the network, {rate:.1f} games/s")
 
 
 def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:

@@ -47,7 +47,7 @@ class Report:
     def print(self) -> None:
         """A table for people."""
         console = Console()
-        console.width = max(console.width, 160)
+        console.width = max(console.width, 180)
         table = Table(title=self._title(), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim")
         for heading in HEADINGS:
             table.add_column(heading, justify="left" if heading in ("what", "precision") else "right")

@@ -166,6 +166,6 @@ def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: 
     ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
     plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways)
     assert plain.median is not None
-    assert plain.detail.startswith("100% of the fastest; float32's move in 100.0%")
+    assert plain.detail.startswith("100% of the fastest; same move 100.0%")
     assert missing.median is None
     assert missing.detail.startswith("not here: eager float32 takes its place")
