@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.arena.match import play_match
 from hexlit.arena.players import PolicyPlayer, SearchPlayer
+from hexlit.commands.hex_training import warn_of_idling
 from hexlit.commands.train import main, resumed_arguments
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
@@ -25,6 +26,7 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.training.phases import PhaseClock, PhaseTotals
 from tests.commands.tiny import TINY
 from tests.hex.reference import Game
 
@@ -236,6 +238,68 @@ def test_worker_processes_play_for_a_run_and_its_seed_still_decides(tmp_path: Pa
             assert 0 < float(row["network_seconds"]) <= float(row["work_seconds"])
             rate = float(row["positions"]) / float(row["work_seconds"])
             assert float(row["positions_per_second"]) == pytest.approx(rate)
+
+
+def test_averaged_weights_play_and_are_what_a_checkpoint_gives(tmp_path: Path) -> None:
+    run = train(tmp_path, "trainer.ema_decay=0.5")
+    found = load_network(run.folder / "checkpoints" / "last.ckpt").net.state_dict()
+    assert all(torch.equal(found[name], run.weights[f"average.module.{name}"]) for name in found)
+    assert not all(torch.equal(found[name], run.weights[f"net.{name}"]) for name in found)
+
+
+def test_the_rate_of_a_larger_batch_is_scaled_and_recorded(tiny: Run, tmp_path: Path) -> None:
+    """A11, A22: as many examples as without; the optimizer's state is measured."""
+    assert tiny.summary["learning_rate"] == 1.5e-2, "as the recipe says"
+    overrides = ["accelerator.train_batch=128", "optimizer.lr_batch=32", "optimizer.lr_scaling=linear", "net=tiny"]
+    run = train(tmp_path, *overrides, "optimizer=adamw_bf16", "optimizer.lr=1e-3", "trainer.max_epochs=1")
+    assert run.summary["learning_rate"] == pytest.approx(4e-3)
+    parameters, state = run.summary["parameters"], run.summary["optimizer_state_bytes"]
+    assert isinstance(parameters, int)
+    assert state == 4 * parameters
+    seen = [sum(float(row["examples"]) for row in one.table("steps.csv")[:1]) for one in (tiny, run)]
+    assert 0 <= seen[1] - seen[0] < 128 + 32
+
+
+def test_a_compiled_run_with_recomputed_activations_ends_near_the_plain_one(tiny: Run, tmp_path: Path) -> None:
+    """C4, C16, A20: the seconds of compiling are in the summary, not in the training."""
+    run = train(tmp_path, "accelerator.compile=true", "accelerator.checkpoint_gradients=true", "trainer.max_epochs=1")
+    seconds = run.summary["compile_seconds"]
+    assert isinstance(seconds, float)
+    (row,) = run.table("steps.csv")
+    assert float(row["wall_seconds"]) < seconds
+    assert tiny.summary["compile_seconds"] is None
+    compiled, plain = run.table("metrics.csv")[0], tiny.table("metrics.csv")[0]
+    assert float(compiled["train.loss"]) == pytest.approx(float(plain["train.loss"]), rel=0.02)
+
+
+@pytest.mark.slow
+def test_loading_processes_change_nothing_but_the_time(tiny: Run, tmp_path: Path) -> None:
+    """A9: bit-identical weights."""
+    assert same_weights(tiny, train(tmp_path, "accelerator.workers=2"))
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_in_a_long_run(tmp_path: Path) -> None:
+    """A24: over the second half of 150 epochs, less than 2%."""
+    run = train(tmp_path, "trainer.max_epochs=150", "evaluation.every_epochs=10")
+    held = [float(row["memory.host_mb"]) for row in run.table("metrics.csv")]
+    print(f"host memory: {held[10]:.0f} MB after 10 epochs, {held[75]:.0f} after 75, {held[-1]:.0f} at the end")
+    assert held[-1] < 1.02 * held[75]
+
+
+@pytest.mark.parametrize(
+    ("device", "busy", "warns"), [("cuda:0", 0.7, True), ("cuda:0", 0.95, False), ("cpu", 0.7, False)]
+)
+def test_an_accelerator_that_idles_in_training_is_warned_of(
+    device: str, busy: float, warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C15, E16."""
+    clock = PhaseClock(None)
+    clock.totals = lambda: {"training": PhaseTotals(1, 10.0, busy_seconds=10 * busy, watched_seconds=10.0)}  # type: ignore[method-assign]
+    profile = replace(build_profile(AcceleratorConfig(device="cpu")), device=torch.device(device))
+    with caplog.at_level(logging.WARNING, "hexlit"):
+        warn_of_idling(clock, profile)
+    assert ("cuda:0 was busy in 70% of the training" in caplog.text) == warns
 
 
 @pytest.mark.parametrize("name", ["last", "best"])
