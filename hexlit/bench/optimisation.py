@@ -21,8 +21,8 @@ from hexlit.errors import UsageError
 from hexlit.nets.evaluator import random_planes
 from hexlit.nets.tower import HexNet
 from hexlit.tasks.hex.module import HexModule, Positions
+from hexlit.training.batches import parts_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.module import parts_of
 from hexlit.training.steps import PARTS, StepClock
 
 WARM_UP = 3

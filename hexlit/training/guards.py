@@ -1,7 +1,7 @@
 """What watches over a run: losses that are no numbers, and memory that runs full."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from hexlit.accelerate.memory import device_memory
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.training.batches import tensors_of
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +65,10 @@ class FiniteGuard(L.Callback):
         loss, batch, step = self._unseen
         if bool(loss.isfinite()):
             return
-        tensors = list(batch.values() if isinstance(batch, Mapping) else batch)
         with replacing(self._path) as part:
             torch.save(
                 {
-                    "batch": [tensor.cpu() for tensor in tensors],
+                    "batch": [tensor.cpu() for tensor in tensors_of(batch)],
                     "epoch": trainer.current_epoch,
                     "step": step,
                     "loss": float(loss),

@@ -2,7 +2,6 @@
 
 import logging
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import lightning as L
@@ -15,6 +14,7 @@ from hexlit.accelerate.compiling import compile_for_training
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
+from hexlit.training.batches import batch_size, parts_of
 from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import build_optimizer, learning_rate_factor, scaled_lr
@@ -188,25 +188,3 @@ class TrainedModule(L.LightningModule):
                 self.manual_backward(losses["loss"] * share)
             self.clock.end("backward")
         return sums
-
-
-def batch_size(batch: Any) -> int:
-    """Examples in a batch: the first dimension of its first tensor."""
-    return len(_tensors(batch)[0])
-
-
-def parts_of(batch: Any, most: int) -> Iterator[Any]:
-    """A batch (a tuple, a named tuple or a dictionary of tensors `[B, ...]`) in parts of at most `most` examples."""
-    tensors = _tensors(batch)
-    if len(tensors[0]) <= most:
-        yield batch
-        return
-    for part in zip(*(torch.split(tensor, most) for tensor in tensors), strict=True):
-        if isinstance(batch, Mapping):
-            yield dict(zip(batch, part, strict=True))
-        else:
-            yield type(batch)(*part) if hasattr(batch, "_fields") else part
-
-
-def _tensors(batch: Any) -> list[Tensor]:
-    return list(batch.values() if isinstance(batch, Mapping) else batch)

@@ -14,6 +14,7 @@ import torch
 from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.accelerate.marks import marks_for
 from hexlit.files import write_text_atomic
+from hexlit.training.batches import batch_size
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +41,6 @@ COLUMNS = (
 LOADER_BOUND = 0.1
 """Share of an epoch's time spent waiting for data above which the loader is what holds it up."""
 
-
 WORTH_A_WARNING = 1.0
 """Seconds of an epoch's steps below which it does not matter what holds them up."""
 
@@ -55,7 +55,7 @@ class StepClock(L.Callback):
 
     `wall_seconds` runs from the epoch's start to the end of its last step. On a device that works on its own (cuda,
     mps) the seconds of a part are the device's, its waiting included, while `wall_seconds` are the host's, until the
-    device has done that step. CPU seconds are those of this process, all its threads together.
+    device has done that step. CPU seconds, and a cpu's utilisation, are those of this process with all its threads.
     """
 
     def __init__(self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None) -> None:
@@ -112,45 +112,11 @@ class StepClock(L.Callback):
     ) -> None:
         """A step is done."""
         self._steps += 1
-        self._examples += len(batch[0] if isinstance(batch, tuple | list) else next(iter(batch.values())))
+        self._examples += batch_size(batch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write the epoch's row."""
-        seconds, cpu = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
-        spans = self._marks.between(self._instants)
-        moves_nothing = self._device.type == "cpu"
-        ended = self._started + sum(spans) if moves_nothing else time.monotonic()
-        used = [end - start for start, end in pairwise(self._cpu)]
-        wall = ended - self._started
-        for part, span, busy in zip(self._ends[1:], spans, used, strict=True):
-            if part in PARTS:
-                part = "load" if part == "transfer" and moves_nothing else part
-                seconds[part] += span
-                cpu[part] += busy
-            else:
-                wall -= span
-        figures = self._gauge.read(self._started, ended - self._started, sum(used))
-        utilisation, reasons = figures.device_utilisation, dict(figures.reasons)
-        row: dict[str, Any] = {
-            "epoch": trainer.current_epoch,
-            "steps": self._steps,
-            "examples": self._examples,
-            "examples_per_second": f"{self._examples / wall:.1f}",
-            **{f"{part}_seconds": f"{value:.6f}" for part, value in seconds.items()},
-            "wall_seconds": f"{wall:.6f}",
-            **{f"{part}_cpu_seconds": f"{value:.6f}" for part, value in cpu.items()},
-            "load_share": f"{seconds['load'] / wall:.4f}",
-            "verdict": verdict(seconds["load"] / wall),
-            "micro_batch": getattr(pl_module, "micro_batch", None),
-            "skipped_steps": int(getattr(pl_module, "skipped_steps", 0)),
-            "peak_device_bytes": figures.peak_device_bytes,
-            "device_utilisation": None if utilisation is None else f"{utilisation:.4f}",
-        }
-        if moves_nothing:
-            row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
-            reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
-        row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-        self._warn(row["verdict"], seconds["load"] / wall, wall, trainer.current_epoch)
+        row = self._row(trainer.current_epoch, pl_module)
         self._rows.append({name: "" if row[name] is None else str(row[name]) for name in COLUMNS})
         if self._path is not None:
             text = io.StringIO()
@@ -159,12 +125,46 @@ class StepClock(L.Callback):
             writer.writerows(self._rows)
             write_text_atomic(self._path, text.getvalue())
 
-    def _warn(self, found: str, load_share: float, wall: float, epoch: int) -> None:
-        if self._warned or found == "compute-bound" or wall < WORTH_A_WARNING:
-            return
-        self._warned = True
-        log.warning(
-            "epoch %d waited for data in %.0f%% of its time, so the loader holds it up; see accelerator.workers",
-            epoch,
-            100 * load_share,
-        )
+    def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
+        """The figures of the epoch by column; None is "not measured"."""
+        seconds, cpu = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
+        spans = self._marks.between(self._instants)
+        used = [end - start for start, end in pairwise(self._cpu)]
+        alone = self._device.type == "cpu"  # the host's own clock; and a batch is where it is used
+        wall = lasted = sum(spans) if alone else time.monotonic() - self._started
+        for part, span, busy in zip(self._ends[1:], spans, used, strict=True):
+            name = "load" if alone and part == "transfer" else part
+            if name in PARTS:
+                seconds[name] += span
+                cpu[name] += busy
+            else:
+                wall -= span
+        figures = self._gauge.read(self._started, lasted, sum(used))
+        reasons = dict(figures.reasons)
+        row: dict[str, Any] = {
+            "epoch": epoch,
+            "steps": self._steps,
+            "examples": self._examples,
+            "examples_per_second": f"{self._examples / wall:.1f}",
+            **{f"{part}_seconds": f"{value:.6f}" for part, value in seconds.items()},
+            "wall_seconds": f"{wall:.6f}",
+            **{f"{part}_cpu_seconds": f"{value:.6f}" for part, value in cpu.items()},
+            "load_share": f"{seconds['load'] / wall:.4f}",
+            "verdict": verdict(seconds["load"] / wall),
+            "micro_batch": getattr(module, "micro_batch", None),
+            "skipped_steps": int(getattr(module, "skipped_steps", 0)),
+            "peak_device_bytes": figures.peak_device_bytes,
+            "device_utilisation": None if figures.device_utilisation is None else f"{figures.device_utilisation:.4f}",
+        }
+        if alone:
+            row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
+            reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
+        row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+        if not self._warned and wall > WORTH_A_WARNING and row["verdict"] == "loader-bound":
+            self._warned = True
+            log.warning(
+                "epoch %d waited for data in %.0f%% of its time, so the loader holds it up; see accelerator.workers",
+                epoch,
+                100 * seconds["load"] / wall,
+            )
+        return row

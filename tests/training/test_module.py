@@ -15,9 +15,10 @@ from torch.utils.data import DataLoader
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
+from hexlit.training.batches import batch_size, parts_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.guards import FiniteGuard
-from hexlit.training.module import TrainedModule, batch_size, parts_of
+from hexlit.training.module import TrainedModule
 
 Batch = tuple[Tensor, Tensor]
 
