@@ -1,17 +1,16 @@
 """Does the loader keep up? Batches alone, training alone, and how long the one waits for the other."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader, Dataset
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
-from hexlit.bench.optimisation import Recipe, measure_steps
+from hexlit.bench.optimisation import Endless, Recipe, measure_steps
 from hexlit.bench.play import Game
 from hexlit.hex.record import GameRecord
 from hexlit.nets.tower import HexNet
@@ -56,8 +55,7 @@ def measure_loader(
         window = played_window(game)
         data = WindowDataset(window.epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
     loader = make_loader(data, profile, batch_size=None)
-    endless = DataLoader(Repeated(loader), batch_size=None)
-    stream = iter(endless)
+    stream = iter(Endless(loader))
 
     def load(rounds: int) -> float:
         return float(sum(len(next(stream)[0]) for _ in range(rounds)))
@@ -65,24 +63,11 @@ def measure_loader(
     on = Setting.of(profile, "–")
     what = f"loading, batch {profile.train_batch}, {profile.workers} processes"
     alone = measure_rate(effort, load, what=what, unit="positions/s", on=on, profile=profile)
-    fed = measure_steps(net, recipe, effort, profile, data=DataLoader(Repeated(loader), batch_size=None))
+    fed = measure_steps(net, recipe, effort, profile, data=DataLoader(Endless(loader), batch_size=None))
     share = fed.load_share or 0.0
     ratio = alone.median / fed.median if alone.median and fed.median else 0.0
     said = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
     return [replace(alone, detail=f"{ratio:.1f} times the rate of training"), replace(fed, detail=said)]
-
-
-class Repeated(IterableDataset[Any]):
-    """The batches of a loader, epoch after epoch."""
-
-    def __init__(self, loader: DataLoader[Any]) -> None:
-        """Begin again whenever `loader` has ended."""
-        self._loader = loader
-
-    def __iter__(self) -> Iterator[Any]:
-        """Give batches without end."""
-        while True:
-            yield from self._loader
 
 
 class Slowed(Dataset[Any]):

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,14 +163,14 @@ def batches_of(size: int, batch: int) -> list[Positions]:
 
 
 class Endless(IterableDataset[Any]):
-    """A few batches, again and again."""
+    """The batches of a list or of a loader, again and again."""
 
-    def __init__(self, batches: Sequence[Any]) -> None:
-        """Of tensors on the host."""
+    def __init__(self, batches: Iterable[Any]) -> None:
+        """Begin again whenever `batches` have ended."""
         self._batches = batches
 
     def __iter__(self) -> Iterator[Any]:
-        """Give them without end."""
+        """Give batches without end."""
         while True:
             yield from self._batches
 

@@ -1,5 +1,6 @@
 """`hexlit bench`: how fast this machine plays, searches, evaluates and trains. Medians, with their spread."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -79,6 +80,7 @@ def bench(config: DictConfig) -> None:
     """Measure what the configuration asks for, and print it."""
     settings = typed(config, BenchConfig)
     import numba
+    from rich.console import Console
 
     from hexlit.accelerate.profile import build_profile
     from hexlit.bench.report import Report
@@ -87,7 +89,9 @@ def bench(config: DictConfig) -> None:
     profile = build_profile(settings.accelerator)
     profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    report = Report(settings.board, machine(profile), *measure(settings, profile))
+    with Console(stderr=True).status("measuring") as status:
+        found = measure(settings, profile, status.update)
+    report = Report(settings.board, machine(profile), *found)
     if settings.json:
         print(report.to_json())
     elif settings.markdown:
@@ -99,8 +103,10 @@ def bench(config: DictConfig) -> None:
         write_text_atomic(Path(settings.output) / "bench.md", report.to_markdown())
 
 
-def measure(config: BenchConfig, profile: "DeviceProfile") -> tuple[list["Measurement"], list[str]]:
-    """The lines of every kind that was asked for, and what they say."""
+def measure(
+    config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]
+) -> tuple[list["Measurement"], list[str]]:
+    """The lines of every kind that was asked for, and what they say; `say` is told what is being measured."""
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_forward, ways_of
     from hexlit.bench.loader import measure_loader
@@ -116,7 +122,9 @@ def measure(config: BenchConfig, profile: "DeviceProfile") -> tuple[list["Measur
     recipe = Recipe(size, config.optimizer, config.trainer)
     lines: list[Measurement] = []
     said: list[str] = []
-    for kind in QUICK if config.what == "all" else (config.what,):
+    kinds = QUICK if config.what == "all" else (config.what,)
+    for number, kind in enumerate(kinds, start=1):
+        say(f"measuring {kind} ({number} of {len(kinds)})")
         if kind == "games":
             lines += measure_games(size, effort, profile)
         elif kind == "search":
