@@ -183,6 +183,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
         "optimizer_state_bytes": state_bytes,
+        "steady_utilisation": {name: clock.steady(name).device_utilisation for name in ("selfplay", "training")},
         "memory": {"host_peak_bytes": used.host_bytes_peak, "device_peak_bytes": peak_of(clock)},
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
@@ -209,8 +210,7 @@ def peak_of(clock: PhaseClock) -> int | None:
 
 def warn_of_idling(clock: PhaseClock, profile: DeviceProfile) -> None:
     """Row C15: an accelerator that waits while the network trains."""
-    training = clock.totals().get("training")
-    busy = None if training is None else training.device_utilisation
+    busy = clock.steady("training").device_utilisation
     if profile.device.type != "cpu" and busy is not None and busy < LEAST_BUSY:
         log.warning(
             "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier, and "

@@ -274,6 +274,14 @@ class PhaseClock:
             totals.setdefault(name, PhaseTotals()).include(row)
         return totals
 
+    def steady(self, name: str) -> PhaseTotals:
+        """The phase `name` over all epochs but the first, which warms up; over that one where it is the only one."""
+        rows = [row for _, phase, row in self._rows if phase == name]
+        steady = PhaseTotals()
+        for row in rows[1:] or rows:
+            steady.include(row)
+        return steady
+
     def _write(self) -> None:
         if self.path is None:
             return

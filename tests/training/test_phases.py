@@ -210,3 +210,15 @@ def test_listeners_hear_of_start_progress_and_end() -> None:
         ("start", "evaluate", 4, None),
         ("end", False, True),
     ]
+
+
+def test_the_steady_state_leaves_the_first_epoch_out(tmp_path: Path) -> None:
+    """C15-16: it warms up; where there is no other it is all there is."""
+    clock = PhaseClock(None)
+    assert clock.steady("training").epochs == 0
+    for epoch in range(3):
+        with clock.phase("training", epoch) as phase:
+            phase.add(positions=10 ** (3 - epoch))
+        assert clock.steady("training").positions == (1000, 100, 110)[epoch]
+        with clock.phase("evaluation", epoch):
+            pass
