@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from hexlit.accelerate.memory import is_out_of_memory
 from hexlit.accelerate.profile import DeviceProfile
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,9 @@ def compile_for_training(net: nn.Module, profile: DeviceProfile, trial: Callable
 
     Returns:
         Seconds that compiling took; None where it failed.
+
+    Raises:
+        RuntimeError, MemoryError: memory does not hold that batch, which says nothing of the compiler.
     """
     buffers = [buffer.clone() for buffer in net.buffers()]
     random_state = torch.get_rng_state()
@@ -43,14 +47,17 @@ def compile_for_training(net: nn.Module, profile: DeviceProfile, trial: Callable
             loss = trial()
         loss.backward()  # type: ignore[no-untyped-call]
     except Exception as error:  # a compiler can fail in any way, and each is the same news
+        if is_out_of_memory(error):
+            raise
         failure = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         net._compiled_call_impl = None
-    for parameter in net.parameters():
-        parameter.grad = None
-    with torch.no_grad():
-        for buffer, before in zip(net.buffers(), buffers, strict=True):
-            buffer.copy_(before)
-    torch.set_rng_state(random_state)
+    finally:
+        for parameter in net.parameters():
+            parameter.grad = None
+        with torch.no_grad():
+            for buffer, before in zip(net.buffers(), buffers, strict=True):
+                buffer.copy_(before)
+        torch.set_rng_state(random_state)
     if failure is None:
         return time.monotonic() - started
     log.warning("accelerator.compile=true: torch.compile fails here (%s); going on without it", failure)

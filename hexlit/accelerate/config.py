@@ -40,7 +40,8 @@ class AcceleratorConfig:
     """Whether cuDNN tries its convolutions and keeps the fastest; null is true on cuda unless `deterministic`."""
 
     deterministic: bool = False
-    """Whether cuda and mps give the same result twice, more slowly; the cpu always does."""
+    """Whether cuda takes operators that give the same result twice, more slowly, and warns where it has none; the cpu
+    always does."""
 
     compile: bool = False
     """Whether the network is compiled for training; costs up to a minute at the start."""
@@ -77,7 +78,8 @@ class AcceleratorConfig:
     """Batches that each loading process prepares ahead; null is 2. Without such processes it means nothing."""
 
     persistent_workers: bool | None = None
-    """Whether loading processes live on between epochs; null is yes, where there are any."""
+    """Whether loading processes live on between epochs; null is yes, where there are any. Self-play has another data
+    set each epoch, and so another loader: there they live as long as an epoch."""
 
     pin_memory: bool | None = None
     """Whether host batches are page-locked; only cuda can, null is true on cuda and false elsewhere."""

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 import torch
 
 from hexlit.accelerate.memory import device_memory, reset_peak
+from hexlit.accelerate.nvml import Nvml
 from hexlit.accelerate.resources import ResourceSummary
+
+
+def nvml_of(device: torch.device) -> Nvml | None:
+    """The driver, showing the one card that is `device`; None where that is no cuda device."""
+    if device.type != "cuda":
+        return None
+    return Nvml(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import torch
+from torch import Tensor
 
 
 class Marks:
@@ -27,9 +28,13 @@ class DeviceMarks(Marks):
     work before the second, idle time included. They add up to the time from the first mark to the last.
     """
 
-    def __init__(self, make_event: Callable[[], Any]) -> None:
-        """`make_event()` gives an event with `record`, `synchronize` and `elapsed_time` (in milliseconds)."""
+    def __init__(self, make_event: Callable[[], Any], wait: Callable[[], None]) -> None:
+        """`make_event()` gives an event with `record` and `elapsed_time` (in milliseconds); `wait()` is for the device.
+
+        An event of mps has been seen to wait for ever, so none is waited for by itself.
+        """
         self._make_event = make_event
+        self._wait = wait
 
     def mark(self) -> Any:
         event = self._make_event()
@@ -39,17 +44,40 @@ class DeviceMarks(Marks):
     def between(self, marks: Sequence[Any]) -> list[float]:
         if not marks:
             return []
-        marks[-1].synchronize()
+        self._wait()
         return [start.elapsed_time(end) / 1000 for start, end in pairwise(marks)]
 
 
 def marks_for(device: torch.device) -> Marks:
     """The clock of `device`."""
     if device.type == "cuda":
-        return DeviceMarks(lambda: torch.cuda.Event(enable_timing=True))  # type: ignore[no-untyped-call]
+        return DeviceMarks(
+            lambda: torch.cuda.Event(enable_timing=True),  # type: ignore[no-untyped-call]
+            lambda: synchronize(device),
+        )
     if device.type == "mps":
-        return DeviceMarks(lambda: torch.mps.event.Event(enable_timing=True))
+        return DeviceMarks(lambda: torch.mps.event.Event(enable_timing=True), lambda: synchronize(device))
     return Marks()
+
+
+def on_its_way(value: Tensor) -> Callable[[], float]:
+    """The number in a tensor of one element, on its way to the host; asking for it waits until it is there.
+
+    On cuda only the work before this call is waited for, elsewhere all that was handed over until one asks.
+    """
+    value = value.detach()
+    if value.device.type != "cuda":
+        return lambda: float(value)
+    host = torch.empty(value.shape, dtype=value.dtype, pin_memory=True)
+    host.copy_(value, non_blocking=True)
+    there = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    there.record()
+
+    def wait() -> float:
+        there.synchronize()
+        return float(host)
+
+    return wait
 
 
 def synchronize(device: torch.device) -> None:

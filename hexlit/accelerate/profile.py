@@ -1,5 +1,6 @@
 """The settings of a run on its device, decided once."""
 
+import os
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -154,10 +155,17 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
     Raises:
         UsageError: the device is missing, or does not support what was asked of it.
     """
+    if config.deterministic:  # cuBLAS reads it when it is first used, which the choice of the device may do
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     device = choose_device(config.device)
     defaults = DEFAULTS[device.type]
     _refuse_unsupported(config, device)
     precision = training_precision(config.precision, device)
+    if config.fused_optimizer and precision == "16-mixed":
+        raise UsageError(
+            "accelerator.fused_optimizer=true: would unscale float16 gradients after they were clipped; "
+            "leave it out, or use accelerator.precision=32-true"
+        )
     threads = config.threads or usable_cores()
     workers = _filled(config.workers, defaults.workers)
     train_batch = _filled(config.train_batch, defaults.train_batch)
@@ -200,11 +208,6 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None
     if config.memory_cap is not None and device.type == "cpu":
         raise UsageError(
             f"accelerator.memory_cap={config.memory_cap}: torch caps the memory of cuda and mps only, the device is cpu"
-        )
-    if config.fused_optimizer and config.precision == "16-mixed":
-        raise UsageError(
-            "accelerator.fused_optimizer=true: would unscale float16 gradients after they were clipped; "
-            "leave it out, or use accelerator.precision=bf16-mixed"
         )
     if config.pin_memory and device.type != "cuda":
         raise UsageError(f"accelerator.pin_memory=true: only cuda reads page-locked memory, the device is {device}")

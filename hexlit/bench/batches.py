@@ -51,11 +51,8 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
 def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
     """Write a config of the group `accelerator` with this batch, and return how to use it.
 
-    Raises:
-        UsageError: the path is not that of a YAML in a folder `accelerator`, where Hydra looks for the group.
+    `path` is that of a YAML in a folder `accelerator`, where Hydra looks for the group.
     """
-    if path.suffix != ".yaml" or path.resolve().parent.name != "accelerator":
-        raise UsageError(f"write={path}: a config of this group is a .yaml in a folder named accelerator")
     command = f"hexlit train --config-dir {path.resolve().parent.parent} accelerator={path.stem}"
     settings: dict[str, Any] = {"device": profile.device.type, "train_batch": batch}
     lines = [f"# {command}", "defaults:", f"  - {profile.device.type}", "  - _self_"]

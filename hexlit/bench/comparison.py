@@ -6,7 +6,7 @@ import torch
 
 from hexlit.accelerate.device import why_missing
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.evaluation import measure_forward, own_way
+from hexlit.bench.evaluation import measure_own_forward
 from hexlit.bench.measure import Effort, Measurement, Setting, not_measured
 from hexlit.bench.optimisation import Recipe, batches_of, loss_after, measure_steps
 from hexlit.nets.tower import HexNet
@@ -32,14 +32,16 @@ def compare(net: HexNet, recipe: Recipe, effort: Effort, cpu: DeviceProfile, oth
         if profile is None:
             lines += [_missing(torch.device(name)) for name in ("cuda:0", "mps")]
             continue
-        (forward,) = measure_forward(net, recipe.size, effort, profile, [own_way(profile)])
+        forward = measure_own_forward(net, recipe.size, effort, profile)
         training = measure_steps(net, recipe, effort, profile)
         for kind, line in (("forward", forward), ("training", training)):
             lines.append(line)
             if line.median is not None:
                 rates.setdefault(kind, {})["cpu" if profile is cpu else "other"] = line.median
-        plain = replace(profile, precision="32-true", compile=False)
+        plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
+        plain.apply()  # no TF32, which is not what is compared
         losses[str(profile.device)] = loss_after(net, recipe, plain, batches_of(recipe.size, profile.train_batch))
+        profile.apply()
     speed_ups = {kind: both["other"] / both["cpu"] for kind, both in rates.items() if len(both) == 2}
     return Comparison(lines, speed_ups, losses)
 

@@ -15,6 +15,7 @@ from hexlit.nets.evaluator import NetworkEvaluator, random_planes
 from hexlit.nets.tower import HexNet
 
 JUDGED_POSITIONS = 512
+UNIT = "positions/s"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def measure_forward(
     batch = profile.selfplay_games
     net.eval()
     found = [_measure_way(way, net, size, batch, effort, profile) for way in ways]
-    fastest = max(line.median for line in found if line.median is not None)
+    fastest = max((line.median for line in found if line.median is not None), default=0.0)
     return [line if line.median is None else _beside(line, line.median / fastest) for line in found]
 
 
@@ -82,18 +83,29 @@ def _beside(line: Measurement, share: float) -> Measurement:
     return replace(line, detail=f"{share:.0%} of the fastest; {line.detail}")
 
 
+def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceProfile) -> Measurement:
+    """As `measure_forward`, by the path that self-play takes: where that is not there, the one that takes its place."""
+    batch = profile.selfplay_games
+    evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=batch, profile=profile)
+    return _measure_evaluator(evaluator, net, effort, f"{evaluator.path} {short(evaluator.dtype)}")
+
+
 def _measure_way(way: Way, net: HexNet, size: int, batch: int, effort: Effort, profile: DeviceProfile) -> Measurement:
-    what, unit = f"forward {net_name(net)}, batch {batch}", "positions/s"
     asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
-    on = Setting.of(profile, way.name)
     # What was compiled for one network would serve the next of the same shape, frozen or not.
     torch.compiler.reset()
     with _freezing() if way.frozen else contextlib.nullcontext():
         evaluator = NetworkEvaluator(net, size=size, swap=False, batch=batch, profile=asked)
     if (evaluator.path, evaluator.dtype) != (way.path, way.dtype):
-        return not_measured(what, unit, on, f"not here: {evaluator.path} {short(evaluator.dtype)} takes its place")
+        instead = f"not here: {evaluator.path} {short(evaluator.dtype)} takes its place"
+        return not_measured(_what(net, batch), UNIT, Setting.of(profile, way.name), instead)
     if not way.frozen:
         evaluator.refresh(net)
+    return _measure_evaluator(evaluator, net, effort, way.name)
+
+
+def _measure_evaluator(evaluator: NetworkEvaluator, net: HexNet, effort: Effort, precision: str) -> Measurement:
+    size, batch, profile = evaluator.size, evaluator.batch, evaluator.profile
     planes = random_planes(batch, size)
     policy, value = np.zeros((batch, evaluator.actions), np.float32), np.zeros(batch, np.float32)
 
@@ -102,7 +114,8 @@ def _measure_way(way: Way, net: HexNet, size: int, batch: int, effort: Effort, p
             evaluator.evaluate(planes, policy, value)
         return float(batch * rounds)
 
-    line = measure_rate(effort, forward, what=what, unit=unit, on=on, profile=profile)
+    on = Setting.of(profile, precision)
+    line = measure_rate(effort, forward, what=_what(net, batch), unit=UNIT, on=on, profile=profile)
     agreement = measure_agreement(net, evaluator, random_planes(JUDGED_POSITIONS, size))
     return replace(
         line,
@@ -111,6 +124,10 @@ def _measure_way(way: Way, net: HexNet, size: int, batch: int, effort: Effort, p
         detail=f"same move {agreement.same_move:.1%}, policy off {agreement.policy_error:.2%}, "
         f"value off {agreement.value_error:.4f}",
     )
+
+
+def _what(net: HexNet, batch: int) -> str:
+    return f"forward {net_name(net)}, batch {batch}"
 
 
 def _freezing() -> contextlib.AbstractContextManager[object]:

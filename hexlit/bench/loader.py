@@ -66,6 +66,8 @@ def measure_loader(
     fed = measure_steps(net, recipe, effort, profile, data=DataLoader(Endless(loader), batch_size=None))
     share = fed.load_share or 0.0
     ratio = alone.median / fed.median if alone.median and fed.median else 0.0
+    if fed.median is None:
+        return [alone, fed]
     said = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
     return [replace(alone, detail=f"{ratio:.1f} times the rate of training"), replace(fed, detail=said)]
 

@@ -64,8 +64,12 @@ class BenchConfig:
             raise UsageError(f"repeats={self.repeats}, seconds={self.seconds}: 2 repeats or more, of above 0 seconds")
         if self.json and self.markdown:
             raise UsageError("json=true markdown=true: choose one of them, or output=FOLDER, which gets both")
-        if self.write is not None and self.what != "batch":
-            raise UsageError(f"write={self.write}: only what=batch finds something to write")
+        if self.write is not None:
+            if self.what != "batch":
+                raise UsageError(f"write={self.write}: only what=batch finds something to write")
+            path = Path(self.write)
+            if path.suffix != ".yaml" or path.resolve().parent.name != "accelerator":
+                raise UsageError(f"write={path}: a config of this group is a .yaml in a folder named accelerator")
 
 
 register_schema("bench", BenchConfig)
@@ -86,12 +90,12 @@ def bench(config: DictConfig) -> None:
     from hexlit.bench.report import Report
     from hexlit.files import write_text_atomic
 
+    make_folders(settings)
     profile = build_profile(settings.accelerator)
     profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     with Console(stderr=True).status("measuring") as status:
-        found = measure(settings, profile, status.update)
-    report = Report(settings.board, machine(profile), *found)
+        report = Report(*measure(settings, profile, status.update))
     if settings.json:
         print(report.to_json())
     elif settings.markdown:
@@ -103,10 +107,23 @@ def bench(config: DictConfig) -> None:
         write_text_atomic(Path(settings.output) / "bench.md", report.to_markdown())
 
 
+def make_folders(config: BenchConfig) -> None:
+    """Make the folders that results go to, before minutes are spent on them."""
+    for key, folder in (("output", config.output), ("write", config.write and Path(config.write).parent)):
+        try:
+            if folder:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{key}={getattr(config, key)}: cannot be written ({error.strerror})") from error
+
+
 def measure(
     config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]
-) -> tuple[list["Measurement"], list[str]]:
-    """The lines of every kind that was asked for, and what they say; `say` is told what is being measured."""
+) -> tuple[int, dict[str, str | int], list["Measurement"], list[str]]:
+    """Size of the board, the machine, the lines of every kind that was asked for, and what they say.
+
+    `say` is told what is being measured.
+    """
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_forward, ways_of
     from hexlit.bench.loader import measure_loader
@@ -145,7 +162,7 @@ def measure(
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more
             said += sentences
-    return lines, said
+    return size, machine(profile), lines, said
 
 
 def network(config: BenchConfig) -> tuple["HexNet", int]:

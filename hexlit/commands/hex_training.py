@@ -17,7 +17,7 @@ import numba
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from hexlit.accelerate.gauge import DeviceGauge
+from hexlit.accelerate.gauge import DeviceGauge, nvml_of
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.resources import ProcessTree, ResourceSampler
@@ -74,7 +74,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         swap=config.swap,
         value_weight=config.value_weight,
     )
-    tree = ProcessTree(os.getpid())
+    tree = ProcessTree(os.getpid(), nvml_of(profile.device))
     sampler = ResourceSampler(tree, SAMPLED_EVERY, folder / "resources.csv")
     gauge = DeviceGauge(profile.device, profile.threads, sampler.mean)
     clock = PhaseClock(folder / "phases.csv", gauge)
@@ -133,11 +133,13 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             OptimisationPhase(clock, progress),
             steps,
             FiniteGuard(folder),
-            MemoryWatch(profile.device, profile.memory_warning, lambda: latest_bytes(sampler)),
             LogFigures("selfplay", data.figures),
             *budget,
             wall_time,
             evaluation,
+            MemoryWatch(
+                profile.memory_warning, lambda epoch: {"host": host_peak(sampler, clock), "device": clock.peak(epoch)}
+            ),
             LatestRow(metrics),
             *checkpoints(folder),
         ],
@@ -197,9 +199,11 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     return summary
 
 
-def latest_bytes(sampler: ResourceSampler) -> int | None:
-    """Host memory of the run, its processes included, as sampled last."""
-    return sampler.samples[-1].host_bytes if sampler.samples else None
+def host_peak(sampler: ResourceSampler, clock: PhaseClock) -> int | None:
+    """The most host memory that the run and its processes held in the latest epoch, as far as samples show."""
+    seconds = clock.latest_epoch_seconds()
+    recent = sampler.mean(time.monotonic() - seconds).host_bytes_peak
+    return recent or (sampler.samples[-1].host_bytes if sampler.samples else None)
 
 
 def peak_of(clock: PhaseClock) -> int | None:
@@ -248,6 +252,12 @@ def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | No
             raise UsageError(f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume")
     if NetConfig(**saved["net"]) != config.net:
         raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
+    learning = asdict(config.optimizer) | {"ema_decay": config.trainer.ema_decay}
+    for name, value in learning.items():
+        was = saved.get("learning", learning).get(name, value)
+        if was != value:  # the checkpoint's would win: its optimizer and its schedule are taken over
+            key = f"trainer.{name}" if name == "ema_decay" else f"optimizer.{name}"
+            raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
     return checkpoint
 
 

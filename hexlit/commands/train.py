@@ -8,8 +8,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
-from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.application import MISTAKE, register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.files import replacing
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
@@ -67,18 +68,38 @@ OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), u
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    return run(train, "train", argv, prepare=resumed_arguments)
+    folder = resumed_folder(argv)
+    settings = {} if folder is None else {path: path.read_bytes() for path in folder.glob(".hydra/*.yaml")}
+    trained = when_trained(folder)
+    code = run(train, "train", argv, prepare=resumed_arguments)
+    if code == MISTAKE and when_trained(folder) == trained:
+        # Hydra has written the refused overrides down by now, and the next `resume=` would read them.
+        for path, content in settings.items():
+            with replacing(path) as temporary:
+                temporary.write_bytes(content)
+    return code
+
+
+def when_trained(folder: Path | None) -> int | None:
+    """The time of the latest checkpoint of the run in `folder`; None where there is none."""
+    path = None if folder is None else folder / "checkpoints" / "last.ckpt"
+    return path.stat().st_mtime_ns if path is not None and path.exists() else None
+
+
+def resumed_folder(argv: list[str]) -> Path | None:
+    """The folder that `resume=` names last; None without one."""
+    folders = [argument.removeprefix("resume=") for argument in argv if argument.startswith("resume=")]
+    return None if not folders or folders[-1] in ("", "null") else Path(folders[-1].strip("'\"")).resolve()
 
 
 def resumed_arguments(argv: list[str]) -> list[str]:
     """`argv`, or, where it says `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder."""
-    folders = [argument.removeprefix("resume=") for argument in argv if argument.startswith("resume=")]
-    if not folders or folders[-1] in ("", "null"):
+    folder = resumed_folder(argv)
+    if folder is None:
         return argv
-    folder = Path(folders[-1].strip("'\"")).resolve()
     saved = folder / ".hydra" / "overrides.yaml"
     if not saved.is_file():
-        raise UsageError(f"resume={folders[-1]}: no folder of a run (a run keeps its settings in .hydra)")
+        raise UsageError(f"resume={folder}: no folder of a run (a run keeps its settings in .hydra)")
     overrides = [str(override) for override in OmegaConf.load(saved)]
     earlier = [override for override in overrides if not override.startswith("resume=")]
     later = [argument for argument in argv if not argument.startswith("resume=")]

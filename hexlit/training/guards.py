@@ -1,15 +1,15 @@
 """What watches over a run: losses that are no numbers, and memory that runs full."""
 
 import logging
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import lightning as L
 import torch
-from torch import Tensor
 
-from hexlit.accelerate.memory import device_memory
+from hexlit.accelerate.marks import on_its_way
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.training.batches import tensors_of
@@ -22,8 +22,8 @@ MB = 10**6
 class FiniteGuard(L.Callback):
     """Ends a run whose loss is NaN or infinite, and keeps the batch that did it in `nan_batch.pt`.
 
-    A loss is looked at one step later, so that a device that works on its own is never waited for. Its gradients are
-    not finite either, so it has changed no weight by then (see `TrainedModule`). Steps that were skipped because
+    A loss is looked at one step later, when cuda has long had it, so that it is not waited for. Its gradients are not
+    finite either, so it has changed no weight by then (see `TrainedModule`). Steps that were skipped because
     only their gradients were not finite are logged as `steps.skipped`, and warned of; an epoch without any
     other has learned nothing, and ends the run.
     """
@@ -31,14 +31,14 @@ class FiniteGuard(L.Callback):
     def __init__(self, folder: Path) -> None:
         """The batch is saved in `folder`."""
         self._path = folder / "nan_batch.pt"
-        self._unseen: tuple[Tensor, Any, int] | None = None
+        self._unseen: tuple[Callable[[], float], Any, int] | None = None
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Look at the loss of the step before."""
         self._look(trainer)
-        self._unseen = (outputs["loss"].detach(), batch, batch_idx)
+        self._unseen = (on_its_way(outputs["loss"]), batch, batch_idx)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Look at the loss of the last step, and at the steps that were skipped."""
@@ -62,8 +62,9 @@ class FiniteGuard(L.Callback):
     def _look(self, trainer: L.Trainer) -> None:
         if self._unseen is None:
             return
-        loss, batch, step = self._unseen
-        if bool(loss.isfinite()):
+        arriving, batch, step = self._unseen
+        loss = arriving()
+        if math.isfinite(loss):
             return
         with replacing(self._path) as part:
             torch.save(
@@ -71,12 +72,12 @@ class FiniteGuard(L.Callback):
                     "batch": [tensor.cpu() for tensor in tensors_of(batch)],
                     "epoch": trainer.current_epoch,
                     "step": step,
-                    "loss": float(loss),
+                    "loss": loss,
                 },
                 part,
             )
         raise UsageError(
-            f"training: the loss is {float(loss)} at step {step} of epoch {trainer.current_epoch}; the batch is kept "
+            f"training: the loss is {loss} at step {step} of epoch {trainer.current_epoch}; the batch is kept "
             f"in {self._path}; lower optimizer.lr, or use accelerator.precision=32-true"
         )
 
@@ -84,22 +85,19 @@ class FiniteGuard(L.Callback):
 class MemoryWatch(L.Callback):
     """Logs the memory of each epoch in MB (10^6 bytes) as `memory.*`, and warns once above a threshold.
 
-    `host_mb` is what this process and its children hold, `device_mb` and `device_peak_mb` what tensors take on a
-    device of its own. What cannot be read is not logged.
+    What cannot be read is not logged.
     """
 
-    def __init__(self, device: torch.device, warning_mb: float, host_bytes: Callable[[], int | None]) -> None:
-        """Warn above `warning_mb`; `host_bytes()` are those of all processes of the run."""
-        self._device = device
+    def __init__(self, warning_mb: float, peaks: Callable[[int], Mapping[str, int | None]]) -> None:
+        """Warn above `warning_mb`; `peaks(epoch)` are the most bytes that were taken in it, by place."""
         self._warning_mb = warning_mb
-        self._host_bytes = host_bytes
+        self._peaks = peaks
         self._warned = False
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log, and warn."""
-        memory = device_memory(self._device)
-        found = {"host_mb": self._host_bytes(), "device_mb": memory.allocated, "device_peak_mb": memory.peak}
-        figures = {name: value / MB for name, value in found.items() if value is not None}
+        found = self._peaks(trainer.current_epoch)
+        figures = {f"{place}_mb": value / MB for place, value in found.items() if value is not None}
         pl_module.log_dict({f"memory.{name}": value for name, value in figures.items()})
         if not figures:
             return

@@ -2,6 +2,7 @@
 
 import logging
 from abc import abstractmethod
+from functools import partial
 from typing import Any
 
 import lightning as L
@@ -28,7 +29,8 @@ class TrainedModule(L.LightningModule):
 
     A step of `train_batch` examples goes through the network in micro-batches, whose gradients add up to those of the
     whole batch; statistics of batch norm are those of a micro-batch. Where memory runs out the micro-batch is halved
-    and the step begins again, so the examples of a step stay what they are. Gradients are unscaled, then clipped; with
+    and the step begins again, so the examples of a step stay what they are (what batch norm and dropout had drawn from
+    the attempt by then, they keep). Gradients are unscaled, then clipped; with
     one that is not finite the step changes no weight, and is counted.
 
     Attributes:
@@ -82,8 +84,14 @@ class TrainedModule(L.LightningModule):
         if not self.profile.compile:
             return None
         self.to(self.profile.device)
-        batch = self.example_batch(self.micro_batch)
-        return compile_for_training(self.net, self.profile, lambda: self.losses(self.output(batch), batch)["loss"])
+        while True:
+            batch = self.example_batch(self.micro_batch)
+            try:
+                return compile_for_training(self.net, self.profile, partial(self._loss, batch))
+            except (RuntimeError, MemoryError) as error:
+                said = " ".join(str(error).split())[:120]
+            release(self.device)
+            self._halve(self.micro_batch, said)
 
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Update the weights by one batch; returns its losses."""
@@ -111,10 +119,25 @@ class TrainedModule(L.LightningModule):
             clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip, norm)
         if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
             return  # a scaler skips such a step itself, and scales less from then on
-        if optimizer.defaults.get("fused"):
-            optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]  # read by the kernel; nothing waits
+        # This kernel skips the step by itself, so that nothing waits. That of SGD would begin its momentum with
+        # whatever is in memory, and those of mps do not look.
+        if type(optimizer) is torch.optim.AdamW and optimizer.defaults["fused"] and self.device.type != "mps":
+            optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]
         elif not finite:
             optimizer.zero_grad()
+
+    def on_train_start(self) -> None:
+        """Fit what a checkpoint has brought to this run's kernels and memory layout, which it may not share."""
+        optimizer = self.optimizers(use_pl_optimizer=False)
+        assert isinstance(optimizer, torch.optim.Optimizer)
+        for group in optimizer.param_groups:
+            if "fused" in group:
+                group["fused"] = optimizer.defaults["fused"]
+            for parameter in group["params"]:
+                state = optimizer.state.get(parameter, {})
+                for name, value in state.items():
+                    if isinstance(value, Tensor) and value.shape == parameter.shape:
+                        state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
 
     def on_train_epoch_start(self) -> None:
         """Tie the draws of dropout to the epoch, so that a resumed run repeats them."""
@@ -135,14 +158,20 @@ class TrainedModule(L.LightningModule):
         return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.LambdaLR(optimizer, factor)}
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        checkpoint["micro_batch"] = self.micro_batch
+        checkpoint["micro_batch"] = {"asked": self.profile.micro_batch, "fits": self.micro_batch}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """A checkpoint is saved within the end of its epoch."""
-        self.micro_batch = min(self.micro_batch, checkpoint.get("micro_batch", self.micro_batch))
+        found = checkpoint.get("micro_batch", {})
+        if found.get("asked") == self.profile.micro_batch and found["fits"] < self.micro_batch:
+            self.micro_batch = found["fits"]
+            log.info("going on with %d examples at once, as memory ran out before", self.micro_batch)
         progress = checkpoint["loops"]["fit_loop"]["epoch_progress"]
         for part in ("current", "total"):
             progress[part]["completed"] = progress[part]["processed"]
+
+    def _loss(self, batch: Any) -> Tensor:
+        return self.losses(self.output(batch), batch)["loss"]
 
     def _gradients_in_memory(self, batch: Any, optimizer: Any) -> dict[str, Tensor]:
         """`_gradients`, with a smaller micro-batch for every time that memory runs out."""

@@ -274,6 +274,15 @@ class PhaseClock:
             totals.setdefault(name, PhaseTotals()).include(row)
         return totals
 
+    def latest_epoch_seconds(self) -> float:
+        """Wall time of the phases of the latest epoch."""
+        return sum(row.wall_seconds for epoch, _, row in self._rows if epoch == self._rows[-1][0])
+
+    def peak(self, epoch: int) -> int | None:
+        """The most that tensors took of the device's own memory in the phases of `epoch`, in bytes."""
+        peaks = [row.peak_device_bytes for at, _, row in self._rows if at == epoch]
+        return max((peak for peak in peaks if peak is not None), default=None)
+
     def steady(self, name: str) -> PhaseTotals:
         """The phase `name` over all epochs but the first, which warms up; over that one where it is the only one."""
         rows = [row for _, phase, row in self._rows if phase == name]

@@ -13,6 +13,7 @@ import torch
 
 from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.accelerate.marks import marks_for
+from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.training.batches import batch_size
 
@@ -75,6 +76,9 @@ class StepClock(L.Callback):
         if path is not None and path.exists():
             with path.open(newline="", encoding="utf-8") as file:
                 self._rows = list(csv.DictReader(file))
+            for line, row in enumerate(self._rows, start=2):
+                if not (row.get("epoch") or "").isdecimal():
+                    raise UsageError(f"{path} line {line}: not a row of a step table; move the file away or restore it")
 
     @property
     def latest(self) -> dict[str, str]:
@@ -93,11 +97,11 @@ class StepClock(L.Callback):
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The first batch is about to be loaded."""
+        self._gauge.restart()
         self.restart()
 
     def restart(self) -> None:
         """Count from here on."""
-        self._gauge.restart()
         self._ends, self._instants, self._cpu = [], [], []
         self._examples = self._steps = 0
         self._started = time.monotonic()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate.marks import DeviceMarks, marks_for
+from hexlit.accelerate.marks import DeviceMarks, marks_for, on_its_way
 
 
 class Queue:
@@ -16,15 +16,15 @@ class Queue:
         self.now = 0.0
         self.waited = 0
 
+    def wait(self) -> None:
+        self.waited += 1
+
     def event(self) -> Any:
         queue = self
 
         class Event:
             def record(self) -> None:
                 self.at = queue.now
-
-            def synchronize(self) -> None:
-                queue.waited += 1
 
             def elapsed_time(self, end: Any) -> float:
                 return float(end.at - self.at)
@@ -35,7 +35,7 @@ class Queue:
 def test_device_times_are_those_between_events_and_wait_only_once() -> None:
     """A13-16."""
     queue = Queue()
-    marks, instants = DeviceMarks(queue.event), []
+    marks, instants = DeviceMarks(queue.event, queue.wait), []
     for milliseconds in (5.0, 10.0, 20.0):
         instants.append(marks.mark())
         queue.now += milliseconds
@@ -43,6 +43,11 @@ def test_device_times_are_those_between_events_and_wait_only_once() -> None:
     assert marks.between(instants) == [0.005, 0.010]
     assert queue.waited == 1
     assert marks.between([]) == []
+
+
+def test_a_number_on_its_way_arrives() -> None:
+    loss = torch.tensor(2.5, requires_grad=True)
+    assert on_its_way(loss * 2)() == 5.0
 
 
 def test_the_cpu_is_timed_by_the_host() -> None:

@@ -114,8 +114,6 @@ def test_the_batch_is_written_as_a_config_that_hydra_takes(
     shown = capfd.readouterr().out
     assert "train_batch: 48" in shown
     assert "selfplay_games: 256" in shown  # of the group's own cpu
-    with pytest.raises(UsageError, match="in a folder named accelerator"):
-        write_accelerator(tmp_path / "tuned.yaml", profile, 48)
 
 
 def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:

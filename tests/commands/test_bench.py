@@ -20,6 +20,14 @@ def test_one_command_writes_markdown_and_json(tmp_path: Path, capfd: pytest.Capt
     assert "complete random games" in capfd.readouterr().out
 
 
+def test_a_network_without_the_fast_path_is_compared_all_the_same(capfd: pytest.CaptureFixture[str]) -> None:
+    """A8."""
+    assert main([*TINY, "what=compare", "json=true", "net.activation=gelu"]) == 0
+    forward, *_ = json.loads(capfd.readouterr().out)["measurements"]
+    assert forward["precision"].startswith("eager")
+    assert forward["median"] > 0
+
+
 def test_json_on_the_terminal_is_json_alone(capfd: pytest.CaptureFixture[str]) -> None:
     assert main([*TINY, "what=compare", "json=true"]) == 0
     found = json.loads(capfd.readouterr().out)
@@ -35,6 +43,8 @@ def test_json_on_the_terminal_is_json_alone(capfd: pytest.CaptureFixture[str]) -
         (["repeats=1"], "repeats=1"),
         (["json=true", "markdown=true"], "output=FOLDER"),
         (["write=a/accelerator/x.yaml"], "only what=batch"),
+        (["what=batch", "write=tuned.yaml"], "in a folder named accelerator"),
+        (["what=games", "output=/dev/null/x"], "output=/dev/null/x: cannot be written"),
         (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
     ],
 )

@@ -242,3 +242,26 @@ def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
     ]
     survivors = killed_and_resumed(tmp_path / "run", kills, tmp_path)
     assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
+
+
+@pytest.mark.parametrize(
+    ("override", "was"),
+    [
+        ("optimizer.lr=1e-5", "optimizer.lr=0.015"),
+        ("optimizer=sgd", "optimizer.name=adamw"),
+        ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0"),
+    ],
+)
+def test_what_the_checkpoint_would_overrule_is_refused(
+    override: str, was: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A24: rather than ignored; and it is forgotten, so that the run goes on as it was."""
+    folder = tmp_path_factory.getbasetemp() / "refused"
+    if not folder.exists():
+        assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}", "trainer.max_epochs=1") == 0
+    command = [sys.executable, "-m", "hexlit", "train", f"resume={folder}", "trainer.max_epochs=2", override]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 2, run.stderr
+    assert f"was started with {was}; keep it to resume" in run.stderr
+    assert override not in (folder / ".hydra" / "overrides.yaml").read_text()
+    assert not list(folder.glob("**/*.tmp"))

@@ -267,20 +267,20 @@ class Skipped(L.Callback):
 
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
 @pytest.mark.parametrize("fused", [True, False])
-@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+@pytest.mark.parametrize(("step", "value"), [(0, float("nan")), (1, float("inf")), (1, float("nan"))])
 def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either(
-    name: str, fused: bool, value: float, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    name: str, fused: bool, step: int, value: float, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     """C1: the state of the optimizer stays what it was, too."""
     settings: dict[str, Any] = {"optimizer": {"name": name, "momentum": 0.9}, "accelerator": {"fused_optimizer": fused}}
     module, expected = Regression(gradient_clip=5.0, **settings), Regression(gradient_clip=5.0, **settings)
-    poison(module, 1, value)
-    first, second, third = batches(3)
+    poison(module, step, value)
+    data = batches(3)
     with caplog.at_level(logging.WARNING, "hexlit"):
-        fit(module, [first, second, third], callbacks=[FiniteGuard(tmp_path)])
+        fit(module, data, callbacks=[FiniteGuard(tmp_path)])
     assert "1 of 3 steps had gradients that were not finite" in caplog.text
     # The rate is constant, so leaving the step out is the same as never having had it.
-    fit(expected, [first, third])
+    fit(expected, [batch for number, batch in enumerate(data) if number != step])
     torch.testing.assert_close(weights(module), weights(expected))
 
 
@@ -338,6 +338,21 @@ def test_averaged_weights_follow_the_formula_and_are_the_ones_in_use() -> None:
     used = torch.cat([p.detach().flatten() for p in module.net_in_use.parameters()])
     torch.testing.assert_close(used, expected)
     assert plain.net_in_use is plain.net
+
+
+def test_memory_that_runs_out_while_compiling_is_tried_is_not_the_compilers_fault() -> None:
+    """A21, C4."""
+    sizes: list[int] = []
+
+    def full_above_4(x: Tensor) -> None:
+        sizes.append(len(x))
+        if len(x) > 4:
+            raise MESSAGES["cuda"]
+
+    module = Regression(full_above_4, accelerator={"compile": True, "train_batch": 16})
+    assert module.prepare() is not None
+    assert sizes == [16, 8, 4]
+    assert module.micro_batch == 4
 
 
 def test_compiling_is_tried_before_training_and_keeps_the_names_of_weights(tmp_path: Path) -> None:

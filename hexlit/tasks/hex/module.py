@@ -41,7 +41,8 @@ class HexModule(TrainedModule):
         `value_weight` weighs the value loss against the policy loss.
         """
         super().__init__(HexNet(net), optimizer, trainer, profile)
-        self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap})
+        learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
+        self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap, "learning": learning})
         self.net.checkpointing = profile.checkpoint_gradients
         self.size = size
         self.actions = size * size + swap
