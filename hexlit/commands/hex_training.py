@@ -45,6 +45,9 @@ log = logging.getLogger(__name__)
 LEAST_BUSY = 0.9
 """Utilisation of an accelerator in training below which a run says so."""
 
+WORTH_A_WARNING = 10.0
+"""Seconds of training below which it does not matter how busy the accelerator was."""
+
 SAMPLED_EVERY = 1.0
 """Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
 
@@ -214,8 +217,9 @@ def peak_of(clock: PhaseClock) -> int | None:
 
 def warn_of_idling(clock: PhaseClock, profile: DeviceProfile) -> None:
     """Row C15: an accelerator that waits while the network trains."""
-    busy = clock.steady("training").device_utilisation
-    if profile.device.type != "cpu" and busy is not None and busy < LEAST_BUSY:
+    steady = clock.steady("training")
+    busy, long_enough = steady.device_utilisation, steady.watched_seconds >= WORTH_A_WARNING
+    if profile.device.type != "cpu" and busy is not None and busy < LEAST_BUSY and long_enough:
         log.warning(
             "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier, and "
             "steps.csv says whether the loader holds it up",

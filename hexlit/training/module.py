@@ -99,7 +99,15 @@ class TrainedModule(L.LightningModule):
         optimizer = self.optimizers()
         assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
         losses = self._gradients_in_memory(batch, optimizer)
-        optimizer.step()
+        try:
+            optimizer.step()
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise UsageError(
+                f"training: {self.device} has no memory left for the optimizer's state; choose a smaller net, or an "
+                "optimizer that keeps less: optimizer=adamw_bf16 or optimizer=adafactor"
+            ) from error
         optimizer.zero_grad()
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
         if self.average is not None:

@@ -295,7 +295,7 @@ def test_an_accelerator_that_idles_in_training_is_warned_of(
 ) -> None:
     """C15, E16."""
     clock = PhaseClock(None)
-    clock.steady = lambda name: PhaseTotals(1, 10.0, busy_seconds=10 * busy, watched_seconds=10.0)  # type: ignore[method-assign]
+    clock.steady = lambda name: PhaseTotals(1, 20.0, busy_seconds=20 * busy, watched_seconds=20.0)  # type: ignore[method-assign]
     profile = replace(build_profile(AcceleratorConfig(device="cpu")), device=torch.device(device))
     with caplog.at_level(logging.WARNING, "hexlit"):
         warn_of_idling(clock, profile)

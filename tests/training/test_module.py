@@ -155,6 +155,17 @@ def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
         fit(Regression(always), batches())
 
 
+def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A21, A22."""
+
+    def full(*_: Any, **settings: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.optim.SGD, "step", full)
+    with pytest.raises(UsageError, match="optimizer=adafactor"):
+        fit(Regression(), batches())
+
+
 def test_another_error_is_not_taken_for_full_memory() -> None:
     """A21."""
 
