@@ -66,7 +66,7 @@ class StepClock(L.Callback):
         self._gauge = gauge or DeviceGauge(device, threads=1)
         self._marks = marks_for(device)
         self._rows: list[dict[str, str]] = []
-        self._warned = False
+        self._warm = self._warned = False
         self._ends: list[str] = []
         self._instants: list[Any] = []
         self._cpu: list[float] = []
@@ -164,11 +164,13 @@ class StepClock(L.Callback):
             row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
             reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
         row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-        if not self._warned and wall > WORTH_A_WARNING and row["verdict"] == "loader-bound":
+        # The first epoch of a session loads compiled code along with its first batch.
+        if self._warm and not self._warned and wall > WORTH_A_WARNING and row["verdict"] == "loader-bound":
             self._warned = True
             log.warning(
                 "epoch %d waited for data in %.0f%% of its time, so the loader holds it up; see accelerator.workers",
                 epoch,
                 100 * seconds["load"] / wall,
             )
+        self._warm = True
         return row
