@@ -1,6 +1,5 @@
 """The training of a Hex network, wired: module, data, measuring, showing, and what a run leaves behind."""
 
-import contextlib
 import logging
 import os
 import platform
@@ -17,10 +16,7 @@ import numba
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from hexlit.accelerate.gauge import DeviceGauge, nvml_of
-from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.accelerate.resources import ProcessTree, ResourceSampler
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
@@ -37,19 +33,10 @@ from hexlit.training.guards import FiniteGuard, MemoryWatch
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
-from hexlit.training.phases import PhaseClock
 from hexlit.training.steps import StepClock
+from hexlit.training.usage import RunUsage
 
 log = logging.getLogger(__name__)
-
-LEAST_BUSY = 0.9
-"""Utilisation of an accelerator in training below which a run says so."""
-
-WORTH_A_WARNING = 10.0
-"""Seconds of training below which it does not matter how busy the accelerator was."""
-
-SAMPLED_EVERY = 1.0
-"""Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
 
 CHECKED_POSITIONS = 1000
 """Positions over which the number format of self-play is compared with float32 at the end of a run."""
@@ -77,10 +64,8 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         swap=config.swap,
         value_weight=config.value_weight,
     )
-    tree = ProcessTree(os.getpid(), nvml_of(profile.device))
-    sampler = ResourceSampler(tree, SAMPLED_EVERY, folder / "resources.csv")
-    gauge = DeviceGauge(profile.device, profile.threads, sampler.mean)
-    clock = PhaseClock(folder / "phases.csv", gauge)
+    usage = RunUsage(folder, profile)
+    clock = usage.clock
     clock.resume(first_epoch)
     data = SelfPlayDataModule(
         config.selfplay,
@@ -108,7 +93,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         cache=cache_folder() / "truth",
     )
     host = EvaluatorHost(config.net, size=config.board, swap=config.swap, profile=evaluation_profile)
-    steps = module.clock = StepClock(folder / "steps.csv", profile.device, gauge)
+    steps = module.clock = StepClock(folder / "steps.csv", profile.device, usage.gauge)
     steps.resume(first_epoch)
     run_name = f"{config.name}-{folder.name}"
     loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
@@ -140,9 +125,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             *budget,
             wall_time,
             evaluation,
-            MemoryWatch(
-                profile.memory_warning, lambda epoch: {"host": host_peak(sampler, clock), "device": clock.peak(epoch)}
-            ),
+            MemoryWatch(profile.memory_warning, usage.peaks),
             LatestRow(metrics),
             *checkpoints(folder),
         ],
@@ -155,9 +138,8 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     )
     failed = True
     compile_seconds = None
-    write_process_file(folder)
     try:
-        with progress, contextlib.closing(tree), sampler:
+        with usage, progress:
             if first_epoch < config.trainer.max_epochs:
                 with clock.phase("compiling", first_epoch):
                     data.player.prepare(meanwhile=strength.prepare)
@@ -172,9 +154,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     finally:
         data.rounds.close()  # Lightning tears the data down only after a fit that came to its end
         close_loggers(loggers, failed)
-        remove_process_file(folder)
-    used = sampler.mean()
-    warn_of_idling(clock, profile)
+    usage.warn_of_idling()
     summary = {
         "name": config.name,
         "board": config.board,
@@ -188,8 +168,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
         "optimizer_state_bytes": state_bytes,
-        "steady_utilisation": {name: clock.steady(name).device_utilisation for name in ("selfplay", "training")},
-        "memory": {"host_peak_bytes": used.host_bytes_peak, "device_peak_bytes": peak_of(clock)},
+        **usage.summary(),
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
         "precision": agreement,
@@ -200,32 +179,6 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     print_summary(progress.console, summary)
     progress.console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False)
     return summary
-
-
-def host_peak(sampler: ResourceSampler, clock: PhaseClock) -> int | None:
-    """The most host memory that the run and its processes held in the latest epoch, as far as samples show."""
-    seconds = clock.latest_epoch_seconds()
-    recent = sampler.mean(time.monotonic() - seconds).host_bytes_peak
-    return recent or (sampler.samples[-1].host_bytes if sampler.samples else None)
-
-
-def peak_of(clock: PhaseClock) -> int | None:
-    """The most that tensors took of the device's memory in any phase; None on devices that do not tell."""
-    peaks = [row.peak_device_bytes for row in clock.totals().values() if row.peak_device_bytes is not None]
-    return max(peaks, default=None)
-
-
-def warn_of_idling(clock: PhaseClock, profile: DeviceProfile) -> None:
-    """Row C15: an accelerator that waits while the network trains."""
-    steady = clock.steady("training")
-    busy, long_enough = steady.device_utilisation, steady.watched_seconds >= WORTH_A_WARNING
-    if profile.device.type != "cpu" and busy is not None and busy < LEAST_BUSY and long_enough:
-        log.warning(
-            "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier, and "
-            "steps.csv says whether the loader holds it up",
-            profile.device,
-            100 * busy,
-        )
 
 
 def checkpoints(folder: Path) -> list[ModelCheckpoint]:

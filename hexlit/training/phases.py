@@ -274,9 +274,9 @@ class PhaseClock:
             totals.setdefault(name, PhaseTotals()).include(row)
         return totals
 
-    def latest_epoch_seconds(self) -> float:
-        """Wall time of the phases of the latest epoch."""
-        return sum(row.wall_seconds for epoch, _, row in self._rows if epoch == self._rows[-1][0])
+    def epoch_seconds(self, epoch: int) -> float:
+        """Wall time of the phases of `epoch` so far."""
+        return sum(row.wall_seconds for at, _, row in self._rows if at == epoch)
 
     def peak(self, epoch: int) -> int | None:
         """The most that tensors took of the device's own memory in the phases of `epoch`, in bytes."""

@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.arena.match import play_match
 from hexlit.arena.players import PolicyPlayer, SearchPlayer
-from hexlit.commands.hex_training import warn_of_idling
 from hexlit.commands.train import main, resumed_arguments
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
@@ -26,7 +25,8 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.training.phases import PhaseClock, PhaseTotals
+from hexlit.training.phases import PhaseTotals
+from hexlit.training.usage import RunUsage
 from tests.commands.tiny import TINY
 from tests.hex.reference import Game
 
@@ -291,14 +291,15 @@ def test_memory_does_not_grow_in_a_long_run(tmp_path: Path) -> None:
     ("device", "busy", "warns"), [("cuda:0", 0.7, True), ("cuda:0", 0.95, False), ("cpu", 0.7, False)]
 )
 def test_an_accelerator_that_idles_in_training_is_warned_of(
-    device: str, busy: float, warns: bool, caplog: pytest.LogCaptureFixture
+    device: str, busy: float, warns: bool, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     """C15, E16."""
-    clock = PhaseClock(None)
-    clock.steady = lambda name: PhaseTotals(1, 20.0, busy_seconds=20 * busy, watched_seconds=20.0)  # type: ignore[method-assign]
-    profile = replace(build_profile(AcceleratorConfig(device="cpu")), device=torch.device(device))
+    usage = RunUsage(tmp_path, build_profile(AcceleratorConfig(device="cpu")))
+    usage._device = torch.device(device)
+    steady = PhaseTotals(1, 20.0, busy_seconds=20 * busy, watched_seconds=20.0)
+    usage.clock.steady = lambda name: steady  # type: ignore[method-assign]
     with caplog.at_level(logging.WARNING, "hexlit"):
-        warn_of_idling(clock, profile)
+        usage.warn_of_idling()
     assert ("cuda:0 was busy in 70% of the training" in caplog.text) == warns
 
 

@@ -1,0 +1,87 @@
+"""What a run takes of its machine, from its first phase to its summary."""
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from hexlit.accelerate.gauge import DeviceGauge, nvml_of
+from hexlit.accelerate.process_file import remove_process_file, write_process_file
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.resources import ProcessTree, ResourceSampler
+from hexlit.training.phases import PhaseClock
+
+log = logging.getLogger(__name__)
+
+SAMPLED_EVERY = 1.0
+"""Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
+
+LEAST_BUSY = 0.9
+"""Utilisation of an accelerator in training below which a run says so."""
+
+WORTH_A_WARNING = 10.0
+"""Seconds of training below which it does not matter how busy the accelerator was."""
+
+
+class RunUsage:
+    """Samples a run, its processes included, into `resources.csv`; in a `with` block the run can be watched, too.
+
+    Attributes:
+        clock: times the phases, with what they took of the device, into `phases.csv`.
+        gauge: reads the device.
+    """
+
+    def __init__(self, folder: Path, profile: DeviceProfile) -> None:
+        """The run in `folder` on the device of `profile`."""
+        self._folder = folder
+        self._device = profile.device
+        self._tree = ProcessTree(os.getpid(), nvml_of(profile.device))
+        self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / "resources.csv")
+        self._open = contextlib.ExitStack()
+        self.gauge = DeviceGauge(profile.device, profile.threads, self._sampler.mean)
+        self.clock = PhaseClock(folder / "phases.csv", self.gauge)
+
+    def __enter__(self) -> Self:
+        self._open.enter_context(contextlib.closing(self._tree))
+        self._open.enter_context(self._sampler)
+        write_process_file(self._folder)
+        self._open.callback(remove_process_file, self._folder)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def peaks(self, epoch: int) -> Mapping[str, int | None]:
+        """The most bytes that were held on the `host` in the latest epoch, as samples show, and on the `device`."""
+        samples = self._sampler.samples
+        latest = samples[-1].host_bytes if samples else None
+        began = time.monotonic() - self.clock.epoch_seconds(epoch)
+        return {"host": self._sampler.mean(began).host_bytes_peak or latest, "device": self.clock.peak(epoch)}
+
+    def summary(self) -> dict[str, Any]:
+        """For `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
+        peaks = [row.peak_device_bytes for row in self.clock.totals().values() if row.peak_device_bytes is not None]
+        memory = {
+            "host_peak_bytes": self._sampler.mean().host_bytes_peak,
+            "device_peak_bytes": max(peaks, default=None),
+        }
+        steady = {name: self.clock.steady(name).device_utilisation for name in ("selfplay", "training")}
+        return {"memory": memory, "steady_utilisation": steady}
+
+    def warn_of_idling(self) -> None:
+        """Say where an accelerator waited while the network was trained."""
+        steady = self.clock.steady("training")
+        busy, long_enough = steady.device_utilisation, steady.watched_seconds >= WORTH_A_WARNING
+        if self._device.type != "cpu" and busy is not None and busy < LEAST_BUSY and long_enough:
+            log.warning(
+                "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier, and "
+                "steps.csv says whether the loader holds it up",
+                self._device,
+                100 * busy,
+            )
