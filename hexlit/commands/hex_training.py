@@ -20,7 +20,7 @@ from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
-from hexlit.nets.agreement import LEAST_SAME_MOVES, measure_agreement
+from hexlit.nets.agreement import measure_agreement
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet
 from hexlit.reporting.progress import TrainingProgress
@@ -225,7 +225,7 @@ def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: SelfPlayDat
         return None
     evaluator = host.refreshed(weights_of(net))
     found = measure_agreement(cast(HexNet, net), evaluator, planes)
-    if found.same_move < LEAST_SAME_MOVES:
+    if not found.good_enough:
         log.warning(
             "%s chooses another move than float32 in %.1f%% of %d positions; accelerator.inference_precision=fp32 "
             "is exact, and slower",

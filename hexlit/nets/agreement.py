@@ -14,6 +14,9 @@ from hexlit.nets.tower import HexNet
 LEAST_SAME_MOVES = 0.98
 """Share of positions in which the likeliest move has to stay what it is."""
 
+HARMLESS_ERROR = 0.01
+"""Error of the policy below which other moves mean nothing: a network that has learned little finds many alike."""
+
 
 @dataclass(frozen=True)
 class Agreement:
@@ -27,6 +30,11 @@ class Agreement:
     largest_value_error: float
     same_move: float
     """Share of positions in which the likeliest move is the same."""
+
+    @property
+    def good_enough(self) -> bool:
+        """Whether the evaluator may play for the network."""
+        return self.same_move >= LEAST_SAME_MOVES or self.policy_error < HARMLESS_ERROR
 
 
 def measure_agreement(net: HexNet, evaluator: NetworkEvaluator, planes: Planes) -> Agreement:

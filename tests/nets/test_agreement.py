@@ -10,7 +10,7 @@ from torch.nn import functional
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import cpu_has_bf16
 from hexlit.accelerate.profile import build_profile
-from hexlit.nets.agreement import LEAST_SAME_MOVES, measure_agreement
+from hexlit.nets.agreement import LEAST_SAME_MOVES, Agreement, measure_agreement
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator, random_planes
 from hexlit.nets.tower import HexNet
@@ -66,6 +66,13 @@ def test_other_weights_do_not_agree(trained: HexNet) -> None:
     found = measure_agreement(other, evaluator_of(trained, "fp32"), random_planes(POSITIONS, SIZE))
     assert found.same_move < 0.5
     assert found.policy_error > 0.3
+
+
+@pytest.mark.parametrize(
+    ("same_move", "policy_error", "expected"), [(0.99, 0.05, True), (0.95, 0.001, True), (0.95, 0.05, False)]
+)
+def test_other_moves_matter_where_the_policies_differ(same_move: float, policy_error: float, expected: bool) -> None:
+    assert Agreement(100, policy_error, 0.0, 0.0, same_move).good_enough is expected
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 65])
