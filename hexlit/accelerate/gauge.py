@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from hexlit.accelerate.memory import device_memory, reset_peak
+from hexlit.accelerate.memory import peak_bytes, reset_peak
 from hexlit.accelerate.nvml import Nvml
 from hexlit.accelerate.resources import ResourceSummary
 
@@ -53,10 +53,10 @@ class DeviceGauge:
         """The figures of the `seconds` from `started` (on `time.monotonic()`), in which the processors took
         `cpu_seconds`; the peak of memory is that since `restart`.
         """
-        memory = device_memory(self._device)
+        peak, why_no_peak = peak_bytes(self._device)
         utilisation, why = self._utilisation(started, started + seconds, cpu_seconds)
-        reasons = {"device_utilisation": why, "peak_device_bytes": memory.reasons.get("peak", "")}
-        return DeviceFigures(utilisation, memory.peak, {name: reason for name, reason in reasons.items() if reason})
+        reasons = {"device_utilisation": why, "peak_device_bytes": why_no_peak}
+        return DeviceFigures(utilisation, peak, {name: reason for name, reason in reasons.items() if reason})
 
     def _utilisation(self, started: float, ended: float, cpu_seconds: float) -> tuple[float | None, str]:
         if self._device.type == "cpu":

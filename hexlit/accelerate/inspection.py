@@ -17,6 +17,7 @@ import torch
 
 from hexlit.accelerate.device import choose_device, trial_failure, why_missing
 from hexlit.accelerate.host import free_host_bytes, total_host_bytes, usable_cores
+from hexlit.accelerate.memory import total_and_free_bytes
 from hexlit.accelerate.nvml import Nvml
 from hexlit.accelerate.precision import DTYPES, inference_dtype, training_precision
 from hexlit.accelerate.probes import (
@@ -167,7 +168,7 @@ def inspect_device(
     failure = ask("smoke", lambda: trial_failure(device))
     if failure:
         reasons["smoke"] = failure
-    memory = ask("memory_total_bytes", lambda: total_and_free_memory(device))
+    memory = ask("memory_total_bytes", lambda: total_and_free_bytes(device))
     if memory is None:
         reasons["memory_free_bytes"] = reasons["memory_total_bytes"]
     name = ask("name", lambda: device_name(device))
@@ -209,17 +210,6 @@ def inspect_device(
 def device_name(device: torch.device) -> str:
     """The model, such as `NVIDIA H200` or `Apple M2`."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else _processor_name()
-
-
-def total_and_free_memory(device: torch.device) -> tuple[int, int]:
-    """Total and free bytes; on mps, what the system recommends to take and what of that is not taken."""
-    if device.type == "cuda":
-        free, total = torch.cuda.mem_get_info(device)
-        return int(total), int(free)
-    if device.type == "mps":
-        most = torch.mps.recommended_max_memory()
-        return most, most - torch.mps.driver_allocated_memory()
-    return total_host_bytes(), free_host_bytes()
 
 
 def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:

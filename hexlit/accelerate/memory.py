@@ -2,10 +2,10 @@
 
 import gc
 import math
-from dataclasses import dataclass
 
 import torch
 
+from hexlit.accelerate.host import free_host_bytes, total_host_bytes
 from hexlit.errors import UsageError
 
 GIB = 2**30
@@ -28,37 +28,24 @@ def is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(words in text for words in _OUT_OF_MEMORY)
 
 
-@dataclass(frozen=True)
-class DeviceMemory:
-    """Bytes on a device. None is "cannot be read", and `reasons` says why, by field."""
-
-    allocated: int | None
-    """Bytes of live tensors of this process."""
-    peak: int | None
-    """The most that `allocated` has been since `reset_peak`."""
-    total: int | None
-    """Bytes the device has, or recommends to take."""
-    reasons: dict[str, str]
-
-
-def device_memory(device: torch.device) -> DeviceMemory:
-    """What torch knows of the memory of `device`."""
+def peak_bytes(device: torch.device) -> tuple[int | None, str]:
+    """The most bytes that tensors of this process took of `device` since `reset_peak`; or None, and why."""
     if device.type == "cuda":
-        return DeviceMemory(
-            torch.cuda.memory_allocated(device),
-            torch.cuda.max_memory_allocated(device),
-            torch.cuda.get_device_properties(device).total_memory,
-            {},
-        )
+        return torch.cuda.max_memory_allocated(device), ""
     if device.type == "mps":
-        return DeviceMemory(
-            torch.mps.current_allocated_memory(),
-            None,
-            torch.mps.recommended_max_memory(),
-            {"peak": "torch keeps no peak on mps"},
-        )
-    reason = "the cpu has no memory of its own, see the host's"
-    return DeviceMemory(None, None, None, dict.fromkeys(("allocated", "peak", "total"), reason))
+        return None, "torch keeps no peak on mps"
+    return None, "the cpu has no memory of its own, see the host's"
+
+
+def total_and_free_bytes(device: torch.device) -> tuple[int, int]:
+    """Memory of `device` in bytes; on mps, what the system recommends to take and what of that is not taken."""
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(device)
+        return int(total), int(free)
+    if device.type == "mps":
+        most = torch.mps.recommended_max_memory()
+        return most, most - torch.mps.driver_allocated_memory()
+    return total_host_bytes(), free_host_bytes()
 
 
 def reset_peak(device: torch.device) -> None:
@@ -82,9 +69,9 @@ def set_memory_cap(device: torch.device, gib: float) -> None:
     Raises:
         UsageError: the device has less than that.
     """
-    total = device_memory(device).total
-    if total is None:
+    if device.type == "cpu":
         raise UsageError(f"accelerator.memory_cap={gib}: torch caps the memory of cuda and mps only, not of {device}")
+    total, _ = total_and_free_bytes(device)
     share = gib * GIB / total
     # torch on mps takes up to twice of what the device recommends; more than there is would be no cap at all.
     if share > 1:

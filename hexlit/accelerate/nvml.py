@@ -74,14 +74,6 @@ class Nvml:
         """The figures of every visible device, in the order of CUDA_VISIBLE_DEVICES."""
         return [self._read(handle, pids) for handle in self._handles]
 
-    def read_uuid(self, uuid: str) -> DeviceReading | None:
-        """The figures of the device that torch calls `uuid` (with or without `GPU-`); None where it is not visible."""
-        wanted = uuid.removeprefix("GPU-").lower()
-        for reading in self.read():
-            if reading.uuid is not None and reading.uuid.removeprefix("GPU-").lower() == wanted:
-                return reading
-        return None
-
     def close(self) -> None:
         """Let go of the driver; nothing is read any more."""
         if self._library is not None:

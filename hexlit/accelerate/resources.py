@@ -15,15 +15,6 @@ from typing import Any, Self
 from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, ResourceSample, all_or_none, mean
 from hexlit.errors import UsageError
 
-__all__ = (
-    "ProcessEndedError",
-    "ProcessTree",
-    "ResourceSample",
-    "ResourceSampler",
-    "ResourceSummary",
-    "recommended_trials",
-)
-
 log = logging.getLogger(__name__)
 
 COLUMNS = (

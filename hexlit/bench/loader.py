@@ -1,6 +1,5 @@
 """Does the loader keep up? Batches alone, training alone, and how long the one waits for the other."""
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -70,19 +69,3 @@ def measure_loader(
         return [alone, fed]
     said = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
     return [replace(alone, detail=f"{ratio:.1f} times the rate of training"), replace(fed, detail=said)]
-
-
-class Slowed(Dataset[Any]):
-    """A data set with a delay, which shows what a slow loader does."""
-
-    def __init__(self, data: Dataset[Any], seconds: float) -> None:
-        """Every batch of `data` takes `seconds` longer."""
-        self._data = data
-        self._seconds = seconds
-
-    def __len__(self) -> int:
-        return len(self._data)  # type: ignore[arg-type]
-
-    def __getitem__(self, index: int) -> Any:
-        time.sleep(self._seconds)
-        return self._data[index]

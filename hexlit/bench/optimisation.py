@@ -12,9 +12,10 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset
 
 from hexlit.accelerate.marks import synchronize
-from hexlit.accelerate.memory import device_memory, reset_peak
+from hexlit.accelerate.memory import peak_bytes, reset_peak
+from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.resources import ProcessTree, ResourceSampler
+from hexlit.accelerate.resources import ResourceSampler
 from hexlit.bench.evaluation import net_name
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured
 from hexlit.errors import UsageError
@@ -113,7 +114,7 @@ def measure_steps(net: HexNet, recipe: Recipe, effort: Effort, profile: DevicePr
     except UsageError as error:
         return not_measured(what, unit, on, str(error))
     of_host = profile.device.type == "cpu"
-    peak = sampler.mean().host_bytes_peak if of_host else device_memory(profile.device).peak
+    peak = sampler.mean().host_bytes_peak if of_host else peak_bytes(profile.device)[0]
     line = measured(
         [profile.train_batch / seconds for seconds in laps.seconds],
         what=what,

@@ -12,7 +12,8 @@ from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 
 if TYPE_CHECKING:  # psutil and rich are imported only when something is watched
-    from hexlit.accelerate.resources import ProcessTree, ResourceSampler
+    from hexlit.accelerate.process_tree import ProcessTree
+    from hexlit.accelerate.resources import ResourceSampler
 
 RUNS = Path("runs")
 
@@ -65,7 +66,8 @@ def monitor(config: DictConfig) -> None:
     """Watch the target until it ends, the time is up or Ctrl-C, and say what was seen."""
     settings = typed(config, MonitorConfig)
     target = find_target(settings)
-    from hexlit.accelerate.resources import ProcessEndedError, ProcessTree, ResourceSampler
+    from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree
+    from hexlit.accelerate.resources import ResourceSampler
     from hexlit.reporting.monitor import ResourceDisplay
 
     seconds = None if settings.duration is None else 60.0 * settings.duration

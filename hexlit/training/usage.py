@@ -11,8 +11,9 @@ from typing import Any, Self
 
 from hexlit.accelerate.gauge import DeviceGauge, nvml_of
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
+from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.resources import ProcessTree, ResourceSampler
+from hexlit.accelerate.resources import ResourceSampler
 from hexlit.training.phases import PhaseClock
 
 log = logging.getLogger(__name__)

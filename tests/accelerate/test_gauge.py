@@ -5,13 +5,12 @@ import torch
 
 from hexlit.accelerate import gauge
 from hexlit.accelerate.gauge import DeviceGauge
-from hexlit.accelerate.memory import DeviceMemory
 from hexlit.accelerate.resources import ResourceSummary
 
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gauge, "device_memory", lambda device: DeviceMemory(1, 700, 1000, {}))
+    monkeypatch.setattr(gauge, "peak_bytes", lambda device: (700, ""))
 
 
 def test_the_utilisation_of_a_cpu_follows_from_its_processor_time() -> None:

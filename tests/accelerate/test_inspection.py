@@ -11,6 +11,7 @@ import torch
 from hexlit.accelerate import device as device_module
 from hexlit.accelerate import inspection, precision
 from hexlit.accelerate.inspection import DeviceInspection, Inspection, find_versions, inspect_machine, warnings_of
+from hexlit.accelerate.memory import total_and_free_bytes
 from hexlit.accelerate.nvml import DeviceReading
 from hexlit.accelerate.probes import CompileProbe, PrecisionProbe, ProductProbe
 
@@ -42,7 +43,7 @@ class Machine:
         monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
         monkeypatch.setattr(torch.version, "hip", None)
         monkeypatch.setattr(inspection, "device_name", lambda device: f"model of {device.type}")
-        monkeypatch.setattr(inspection, "total_and_free_memory", lambda device: (80 * GIB, 10 * GIB))
+        monkeypatch.setattr(inspection, "total_and_free_bytes", lambda device: (80 * GIB, 10 * GIB))
         monkeypatch.setattr(inspection, "probe_product", lambda device: ProductProbe(True, 1e-6))
         monkeypatch.setattr(inspection, "probe_precisions", lambda device: PRECISIONS)
         monkeypatch.setattr(inspection, "probe_compile", self._compile)
@@ -231,7 +232,7 @@ def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machi
         raise OSError("sysctl: no such file")
 
     machine.patch.setattr(inspection, "device_name", fail)
-    machine.patch.setattr(inspection, "total_and_free_memory", fail)
+    machine.patch.setattr(inspection, "total_and_free_bytes", fail)
     cpu = device(inspect_machine(compile=False, fused_obstacle=fail), "cpu")
     assert (cpu.name, cpu.memory_total_bytes, cpu.memory_free_bytes, cpu.fused) == (None,) * 4
     for name in ("name", "memory_total_bytes", "memory_free_bytes", "fused"):
@@ -257,7 +258,7 @@ def test_this_machine_s_processor_has_a_name_and_memory() -> None:
     """A4."""
     cpu = torch.device("cpu")
     assert inspection.device_name(cpu)
-    total, free = inspection.total_and_free_memory(cpu)
+    total, free = total_and_free_bytes(cpu)
     assert 0 < free <= total
 
 

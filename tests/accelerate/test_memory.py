@@ -1,11 +1,9 @@
 """What is known of a device's memory, on machines that are not here."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 
-from hexlit.accelerate.memory import GIB, device_memory, is_out_of_memory, set_memory_cap
+from hexlit.accelerate.memory import GIB, is_out_of_memory, peak_bytes, set_memory_cap, total_and_free_bytes
 from hexlit.errors import UsageError
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
@@ -15,10 +13,8 @@ CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps"
 def card(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """A card of 8 GiB; the cap it was given."""
     caps: dict[str, float] = {}
-    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 100)
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda device: 300)
-    properties = SimpleNamespace(total_memory=8 * GIB)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: properties)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (5 * GIB, 8 * GIB))
     monkeypatch.setattr(torch.cuda, "set_per_process_memory_fraction", lambda share, device: caps.update(cuda=share))
     return caps
 
@@ -27,7 +23,7 @@ def card(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
 def mac(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     """A Mac that recommends 16 GiB; the cap it was given."""
     caps: dict[str, float] = {}
-    monkeypatch.setattr(torch.mps, "current_allocated_memory", lambda: 200)
+    monkeypatch.setattr(torch.mps, "driver_allocated_memory", lambda: 4 * GIB)
     monkeypatch.setattr(torch.mps, "recommended_max_memory", lambda: 16 * GIB)
     monkeypatch.setattr(torch.mps, "set_per_process_memory_fraction", lambda share: caps.update(mps=share))
     return caps
@@ -37,14 +33,11 @@ def test_figures_of_each_device_are_numbers_or_none_with_the_reason(
     card: dict[str, float], mac: dict[str, float]
 ) -> None:
     """A13-16: never 0 where nothing could be read."""
-    found = device_memory(CUDA)
-    assert (found.allocated, found.peak, found.total, found.reasons) == (100, 300, 8 * GIB, {})
-    found = device_memory(MPS)
-    assert (found.allocated, found.peak, found.total) == (200, None, 16 * GIB)
-    assert found.reasons == {"peak": "torch keeps no peak on mps"}
-    found = device_memory(CPU)
-    assert (found.allocated, found.peak, found.total) == (None, None, None)
-    assert set(found.reasons) == {"allocated", "peak", "total"}
+    assert peak_bytes(CUDA) == (300, "")
+    assert peak_bytes(MPS) == (None, "torch keeps no peak on mps")
+    assert peak_bytes(CPU) == (None, "the cpu has no memory of its own, see the host's")
+    assert total_and_free_bytes(CUDA) == (8 * GIB, 5 * GIB)
+    assert total_and_free_bytes(MPS) == (16 * GIB, 12 * GIB)
 
 
 def test_a_cap_is_a_share_of_what_the_device_has(card: dict[str, float], mac: dict[str, float]) -> None:

@@ -6,8 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from hexlit.accelerate import nvml
+from hexlit.accelerate.gauge import nvml_of
 from hexlit.accelerate.nvml import Nvml
 
 GIB = 2**30
@@ -136,13 +138,13 @@ def test_the_devices_are_those_that_cuda_visible_devices_leaves(
     assert Nvml(visible).reason == ("" if expected else hidden)
 
 
-@pytest.mark.parametrize("uuid", ["11aa-bb", "GPU-11aa-bb", "11AA-BB"])
-def test_a_device_of_torch_is_found_by_its_uuid(uuid: str, driver: Driver) -> None:
-    """D17."""
-    found = Nvml().read_uuid(uuid)
-    assert found is not None
-    assert found.name == "Card 1"
-    assert Nvml("0").read_uuid(uuid) is None
+def test_a_run_reads_the_one_card_it_works_on(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E16: torch writes its UUID without GPU-."""
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(uuid="11aa-bb"))
+    card = nvml_of(torch.device("cuda:0"))
+    assert card is not None
+    assert [reading.name for reading in card.read()] == ["Card 1"]
+    assert nvml_of(torch.device("cpu")) is None
 
 
 @pytest.mark.parametrize(

@@ -17,14 +17,8 @@ import psutil
 import pytest
 
 from hexlit.accelerate.nvml import DeviceReading, Nvml
-from hexlit.accelerate.resources import (
-    COLUMNS,
-    ProcessEndedError,
-    ProcessTree,
-    ResourceSample,
-    ResourceSampler,
-    recommended_trials,
-)
+from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, ResourceSample
+from hexlit.accelerate.resources import COLUMNS, ResourceSampler, recommended_trials
 from hexlit.errors import UsageError
 
 MIB = 2**20

@@ -1,5 +1,6 @@
 """Training steps, batch sizes, loaders and devices, measured on a network of seconds."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.data import Dataset
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
@@ -14,7 +16,7 @@ from hexlit.bench import batches, optimisation
 from hexlit.bench.batches import best_batch, measure_batches, write_accelerator
 from hexlit.bench.comparison import compare
 from hexlit.bench.evaluation import Way, measure_forward
-from hexlit.bench.loader import Slowed, measure_loader, played_window
+from hexlit.bench.loader import measure_loader, played_window
 from hexlit.bench.measure import Effort, Measurement
 from hexlit.bench.optimisation import Recipe, advice, batches_of, loss_after, measure_steps
 from hexlit.bench.play import Game
@@ -116,12 +118,26 @@ def test_the_batch_is_written_as_a_config_that_hydra_takes(
     assert "selfplay_games: 256" in shown  # of the group's own cpu
 
 
+class Slowed(Dataset[Any]):
+    """A data set every batch of which takes half a second longer."""
+
+    def __init__(self, data: WindowDataset) -> None:
+        self.data = data
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(0.5)
+        return self.data[index]
+
+
 def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """A10: by a network that has much to compute."""
     net, many = HexNet(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
     _, quick = measure_loader(net, GAME, RECIPE, QUICK, many)
     data = WindowDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
-    _, slow = measure_loader(net, GAME, RECIPE, QUICK, many, Slowed(data, 0.5))
+    _, slow = measure_loader(net, GAME, RECIPE, QUICK, many, Slowed(data))
     assert quick.load_share is not None
     assert slow.load_share is not None
     assert slow.load_share > quick.load_share
