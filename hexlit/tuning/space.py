@@ -1,0 +1,338 @@
+"""Search spaces, written as Hydra's overrides: which values a sweep may try for which parameter.
+
+The grammar is that of Hydra's Optuna sweeper, and a superset of it. Hydra's own parser reads it; Optuna is imported
+when a space is built, and not before, since Hydra imports this module whenever it looks for its plugins.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import (
+    ChoiceSweep,
+    IntervalSweep,
+    Override,
+    Quote,
+    QuotedString,
+    RangeSweep,
+    ValueType,
+)
+from hydra.errors import HydraException
+
+from hexlit.errors import UsageError
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution, CategoricalChoiceType
+
+# Read back as the same string without quotes. Words that mean a number, a truth value or nothing are left out.
+_PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)\Z)[A-Za-z_/][A-Za-z0-9_./-]*", re.IGNORECASE)
+_PREFIX = re.compile(r"[~+]*")
+_SPECIAL_IN_KEYS = re.compile(r"[\\()\[\]{}:=, \t]")
+_MAPPING_KEYS = ("type", "low", "high", "log", "step", "choices")
+
+
+def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"], dict[str, str]]:
+    """What is searched and what is fixed: (parameter -> distribution, parameter -> its value as Hydra writes it).
+
+    - `interval(a, b)`: any number from a to b. Hydra makes both ends floats, so whole numbers are asked for with
+      `int(interval(a, b))`. `tag(log, interval(a, b))` searches on a logarithmic scale.
+    - `range(a, b, step)`: the numbers a, a + step ... up to **and including** b when a step lands on it. Hydra's Optuna
+      sweeper means it so too, while Hydra's basic sweeper leaves b out. Whole numbers when all three are.
+    - `choice(x, y)` or `x,y`: one of these. A list or a dictionary is kept as the text that Hydra reads.
+    - `shuffle(range(a, b, step))`: the same numbers as a choice, b left out. Their order stays as written, since a
+      study that is resumed has to find the same choices.
+    - everything else, such as `board=4`, `+key=3` or `~key`, is fixed. The value of a deletion without a value is "".
+
+    Names keep their prefix and package (`+key`, `db@pkg`). A later argument for the same parameter replaces an earlier
+    one, fixed or searched; a value that is added first and changed later is added with the later value.
+
+    Raises:
+        UsageError: when an argument cannot be read, or asks for what cannot be searched.
+    """
+    parser = OverridesParser.create()
+    found: dict[str, BaseDistribution | str] = {}
+    for argument in arguments:
+        override = _parse(parser, argument)
+        name = override.get_key_element()
+        value = _meaning(override)
+        bare = _bare(name)
+        for earlier in [key for key in found if _bare(key) == bare]:
+            if earlier.startswith("~") and not name.startswith("~"):
+                continue  # delete first, then set anew
+            if earlier.startswith("+") and name == bare:
+                name = earlier
+            del found[earlier]
+        found[name] = value
+    fixed = {name: value for name, value in found.items() if isinstance(value, str)}
+    space = {name: value for name, value in found.items() if not isinstance(value, str)}
+    return space, fixed
+
+
+def arguments_of(params: Mapping[str, Any]) -> list[str]:
+    """The overrides that `hydra.sweeper.params` means: text is taken as it is, other values as Hydra writes them."""
+    return [f"{name}={value if isinstance(value, str) else _text(name, value)}" for name, value in params.items()]
+
+
+def fixed_overrides(fixed: Mapping[str, str]) -> list[str]:
+    """The overrides of what `parse_space` found fixed. They go before those of the searched parameters."""
+    return [name if name.startswith("~") and not text else f"{name}={text}" for name, text in fixed.items()]
+
+
+def render(name: str, value: Any) -> str:
+    """The override that sets `name` to a value of its distribution, so that Hydra reads the very same value back.
+
+    A string that is itself a list, a dictionary or a quoted string in Hydra's grammar is passed on as that.
+    """
+    if isinstance(value, str) and _is_literal(value):
+        return f"{name}={value}"
+    return f"{name}={_text(name, value)}"
+
+
+def space_from_mapping(mapping: Mapping[str, Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
+    """The older form: parameter -> {type: float | int | categorical, low, high, log, step, choices}.
+
+    Raises `UsageError` when it says what cannot be searched.
+    """
+    return {str(name): _from_facts(str(name), facts) for name, facts in mapping.items()}
+
+
+def grid_of(space: Mapping[str, "BaseDistribution"]) -> dict[str, list[Any]]:
+    """All values of every parameter, both ends included; raises `UsageError` where they cannot be counted."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    grid: dict[str, list[Any]] = {}
+    for name, distribution in space.items():
+        if isinstance(distribution, CategoricalDistribution):
+            grid[name] = list(distribution.choices)
+        elif isinstance(distribution, IntDistribution):
+            grid[name] = list(range(distribution.low, distribution.high + 1, distribution.step))
+        elif isinstance(distribution, FloatDistribution) and distribution.low == distribution.high:
+            grid[name] = [distribution.low]
+        elif isinstance(distribution, FloatDistribution) and distribution.step is not None:
+            low, step = _decimal(distribution.low), _decimal(distribution.step)
+            count = int((_decimal(distribution.high) - low) // step) + 1
+            grid[name] = [float(low + index * step) for index in range(count)]
+        else:
+            raise UsageError(f"{name}: a grid cannot hold every number of an interval; give a range or choices")
+    return grid
+
+
+def _parse(parser: OverridesParser, argument: str) -> Override:
+    try:
+        return parser.parse_overrides([argument])[0]
+    except HydraException as error:
+        lines = [line.strip() for line in str(error).splitlines()]
+        told = [line for line in lines if line.strip("^") and not line.startswith(("Error parsing", "See https"))]
+        name = argument.split("=", 1)[0]
+        raise UsageError(f"{name}: cannot read the override {argument!r}: {' '.join(told)}") from None
+
+
+def _bare(name: str) -> str:
+    return name[_prefix_length(name) :]
+
+
+def _prefix_length(name: str) -> int:
+    match = _PREFIX.match(name)
+    return match.end() if match else 0
+
+
+def _meaning(override: Override) -> "BaseDistribution | str":
+    """The distribution of a sweep, or the text of a fixed value."""
+    name, sweep = override.get_key_element(), override._value
+    if not override.is_sweep_override():
+        return "" if override.value_type is None else _text(name, sweep)
+    if override.is_delete():
+        raise UsageError(f"{name}: a deletion cannot be searched; delete it for all trials with {name}")
+    if override.value_type == ValueType.GLOB_CHOICE_SWEEP:
+        raise UsageError(f"{name}: glob() cannot be searched; list the options with choice(...)")
+    assert isinstance(sweep, ChoiceSweep | RangeSweep | IntervalSweep)
+    log = "log" in sweep.tags
+    if isinstance(sweep, IntervalSweep):
+        return _numbers(name, sweep.start, sweep.end, None, log=log)
+    if isinstance(sweep, RangeSweep):
+        low, high, step = _span(name, sweep)
+        if not sweep.shuffle:
+            return _numbers(name, low, high, step, log=log)
+        return _categories(name, _enumerated(sweep), log=log)
+    return _categories(name, sweep.list, log=log)
+
+
+def _span(name: str, sweep: RangeSweep) -> tuple[float, float, float]:
+    """Lowest and highest value and the step (> 0) of a range that may run downwards; raises where it has no value."""
+    start, stop, step = sweep.start, sweep.stop, sweep.step
+    assert start is not None
+    assert stop is not None
+    if not all(math.isfinite(number) for number in (start, stop, step)):
+        raise UsageError(f"{name}: a range needs finite numbers, not {start}, {stop} and {step}")
+    if step == 0:
+        raise UsageError(f"{name}: the step of a range is 0; give another")
+    if (stop - start) * step < 0:
+        raise UsageError(f"{name}: the range from {start} to {stop} by {step} is empty")
+    if step > 0:
+        return start, stop, step
+    last = _decimal(start) + (_decimal(stop) - _decimal(start)) // _decimal(step) * _decimal(step)
+    low = int(last) if _whole(start, stop, step) else float(last)
+    return low, start, -step
+
+
+def _enumerated(sweep: RangeSweep) -> list[int] | list[float]:
+    """The values of a range, its stop left out."""
+    assert sweep.start is not None
+    assert sweep.stop is not None
+    start, stop, step = _decimal(sweep.start), _decimal(sweep.stop), _decimal(sweep.step)
+    count = math.ceil((stop - start) / step)
+    numbers = [start + index * step for index in range(count)]
+    if _whole(sweep.start, sweep.stop, sweep.step):
+        return [int(number) for number in numbers]
+    return [float(number) for number in numbers]
+
+
+def _whole(*numbers: Any) -> bool:
+    return all(isinstance(number, int) for number in numbers)
+
+
+def _decimal(number: float) -> Decimal:
+    """The number as it is written, so that 0.3 is three steps of 0.1."""
+    return Decimal(repr(number))
+
+
+def _numbers(name: str, low: Any, high: Any, step: Any, *, log: bool) -> "BaseDistribution":
+    """Numbers from `low` to `high`, whole ones when all that is given is; `step` None: all between."""
+    from optuna.distributions import FloatDistribution, IntDistribution
+
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise UsageError(f"{name}: the ends must be finite, not {low} and {high}")
+    if low > high:
+        raise UsageError(f"{name}: the lower end {low} is above the upper end {high}; exchange them")
+    if log and low <= 0:
+        raise UsageError(f"{name}: a logarithmic scale starts above 0, not at {low}")
+    if step is not None and not (math.isfinite(step) and step > 0):
+        raise UsageError(f"{name}: the step is {step}; give one above 0")
+    whole = _whole(low, high, 1 if step is None else step)
+    if log and step is not None and not (whole and step == 1):
+        raise UsageError(f"{name}: a logarithmic scale has no step; use tag(log, interval({low}, {high}))")
+    if whole:
+        step = 1 if step is None else step
+        return IntDistribution(low, low + (high - low) // step * step, log=log, step=step)
+    if step is None:
+        return FloatDistribution(low, high, log=log)
+    # Optuna would warn that the upper end is no step and move it: that is what was asked for.
+    highest = _decimal(low) + (_decimal(high) - _decimal(low)) // _decimal(step) * _decimal(step)
+    return FloatDistribution(low, float(highest), step=step)
+
+
+def _categories(name: str, elements: Iterable[Any], *, log: bool = False) -> "BaseDistribution":
+    from optuna.distributions import CategoricalDistribution
+
+    if log:
+        raise UsageError(f"{name}: choices have no logarithmic scale; use tag(log, interval(...))")
+    choices = [_choice(name, element) for element in elements]
+    if not choices:
+        raise UsageError(f"{name}: there is no choice; give at least one")
+    for index, choice in enumerate(choices):
+        for other in choices[:index]:
+            if choice == other and type(choice) is not type(other):
+                raise UsageError(f"{name}: {other!r} and {choice!r} are one and the same choice to Optuna; drop one")
+    return CategoricalDistribution(choices)
+
+
+def _choice(name: str, element: Any) -> "CategoricalChoiceType":
+    """`element` as Optuna can store it. A string that would be taken for a literal is stored with its quotes."""
+    if isinstance(element, QuotedString):
+        element = element.text
+    if isinstance(element, str):
+        return _string(element) if _is_literal(element) else element
+    if isinstance(element, Sequence | Mapping):
+        return _text(name, element)
+    if element is None or isinstance(element, bool | int | float):
+        return element
+    raise UsageError(
+        f"{name}: a {type(element).__name__} cannot be a choice; give numbers, strings, booleans, null, lists or "
+        "dictionaries"
+    )
+
+
+def _from_facts(name: str, facts: Mapping[str, Any]) -> "BaseDistribution":
+    if not isinstance(facts, Mapping):
+        raise UsageError(f"{name}: give a mapping with type, low and high, not {facts!r}")
+    unknown = [str(key) for key in facts if key not in _MAPPING_KEYS]
+    if unknown:
+        raise UsageError(f"{name}: {', '.join(unknown)} says nothing here; known are {', '.join(_MAPPING_KEYS)}")
+    kind = str(getattr(facts.get("type"), "name", facts.get("type")))
+    if kind == "categorical":
+        choices = facts.get("choices")
+        if isinstance(choices, str) or not isinstance(choices, Iterable):
+            raise UsageError(f"{name}: give the choices as a list, not {choices!r}")
+        return _categories(name, choices)
+    if kind not in ("int", "float"):
+        raise UsageError(f"{name}: the type {kind!r} is not known; give float, int or categorical")
+    log, step = facts.get("log", False), facts.get("step")
+    if not isinstance(log, bool):
+        raise UsageError(f"{name}: log is {log!r}; give true or false")
+    low, high = (_number(name, key, facts.get(key), kind) for key in ("low", "high"))
+    return _numbers(name, low, high, None if step is None else _number(name, "step", step, kind), log=log)
+
+
+def _number(name: str, key: str, value: Any, kind: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise UsageError(f"{name}: {key} is {value!r}; give a number")
+    if kind == "float":
+        return float(value)
+    if value != value // 1:
+        raise UsageError(f"{name}: {key} is {value!r}; an int needs a whole number")
+    return int(value)
+
+
+def _is_literal(text: str) -> bool:
+    """Whether Hydra reads `text` as a list, a dictionary or a quoted string."""
+    if text[:1] not in ("[", "{", "'", '"'):
+        return False
+    try:
+        parsed = OverridesParser.create().parse_override(f"x={text}")
+    except HydraException:
+        return False
+    return isinstance(parsed._value, list | dict | QuotedString)
+
+
+def _text(name: str, value: Any) -> str:
+    """`value` as Hydra's grammar writes it; raises `UsageError` naming the parameter where it has no word for it."""
+    if value is None:
+        return "null"
+    if isinstance(value, QuotedString):
+        return value.with_quotes()
+    if isinstance(value, str):
+        return value if _PLAIN.fullmatch(value) else _string(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return repr(float(value))
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{_key(name, key)}:{_text(name, each)}" for key, each in value.items()) + "}"
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return "[" + ",".join(_text(name, each) for each in value) + "]"
+    raise UsageError(f"{name}: Hydra has no way to write a {type(value).__name__}, {value!r}")
+
+
+def _string(text: str) -> str:
+    quote = Quote.double if "'" in text and '"' not in text else Quote.single
+    return QuotedString(text, quote).with_quotes()
+
+
+def _key(name: str, key: Any) -> str:
+    """A key of a dictionary, which Hydra does not let be quoted."""
+    if not isinstance(key, str):
+        return _text(name, key)
+    escaped = _SPECIAL_IN_KEYS.sub(r"\\\g<0>", key)
+    try:
+        read = OverridesParser.create().parse_override(f"x={{{escaped}:0}}").value()
+    except HydraException:
+        read = None
+    if read != {key: 0}:
+        raise UsageError(f"{name}: Hydra cannot write {key!r} as a key of a dictionary")
+    return escaped
