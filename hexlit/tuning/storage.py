@@ -1,0 +1,275 @@
+"""Where a study is kept: a journal file that survives kills, or a database.
+
+The journal is Optuna's: one record a line, in JSON, read by Optuna's own tools. Two things differ from Optuna's file
+backend. The lock belongs to the open file, so the death of its holder frees it at once, and no lock file is left over.
+And a last line that a kill or a full disk tore is cut off before the next record is written; without that the record
+would be glued to it and the file could not be read again.
+"""
+
+import errno
+import json
+import logging
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import BaseJournalBackend, JournalFileOpenLock
+
+from hexlit.errors import UsageError
+
+try:
+    import fcntl
+except ImportError:  # Windows: Optuna's own lock is used there
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+JOURNAL_FILE = "study.journal"
+PATIENCE = 60.0  # seconds that a process waits for others to be done with an SQLite file
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_PASSWORD = re.compile(r"(://[^:/@?]*:)([^?]*)(?=@)")
+_QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
+_DRIVERS = {"postgresql": "psycopg2-binary", "mysql": "mysqlclient", "mariadb": "mysqlclient"}
+_KNOW_CONNECT_TIMEOUT = ("psycopg2", "psycopg", "mysqldb", "pymysql")
+_CONNECT_TIMEOUT = 10  # seconds
+_OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IGNORECASE)
+_TRIES = 20
+_BLOCK = 65536
+_RECORD_START = b'{"op_code":'
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+
+
+def open_storage(spec: str | None, folder: Path) -> BaseStorage:
+    """The storage that `spec` names, made where it is missing.
+
+    - None: the journal `study.journal` in `folder`
+    - a path or `journal:///path`: a journal there; `journal://path` is relative, like a plain path
+    - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...`, `mysql://...`: a database
+
+    Raises:
+        UsageError: when it cannot be opened or read. The message never shows a password.
+    """
+    scheme = None if spec is None else _SCHEME.match(spec)
+    if spec is None or scheme is None:
+        return _open_journal(folder / JOURNAL_FILE if spec is None else Path(spec))
+    kind = scheme[1].lower().split("+")[0]
+    if kind == "journal":
+        return _open_journal(Path(spec[scheme.end() :]))
+    if kind in ("sqlite", *_DRIVERS):
+        return _open_database(spec, kind)
+    raise UsageError(
+        f"{hidden_password(spec)}: {scheme[1]} is no storage; give a path, journal:///path, sqlite:///path, "
+        "postgresql://... or mysql://..."
+    )
+
+
+def hidden_password(url: str) -> str:
+    """The URL with *** in place of its password; any other text as it is."""
+    return _QUERY_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***", url, count=1))
+
+
+class HealingJournal(BaseJournalBackend):
+    """A study's journal file, for any number of processes that read and write it at once."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the journal at `path`, made where it is missing, and cut off a torn end.
+
+        One that may only be read is left as it is. Raises `UsageError` when it cannot be opened.
+        """
+        self.path = path
+        self._own_lock: JournalFileOpenLock | None = None
+        self._position = (0, 0)  # number of records read, and where the next begins
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with self.held(create=True) as file:
+                _heal(file, path)
+        except OSError as error:
+            read_only = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+            if not (read_only and path.is_file() and os.access(path, os.R_OK)):
+                raise UsageError(f"{path}: the study's journal cannot be opened: {error.strerror or error}") from None
+
+    @contextmanager
+    def held(self, create: bool = False) -> Iterator[IO[bytes]]:
+        """The open file, kept from all other writers; its position is anywhere."""
+        descriptor = os.open(self.path, os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            if self._own_lock is None:
+                try:
+                    _flock(file)
+                except OSError as error:
+                    if error.errno not in _NO_LOCKS:
+                        raise
+                    log.warning(
+                        "%s: locked by a file beside it, which a kill leaves there for 30 seconds: %s",
+                        self.path,
+                        error.strerror,
+                    )
+                    self._own_lock = JournalFileOpenLock(str(self.path))
+            if self._own_lock is not None:
+                self._own_lock.acquire()
+            try:
+                yield file
+            finally:
+                if self._own_lock is not None:
+                    self._own_lock.release()
+                else:
+                    # Not left to the closing: a child forked meanwhile has a copy of the descriptor.
+                    fcntl.flock(file, fcntl.LOCK_UN)
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        """Write records at the end, on the disk when this returns; raises `OSError` when they cannot be written."""
+        lines = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in logs).encode("utf-8")
+        with self.held() as file:
+            _heal(file, self.path)
+            file.seek(0, os.SEEK_END)
+            try:
+                waiting = memoryview(lines)
+                while waiting:
+                    waiting = waiting[file.write(waiting) :]
+                os.fsync(file.fileno())
+            except OSError:
+                # Whole lines stay: others may have read them already.
+                _cut(file, len(_torn_end(file)))
+                raise
+
+    def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
+        """The records from number `log_number_from` on; what is not a whole line yet is left out.
+
+        Raises `UsageError` with the number of the line when one is no record.
+        """
+        number, offset = self._position if self._position[0] <= log_number_from else (0, 0)
+        with self.path.open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            file.seek(offset)
+            # One read, cut at its last line end: bytes after that may be torn, cut off and replaced at any time.
+            chunk = file.read(max(0, size - offset))
+        for line in chunk.split(b"\n")[:-1]:
+            if number >= log_number_from:
+                record = _record(line)
+                if record is None:
+                    record = self._read_held(number, offset)
+                self._position = (number + 1, offset + len(line) + 1)
+                yield record
+            number += 1
+            offset += len(line) + 1
+
+    def _read_held(self, number: int, offset: int) -> dict[str, Any]:
+        """The record at `offset` while nobody writes: what a healing mixed up for a reader is in order then."""
+        with self.path.open("rb") as reader:
+            try:
+                with self.held():
+                    reader.seek(offset)
+                    line = reader.readline()
+            except OSError:
+                reader.seek(offset)
+                line = reader.readline()
+        record = _record(line)
+        if record is None:
+            raise UsageError(
+                f"{self.path}, line {number + 1}: this is no record of a study; restore the file, or remove the line"
+            )
+        return record
+
+
+def _flock(file: IO[bytes]) -> None:
+    """Wait until nobody else holds the open file; raises `OSError` where files cannot be held."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        return
+    raise OSError(errno.ENOSYS, "this system has no flock")
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and "op_code" in record else None
+
+
+def _heal(file: IO[bytes], path: Path) -> None:
+    """Cut off a last line that has no end, with a warning; raises `UsageError` when it was never a record."""
+    torn = _torn_end(file)
+    if not torn:
+        return
+    # A power failure may leave zeros. Anything else is somebody's file, named by mistake.
+    if not (_RECORD_START.startswith(torn[: len(_RECORD_START)]) or torn.strip(b"\0") == b""):
+        raise UsageError(f"{path}: its last line is no record of a study; give the path of a journal, or of a new file")
+    _cut(file, len(torn))
+    log.warning("%s: its last record was torn by a kill or a full disk; %d bytes were cut off", path, len(torn))
+
+
+def _torn_end(file: IO[bytes]) -> bytes:
+    """What follows the last line end."""
+    end = file.seek(0, os.SEEK_END)
+    torn = b""
+    while end > 0 and b"\n" not in torn:
+        start = max(0, end - (_BLOCK if torn else 1))
+        file.seek(start)
+        torn = file.read(end - start) + torn
+        end = start
+    return torn[torn.rfind(b"\n") + 1 :]
+
+
+def _cut(file: IO[bytes], count: int) -> None:
+    file.truncate(file.seek(0, os.SEEK_END) - count)
+    os.fsync(file.fileno())
+
+
+def _open_journal(path: Path) -> BaseStorage:
+    if path.is_dir():
+        raise UsageError(f"{path}: this is a folder; give the path of the journal file in it")
+    return JournalStorage(HealingJournal(path))
+
+
+def _open_database(url: str, kind: str) -> BaseStorage:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+    shown = hidden_password(url)
+    try:
+        parts = make_url(url)
+    except (SQLAlchemyError, ValueError):
+        raise UsageError(f"{shown}: this is no URL of a database; write {kind}://user:password@host/database") from None
+    if kind == "sqlite" and parts.database in (None, "", ":memory:"):
+        raise UsageError(f"{shown}: a study in memory is lost to its trials, which are processes; give sqlite:///path")
+    arguments: dict[str, Any] = {}
+    try:
+        driver = parts.get_driver_name()
+        if kind == "sqlite":
+            arguments = {"connect_args": {"timeout": PATIENCE}}
+        else:
+            arguments = {"pool_pre_ping": True}
+            if driver in _KNOW_CONNECT_TIMEOUT and "connect_timeout" not in parts.query:
+                arguments["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
+        return _tried_again(url, arguments)
+    except ImportError:
+        name = _DRIVERS.get(kind, "its driver")
+        raise UsageError(f"{shown}: the driver of this database is not installed; pip install {name}") from None
+    except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:
+        cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+        told = " ".join(str(cause).split("(Background on")[0].split())
+        written = [match[2] for pattern in (_PASSWORD, _QUERY_PASSWORD) for match in pattern.finditer(url)]
+        for secret in filter(None, (parts.password, *written)):
+            told = told.replace(secret, "***")
+        raise UsageError(f"{shown}: the database cannot be used: {told}") from None
+
+
+def _tried_again(url: str, arguments: dict[str, Any]) -> RDBStorage:
+    """The storage. Processes that open a new database at once stumble over each other's tables: they try again."""
+    from sqlalchemy.exc import DBAPIError
+
+    for attempt in range(_TRIES):
+        try:
+            return RDBStorage(url, engine_kwargs=dict(arguments))
+        except DBAPIError as error:
+            if attempt == _TRIES - 1 or not _OPENED_AT_ONCE.search(str(error)):
+                raise
+            time.sleep(0.05 * (1 + os.getpid() % 7))
+    raise AssertionError("the last attempt returns or raises")

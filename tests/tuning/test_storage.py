@@ -1,0 +1,376 @@
+"""A study's storage: many processes at once, kills at the worst moment, and messages without passwords."""
+
+import errno
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.storages import JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+
+from hexlit.errors import UsageError
+from hexlit.tuning import storage as storage_module
+from hexlit.tuning.storage import HealingJournal, hidden_password, open_storage
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")
+
+TRIALS = """
+import sys
+from pathlib import Path
+import optuna
+from hexlit.tuning.storage import open_storage
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+spec, who, count, end = sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4])
+print("ready", flush=True)
+sys.stdin.readline()
+study = optuna.create_study(study_name="s", storage=open_storage(spec, Path()), load_if_exists=True)
+number = 0
+while number < count or not end.exists():
+    trial = study.ask()
+    trial.set_user_attr("who", f"{who}-{number}")
+    trial.report(float(number), 1)
+    study.tell(trial, float(number))
+    number += 1
+print(number, flush=True)
+"""
+HOLDER = """
+import os, signal, sys, time
+from pathlib import Path
+from hexlit.tuning.storage import HealingJournal
+journal = HealingJournal(Path(sys.argv[1]))
+with journal.held() as file:
+    if sys.argv[2] == "tear":
+        file.seek(0, os.SEEK_END)
+        file.write(b'{"op_code":2,"worker_id":"torn","study_id":0,"user_at')
+        os.kill(os.getpid(), signal.SIGKILL)
+    print("held", flush=True)
+    time.sleep(600)
+"""
+STUDY = {"op_code": 0, "worker_id": "w", "study_name": "s", "directions": [1]}
+
+
+def start(code: str, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def line_of(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def go(child: subprocess.Popen[str]) -> None:
+    assert child.stdin is not None
+    child.stdin.write("\n")
+    child.stdin.flush()
+
+
+def attributes(spec: str) -> list[str]:
+    study = optuna.load_study(study_name="s", storage=open_storage(spec, Path()))
+    assert {trial.state for trial in study.trials} == {optuna.trial.TrialState.COMPLETE}
+    assert [trial.number for trial in study.trials] == list(range(len(study.trials)))
+    return sorted(trial.user_attrs["who"] for trial in study.trials)
+
+
+@pytest.mark.row("D2")
+@pytest.mark.parametrize("url", ["{}/deep/study.journal", "journal://{}/study.journal", "sqlite:///{}/study.db"])
+def test_four_processes_write_at_once_and_nothing_is_lost(url: str, tmp_path: Path) -> None:
+    """They find the storage missing, so they also make it at once."""
+    spec = url.format(tmp_path)
+    count = 5 if url.startswith("sqlite") else 25
+    children = [start(TRIALS, spec, who, count, tmp_path) for who in range(4)]
+    assert [line_of(child) for child in children] == ["ready"] * 4
+    for child in children:
+        go(child)
+    assert [child.wait() for child in children] == [0] * 4
+    assert attributes(spec) == sorted(f"{who}-{number}" for who in range(4) for number in range(count))
+    assert not [path for path in tmp_path.rglob("*") if ".lock" in path.name]
+
+
+@pytest.mark.row("D9")
+def test_a_writer_killed_while_it_holds_the_lock_blocks_nobody(tmp_path: Path) -> None:
+    path = tmp_path / "study.journal"
+    journal = HealingJournal(path)
+    holder = start(HOLDER, path, "hold")
+    assert line_of(holder) == "held"
+    writer = threading.Thread(target=journal.append_logs, args=([STUDY],), daemon=True)
+    writer.start()
+    writer.join(0.3)
+    assert writer.is_alive()  # it waits for the holder
+    assert path.read_bytes() == b""
+    holder.kill()
+    holder.wait()
+    writer.join(25)  # less than Optuna's own locks take to forget a dead holder
+    assert not writer.is_alive()
+    assert list(journal.read_logs(0)) == [STUDY]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.row("D9")
+def test_a_line_torn_between_two_live_writers_is_healed_and_both_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "study.journal"
+    end = tmp_path / "end"
+    writers = [start(TRIALS, path, who, 20, end) for who in range(2)]
+    assert [line_of(child) for child in writers] == ["ready"] * 2
+    for child in writers:
+        go(child)
+    killed = [start(HOLDER, path, "tear").wait() for _ in range(3)]
+    assert killed == [-signal.SIGKILL] * 3
+    assert [child.poll() for child in writers] == [None, None]
+    end.touch()
+    counts = [int(line_of(child)) for child in writers]
+    assert [child.wait() for child in writers] == [0, 0]
+    assert attributes(str(path)) == sorted(f"{who}-{number}" for who in range(2) for number in range(counts[who]))
+    assert b"torn" not in path.read_bytes()
+
+
+def test_reading_goes_on_while_others_write(tmp_path: Path) -> None:
+    path = tmp_path / "study.journal"
+    children = [start(TRIALS, path, who, 40, tmp_path) for who in range(2)]
+    assert [line_of(child) for child in children] == ["ready"] * 2
+    for child in children:
+        go(child)
+    reader = open_storage(str(path), tmp_path)
+    seen = 0
+    while any(child.poll() is None for child in children):
+        for study in reader.get_all_studies():
+            trials = reader.get_all_trials(study._study_id)
+            assert len(trials) >= seen
+            seen = len(trials)
+    assert [child.wait() for child in children] == [0, 0]
+    assert len(reader.get_all_trials(reader.get_all_studies()[0]._study_id)) == 80
+
+
+TORN = b'{"op_code":2,"worker_id":"w","study_id":0,"user_at'
+
+
+def test_optunas_own_journal_is_lost_after_a_torn_line(tmp_path: Path) -> None:
+    """What the healing is for. When this fails, Optuna heals too, and hexlit.tuning.storage may go."""
+    path = tmp_path / "study.journal"
+    optuna.create_study(study_name="s", storage=JournalStorage(JournalFileBackend(str(path))))
+    with path.open("ab") as file:
+        file.write(TORN)
+    study = optuna.load_study(study_name="s", storage=JournalStorage(JournalFileBackend(str(path))))
+    study.set_user_attr("a", 1)
+    assert study.user_attrs == {}
+    with pytest.raises(json.JSONDecodeError):
+        study.set_user_attr("b", 1)
+    with pytest.raises(json.JSONDecodeError):
+        JournalStorage(JournalFileBackend(str(path)))
+    with pytest.raises(UsageError, match=r"study\.journal, line 2: "):
+        open_storage(str(path), tmp_path)
+
+
+@pytest.mark.parametrize("torn", [TORN, b"{", b"\0" * 9, b'{"op_code":5,"x":"' + b"y" * 200_000])
+def test_a_torn_end_is_cut_off_with_one_warning(torn: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "study.journal"
+    optuna.create_study(study_name="s", storage=open_storage(None, tmp_path)).set_user_attr("a", 1)
+    whole = path.read_bytes()
+    reader = open_storage(None, tmp_path)
+    with path.open("ab") as file:
+        file.write(torn)
+    assert reader.get_study_user_attrs(0) == {"a": 1}
+    with caplog.at_level(logging.WARNING):
+        study = optuna.load_study(study_name="s", storage=open_storage(None, tmp_path))
+    assert path.read_bytes() == whole
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [
+        f"{path}: its last record was torn by a kill or a full disk; {len(torn)} bytes were cut off"
+    ]
+    study.set_user_attr("b", 2)
+    assert reader.get_study_user_attrs(0) == {"a": 1, "b": 2}
+
+
+def test_a_torn_first_record_leaves_an_empty_journal(tmp_path: Path) -> None:
+    (tmp_path / "study.journal").write_bytes(b'{"op_code":0,"wor')
+    assert open_storage(None, tmp_path).get_all_studies() == []
+    assert (tmp_path / "study.journal").read_bytes() == b""
+
+
+def test_a_file_that_is_no_journal_stays_as_it_is(tmp_path: Path) -> None:
+    for content, words in ((b"my notes", "its last line is no record"), (b"my\nnotes\n", "line 1: ")):
+        path = tmp_path / "notes.txt"
+        path.write_bytes(content)
+        with pytest.raises(UsageError, match=words):
+            open_storage(str(path), tmp_path)
+        assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("broken", [b'{"op_code":2,"wor{"op_code":2}\n', b"[]\n", b"\n", b'{"a":1}\n'])
+def test_a_broken_line_names_the_file_and_the_line(broken: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "study.journal"
+    study = optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
+    study.set_user_attr("a", 1)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + broken + lines[1])
+    with pytest.raises(UsageError, match=r"study\.journal, line 2: "):
+        open_storage(None, tmp_path)
+
+
+def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = HealingJournal(tmp_path / "study.journal")
+    journal.append_logs([STUDY])
+    whole = journal.path.read_bytes()
+    held = journal.held
+
+    class Full:
+        """A file on a disk that has room for five more bytes."""
+
+        def __init__(self, file: Any) -> None:
+            self.file, self.room = file, 5
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.file, name)
+
+        def write(self, data: memoryview) -> int:
+            if self.room == 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            written = self.file.write(data[: self.room])
+            self.room = 0
+            return int(written)
+
+    class Held:
+        def __init__(self) -> None:
+            self.context = held()
+
+        def __enter__(self) -> Full:
+            return Full(self.context.__enter__())
+
+        def __exit__(self, *error: Any) -> None:
+            self.context.__exit__(*error)
+
+    monkeypatch.setattr(journal, "held", Held)
+    with pytest.raises(OSError, match="No space left"):
+        journal.append_logs([STUDY])
+    assert journal.path.read_bytes() == whole
+
+
+def test_records_are_read_from_any_number_on(tmp_path: Path) -> None:
+    journal = HealingJournal(tmp_path / "study.journal")
+    records = [{"op_code": 2, "number": number} for number in range(6)]
+    for record in records:
+        journal.append_logs([record])
+    for first in (0, 6, 2, 4, 1, 9):
+        assert list(journal.read_logs(first)) == records[first:]
+    reading = journal.read_logs(0)
+    assert [next(reading), next(reading)] == records[:2]
+    assert list(journal.read_logs(2)) == records[2:]
+
+
+def test_without_flock_optunas_lock_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(file: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(storage_module, "_flock", refuse)
+    journal = HealingJournal(tmp_path / "study.journal")
+    journal.append_logs([STUDY])
+    with journal.held():
+        assert [path.name for path in tmp_path.glob("*.lock")] == ["study.journal.lock"]
+    assert ["No locks available" in record.getMessage() for record in caplog.records] == [True]
+    assert list(journal.read_logs(0)) == [STUDY]
+    assert list(tmp_path.glob("*.lock")) == []
+
+
+@pytest.mark.parametrize("spec", [None, "other.journal", "journal://other.journal", "journal://{}/other.journal"])
+def test_a_journal_is_where_it_was_asked_for(spec: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened = open_storage(spec and spec.format(tmp_path), tmp_path / "sweep")
+    assert isinstance(opened, JournalStorage)
+    expected = "sweep/study.journal" if spec is None else "other.journal"
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.journal")] == [expected]
+
+
+def test_a_journal_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    optuna.create_study(study_name="s", storage=open_storage(None, tmp_path))
+    with (tmp_path / "study.journal").open("ab") as file:
+        file.write(TORN)
+
+    def refuse(*_: Any) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert [study.study_name for study in open_storage(None, tmp_path).get_all_studies()] == ["s"]
+    with pytest.raises(UsageError, match="Permission denied"):
+        open_storage("other.journal", tmp_path)
+
+
+def test_a_journal_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"file/study\.journal: .*opened: (Not a directory|File exists)"):
+        open_storage(None, tmp_path / "file")
+    with pytest.raises(UsageError, match="folder"):
+        open_storage(str(tmp_path), tmp_path)
+
+
+def test_a_relative_sqlite_path_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened = open_storage("sqlite:///a.db", tmp_path / "sweep")
+    assert isinstance(opened, RDBStorage)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+    assert opened.engine_kwargs == {"connect_args": {"timeout": storage_module.PATIENCE}}
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql+nothing://me:geheim@localhost/db", "cannot be used"),
+        ("postgresql://me:geheim@localhost:port/db", "no URL"),
+        ("redis://me:geheim@localhost/db", "redis is no storage"),
+        ("sqlite:////nowhere/at/all/x.db", "unable to open"),
+        ("sqlite://", "in memory"),
+        ("sqlite:///:memory:", "in memory"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_named_without_its_password(url: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        open_storage(url, tmp_path)
+    assert ":geheim" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def failing(error: Exception) -> Any:
+    def make(url: str, engine_kwargs: dict[str, Any]) -> None:
+        raise error
+
+    return make
+
+
+def test_a_missing_driver_and_an_unreachable_server_are_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sqlalchemy.exc import OperationalError
+
+    url = "mysql://me:ge%40heim@db.example/hex"
+    monkeypatch.setattr(storage_module, "RDBStorage", failing(ImportError("Failed to import DB access module")))
+    with pytest.raises(UsageError, match=r"^mysql://me:\*\*\*@db\.example/hex: .*pip install mysqlclient$"):
+        open_storage(url, tmp_path)
+    refused = OperationalError("SELECT", {}, Exception("refused:\n ge@heim, ge%40heim"))
+    monkeypatch.setattr(storage_module, "RDBStorage", failing(refused))
+    with pytest.raises(UsageError, match=r"the database cannot be used: refused: \*\*\*, \*\*\*$"):
+        open_storage(url, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:geheim@host:5432/db", "postgresql://me:***@host:5432/db"),
+        ("postgresql+psycopg://:geheim@host/db", "postgresql+psycopg://:***@host/db"),
+        ("mysql://me:a/b:c@d@host/db?x=1", "mysql://me:***@host/db?x=1"),
+        ("postgresql://host/db?user=me&password=geheim&x=1", "postgresql://host/db?user=me&password=***&x=1"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
+        ("sqlite:////tmp/a:b@c/d.db", "sqlite:////tmp/a:b@c/d.db"),
+        ("runs/study.journal", "runs/study.journal"),
+    ],
+)
+def test_a_password_is_hidden_and_nothing_else(url: str, shown: str) -> None:
+    assert hidden_password(url) == shown
