@@ -6,6 +6,7 @@ import platform
 import re
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -42,8 +43,13 @@ CHECKED_POSITIONS = 1000
 """Positions over which the number format of self-play is compared with float32 at the end of a run."""
 
 
-def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
-    """Run the training in `folder` and return its summary, which also lies there as `summary.json`."""
+def train_hex(
+    config: TrainConfig, folder: Path, *, callbacks: Sequence[L.Callback] = (), run_name: str | None = None
+) -> dict[str, Any]:
+    """Run the training in `folder` and return its summary, which also lies there as `summary.json`.
+
+    `callbacks` come last; loggers know the run as `run_name`.
+    """
     started = time.monotonic()
     quiet_lightning()
     profile = build_profile(config.accelerator)
@@ -95,7 +101,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
     host = EvaluatorHost(config.net, size=config.board, swap=config.swap, profile=evaluation_profile)
     steps = module.clock = StepClock(folder / "steps.csv", profile.device, usage.gauge)
     steps.resume(first_epoch)
-    run_name = f"{config.name}-{folder.name}"
+    run_name = run_name or f"{config.name}-{folder.name}"
     loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
     metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
     metrics.resume(first_epoch)
@@ -128,6 +134,7 @@ def train_hex(config: TrainConfig, folder: Path) -> dict[str, Any]:
             MemoryWatch(profile.memory_warning, usage.peaks),
             LatestRow(metrics),
             *checkpoints(folder),
+            *callbacks,
         ],
         default_root_dir=folder,
         reload_dataloaders_every_n_epochs=1,

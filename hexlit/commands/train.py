@@ -1,10 +1,13 @@
 """`hexlit train`: from nothing to a network that plays, and the proof of how well it does."""
 
+import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
+from yaml import YAMLError
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
@@ -16,6 +19,9 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.tasks.hex.config import ReplayConfig
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
+from hexlit.tuning import plugin
+from hexlit.tuning.config import SweepConfig
+from hexlit.tuning.ticket import quoted
 
 LARGEST_BOARD = 19
 
@@ -36,6 +42,8 @@ class TrainConfig:
     """The one seed: of the weights, the games and the order of the batches."""
     resume: str | None = None
     """Folder of an interrupted run to go on with."""
+    best: str | None = None
+    """Folder of a sweep whose best trial's settings are taken; those of the command line win."""
     value_weight: float = 1.0
     """Weight of the value loss beside the policy loss."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
@@ -47,6 +55,7 @@ class TrainConfig:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
+    sweep: SweepConfig = field(default_factory=SweepConfig)
 
     def __post_init__(self) -> None:
         """Refuse what no part can check alone."""
@@ -63,6 +72,7 @@ class TrainConfig:
 
 
 register_schema("train", TrainConfig)
+plugin.register()
 OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
 
 
@@ -71,7 +81,7 @@ def main(argv: list[str]) -> int:
     folder = resumed_folder(argv)
     settings = {} if folder is None else {path: path.read_bytes() for path in folder.glob(".hydra/*.yaml")}
     trained = when_trained(folder)
-    code = run(train, "train", argv, prepare=resumed_arguments)
+    code = run(train, "train", argv, prepare=lambda arguments: resumed_arguments(best_arguments(arguments)))
     if code == MISTAKE and when_trained(folder) == trained:
         # Hydra has written the refused overrides down by now, and the next `resume=` would read them.
         for path, content in settings.items():
@@ -103,15 +113,41 @@ def resumed_arguments(argv: list[str]) -> list[str]:
     overrides = [str(override) for override in OmegaConf.load(saved)]
     earlier = [override for override in overrides if not override.startswith("resume=")]
     later = [argument for argument in argv if not argument.startswith("resume=")]
-    quoted = str(folder).replace("\\", "\\\\").replace("'", "\\'")
-    return [*earlier, *later, f"resume='{quoted}'", f"hydra.run.dir='{quoted}'"]
+    return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
 
 
-def train(config: DictConfig) -> None:
-    """Train as the composed configuration says."""
+def best_arguments(argv: list[str]) -> list[str]:
+    """`argv`, or, where it says `+best=FOLDER`, the overrides of the best trial of that sweep, then those of `argv`."""
+    named = [argument for argument in argv if argument.startswith(("+best=", "best="))]
+    value = named[-1].partition("=")[2].strip("'\"") if named else ""
+    if value in ("", "null"):
+        return argv
+    path = Path(value).resolve()
+    path = path if path.suffix == ".yaml" else path / "best.yaml"
+    try:
+        found = OmegaConf.to_container(OmegaConf.load(path))
+        overrides = [str(override) for override in found["overrides"]]  # type: ignore[index,call-overload]
+    except FileNotFoundError:
+        raise UsageError(f"best={value}: no sweep with a best trial ({path} is not there)") from None
+    except (OSError, KeyError, TypeError, YAMLError) as error:
+        raise UsageError(f"best={value}: {path} does not name a trial's overrides ({type(error).__name__})") from error
+    return [*overrides, *(argument for argument in argv if argument not in named), f"best={quoted(str(path.parent))}"]
+
+
+def train(config: DictConfig) -> Any:
+    """Train as the composed configuration says; in a sweep the value(s) of the trial are returned."""
     settings = typed(config, TrainConfig)
     from hydra.core.hydra_config import HydraConfig
 
+    from hexlit.tuning.ticket import ticket_of
+
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    ticket = ticket_of(os.environ)
+    if ticket is not None:
+        from hexlit.commands.trial_training import train_trial
+
+        return train_trial(settings, folder, ticket)
     from hexlit.commands.hex_training import train_hex
 
-    train_hex(settings, Path(HydraConfig.get().runtime.output_dir))
+    train_hex(settings, folder)
+    return None

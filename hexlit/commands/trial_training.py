@@ -1,0 +1,96 @@
+"""A trial of a sweep: one training, or one for each of several seeds, judged by the study."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import psutil
+
+from hexlit.accelerate.memory import is_out_of_memory
+from hexlit.accelerate.profile import build_profile
+from hexlit.commands.hex_training import train_hex
+from hexlit.commands.train import TrainConfig
+from hexlit.training.budget import spent
+from hexlit.training.loggers import note_in_wandb
+from hexlit.tuning.config import BUDGET_STEPS
+from hexlit.tuning.pruning import Pruning
+from hexlit.tuning.ticket import TrialTicket
+from hexlit.tuning.trial import RunningTrial, running_trial
+
+
+def train_trial(settings: TrainConfig, folder: Path, ticket: TrialTicket) -> float | list[float] | None:
+    """Work on the trial of `ticket` in `folder`; its value or values, None when it was pruned."""
+    if settings.logger.wandb.group is None:
+        settings.logger.wandb.group = ticket.group
+    with running_trial(ticket, lambda error: micro_batch_of(settings, error)) as trial:
+        for number in range(ticket.seeds):
+            train_seed(settings, folder, trial, number)
+            if trial.pruned:
+                break
+        trial.note(seconds=round(time.time() - psutil.Process().create_time(), 3))
+        values = trial.values if not trial.pruned else []
+    return None if not values else values[0] if len(values) == 1 else values
+
+
+def train_seed(settings: TrainConfig, folder: Path, trial: RunningTrial, number: int) -> None:
+    """Train with the seed of this `number`, in a folder of its own where there are several."""
+    own = replace(settings, seed=(settings.seed + number) % 2**32)
+    place = folder if trial.ticket.seeds == 1 else folder / f"seed-{number}"
+    place.mkdir(exist_ok=True)
+    epochs = settings.trainer.max_epochs
+    by_budget = settings.sweep.compare_at == "budget"
+    pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
+    name = "-".join([trial.ticket.group, *place.relative_to(trial.ticket.folder).parts])
+    summary = train_hex(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name)
+    values = pruning.metrics | dict(numbers(summary))
+    memory = summary["memory"]
+    trial.note(**{name: value for name, value in memory.items() if value is not None})
+    trial.end_seed(values, pruning.epochs, epochs)
+
+
+def step_of_budget(trainer: L.Trainer) -> int:
+    """How many parts of its budget a training has spent."""
+    return min(BUDGET_STEPS - 1, int(BUDGET_STEPS * spent(trainer)))
+
+
+class WandbNotes(L.Callback):
+    """Says on Weights & Biases which trial a run is, and how it ended."""
+
+    def __init__(self, trial: RunningTrial, pruning: Pruning) -> None:
+        """Of `trial`, whose metrics `pruning` has."""
+        self._trial = trial
+        self._pruning = pruning
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The trial's number and overrides."""
+        ticket = self._trial.ticket
+        facts = {"sweep": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
+        note_in_wandb(trainer.loggers, config=facts)
+
+    def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Its state and its objectives."""
+        found = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
+        state = "pruned" if self._trial.pruned else "complete"
+        note_in_wandb(trainer.loggers, summary={"state": state, "objective": found})
+
+    def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
+        """That it failed, and why."""
+        reason = (str(exception).splitlines() or [""])[0]
+        note_in_wandb(trainer.loggers, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
+
+
+def micro_batch_of(settings: TrainConfig, error: Exception) -> int | None:
+    """What went through the network at once when `error` came; None where it is not one of memory."""
+    return build_profile(settings.accelerator).micro_batch if is_out_of_memory(error) else None
+
+
+def numbers(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers of a summary by their dotted names, such as `phases.training.positions_per_second`."""
+    for name, value in summary.items():
+        if isinstance(value, Mapping):
+            yield from numbers(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{prefix}{name}", float(value)

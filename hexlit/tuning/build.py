@@ -1,0 +1,92 @@
+"""Samplers and pruners from their configuration."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from hexlit.errors import UsageError
+from hexlit.tuning.space import grid_of
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
+
+_OF_OLDER_VERSIONS = ("consider_prior", "prior_weight", "consider_magic_clip", "consider_endpoints", "n_ehvi_candidates")
+"""Settings that Hydra's plugin has and today's samplers decide themselves."""
+
+
+def plain(config: Any) -> Any:
+    """`config` as plain dicts, lists and values, interpolations resolved."""
+    return OmegaConf.to_container(config, resolve=True) if OmegaConf.is_config(config) else config
+
+
+def build_sampler(
+    config: Any, space: Mapping[str, "BaseDistribution"], *, seed: int | None, trials_before: int = 0
+) -> "BaseSampler":
+    """The sampler that the node `config` describes, for the search `space`.
+
+    `seed` is used where the node has none. A resumed study, with `trials_before` trials, gets other draws than those it
+    has had.
+
+    Raises:
+        UsageError: it cannot be built; names the key and the reason.
+    """
+    from optuna.samplers import GridSampler
+
+    node = dict(_node(config, "sampler"))
+    node.pop("_partial_", None)
+    settings = {name: value for name, value in node.items() if value is not None and name not in _OF_OLDER_VERSIONS}
+    if "seed" in node:
+        start = node["seed"] if node["seed"] is not None else seed
+        if start is not None:
+            settings["seed"] = start if _goes_on_by_itself(node["_target_"]) else (start + trials_before) % 2**32
+    if node["_target_"] == f"optuna.samplers.{GridSampler.__name__}":
+
+        class Grid(GridSampler):
+            """One that leaves it to the sweep to see that all points were tried: it cannot stop what it is not in."""
+
+            def after_trial(self, *_: Any) -> None:
+                """Do nothing."""
+
+        return Grid(grid_of(dict(space)), seed=settings.get("seed"))
+    sampler: BaseSampler = _instantiate(settings, "sampler")
+    return sampler
+
+
+def _goes_on_by_itself(target: str) -> bool:
+    """Whether the sampler keeps its place in its sequence, which depends on the seed, in the study."""
+    return target.endswith((".QMCSampler", ".GridSampler"))
+
+
+def build_pruner(config: Any) -> "BasePruner":
+    """The pruner that the node `config` describes; one that never prunes for None or an empty node.
+
+    Raises:
+        UsageError: it cannot be built; names the key and the reason.
+    """
+    from optuna.pruners import NopPruner
+
+    if not plain(config):
+        return NopPruner()
+    pruner: BasePruner = _instantiate(_node(config, "pruner"), "pruner")
+    return pruner
+
+
+def _node(config: Any, what: str) -> dict[str, Any]:
+    node = plain(config)
+    if not isinstance(node, dict) or not node.get("_target_"):
+        raise UsageError(f"hydra.sweeper.{what}={node}: choose one of the group, hydra/sweeper/{what}=NAME")
+    return node
+
+
+def _instantiate(node: Mapping[str, Any], what: str) -> Any:
+    from hydra.errors import InstantiationException
+    from hydra.utils import instantiate
+
+    try:
+        return instantiate(DictConfig(dict(node)))
+    except InstantiationException as error:
+        reason = str(error.__cause__ or error).splitlines()[0]
+        raise UsageError(f"hydra.sweeper.{what}: {node['_target_']} cannot be made ({reason})") from error

@@ -1,0 +1,276 @@
+"""What a sweep is to do, read from its configuration and checked before anything runs; and where its folder is."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from hexlit.accelerate.host import usable_cores
+from hexlit.accelerate.process_file import read_process_file
+from hexlit.errors import UsageError
+from hexlit.tuning.build import build_pruner, plain
+from hexlit.tuning.config import SweepConfig, directions_of
+from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, space_from_mapping
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.pruners import BasePruner
+
+SWEEP_FILE = "sweep.json"
+VERSION = 1
+
+_OF_THE_PARENT = ("hydra.mode", "hydra.run", "hydra.sweep", "hydra.launcher", "hydra/launcher", "hydra.job.num")
+"""Hydra's settings that are about the sweep itself and not for its trials (`hydra.sweeper` does no harm there)."""
+_OF_ONE_SESSION = ("sweep.resume", "n_trials", "n_jobs", "timeout", "max_failure_rate", "hydra.sweep.dir")
+"""Settings in which the command that goes on with a sweep may differ from the one that began it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep, checked."""
+
+    folder: Path
+    study_name: str
+    storage: str | None
+    resume: bool
+    judged: SweepConfig
+    objectives: list[str]
+    directions: list[str]
+    space: dict[str, "BaseDistribution"]
+    custom: Callable[[DictConfig, Any], None] | None
+    """Asks a trial for more parameters."""
+    overrides: list[str]
+    """What the user has fixed for all trials."""
+    own_overrides: list[str]
+    """What the sweep fixes beside it: a trial's share of the machine."""
+    hydra_overrides: list[str]
+    flags: list[str]
+    command: list[str]
+    """What makes two commands the same sweep."""
+    name: str
+    """Of the recipe."""
+    sampler: Any
+    """The node `hydra.sweeper.sampler`."""
+    pruner: "BasePruner"
+    pruner_node: dict[str, Any] | None
+    """The node `hydra.sweeper.pruner`; None where nothing is pruned."""
+    seed: int | None
+    n_trials: int
+    n_jobs: int
+    timeout: float | None
+    max_failure_rate: float
+
+    @property
+    def devices(self) -> list[str] | None:
+        """Devices to spread the trials over; None: the configured one."""
+        return self.judged.devices
+
+    @property
+    def monitor(self) -> str:
+        """The metric that pruning looks at."""
+        return self.judged.monitor or self.objectives[0]
+
+
+def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequence[str]) -> Plan:
+    """The plan of the composed `config`, the sweeper's `settings` and the task's overrides `arguments`.
+
+    Makes the sweep's folder, or with `sweep.resume=true` finds it.
+
+    Raises:
+        UsageError: a setting is wrong, the study is there already, or there is none to go on with.
+    """
+    from optuna.pruners import NopPruner
+
+    judged = OmegaConf.to_object(config.sweep)
+    assert isinstance(judged, SweepConfig)
+    params = plain(settings["params"]) or {}
+    older = space_from_mapping(plain(settings["search_space"])) if settings["search_space"] and not params else {}
+    swept, fixed = parse_space([*arguments_of(params), *arguments])
+    space = {name: found for name, found in {**older, **swept}.items() if name not in fixed}
+    custom = _function(settings["custom_search_space"])
+    if not space and custom is None:
+        raise UsageError(
+            "hydra.sweeper.params: there is nothing to search; choose a space (sweep=NAME), or write KEY=interval(a,b)"
+        )
+    objectives = judged.objectives()
+    directions = directions_of(plain(settings["direction"]), objectives)
+    pruner = build_pruner(settings["pruner"])
+    if len(objectives) > 1 or isinstance(pruner, NopPruner):
+        if not isinstance(pruner, NopPruner) and _chosen(config, "hydra/sweeper/pruner"):
+            raise UsageError("hydra/sweeper/pruner: with several objectives nothing can be pruned; choose none")
+        pruner, pruner_node = NopPruner(), None
+    else:
+        pruner_node = plain(settings["pruner"])
+    n_trials, n_jobs = (_at_least_one(settings, name) for name in ("n_trials", "n_jobs"))
+    if str(plain(settings["sampler"]).get("_target_")).endswith(".GridSampler"):
+        points = 1
+        for values in grid_of(space).values():
+            points *= len(values)
+        n_trials = min(n_trials, points)
+    rate, timeout = settings["max_failure_rate"], settings["timeout"]
+    if not 0 <= rate <= 1:
+        raise UsageError(f"hydra.sweeper.max_failure_rate={rate}: a share lies between 0 and 1")
+    if timeout is not None and not timeout > 0:
+        raise UsageError(f"hydra.sweeper.timeout={timeout}: must be above 0 seconds")
+    hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
+    command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
+    folder, study_name = _place(config, settings, judged.resume, hydra_overrides, command)
+    return Plan(
+        folder=folder,
+        study_name=study_name,
+        storage=settings["storage"],
+        resume=judged.resume,
+        judged=judged,
+        objectives=objectives,
+        directions=directions,
+        space=space,
+        custom=custom,
+        overrides=_without(fixed_overrides(fixed), ("sweep.resume",)),
+        own_overrides=_share_of_machine(config, n_jobs, [*fixed, *space]),
+        hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),
+        flags=_flags(config),
+        command=command,
+        name=str(config.get("name", "sweep")),
+        sampler=settings["sampler"],
+        pruner=pruner,
+        pruner_node=pruner_node,
+        seed=config.get("seed"),
+        n_trials=n_trials,
+        n_jobs=n_jobs,
+        timeout=timeout,
+        max_failure_rate=rate,
+    )
+
+
+def read_sweep_file(folder: Path) -> dict[str, Any] | None:
+    """What `sweep.json` in `folder` says; None where there is none to be read."""
+    try:
+        facts = json.loads((folder / SWEEP_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return facts if isinstance(facts, dict) else None
+
+
+def _place(
+    config: DictConfig, settings: Mapping[str, Any], resume: bool, hydra_overrides: Sequence[str], command: list[str]
+) -> tuple[Path, str]:
+    """Folder and name of the study."""
+    folder = Path(str(config.hydra.sweep.dir)).absolute()
+    name = settings["study_name"]
+    own_folder = any(override.startswith("hydra.sweep.dir=") for override in hydra_overrides)
+    if name is not None and not own_folder:
+        if not name or name.startswith(".") or not all(letter.isalnum() or letter in "-_." for letter in name):
+            raise UsageError(
+                f"hydra.sweeper.study_name={name}: letters, digits, '-', '_' and '.' only, since a folder is named so"
+            )
+        folder = folder.parent / name
+    if resume:
+        if name is None and not own_folder:
+            folder = _latest_of(folder.parent, command)
+        process = read_process_file(folder)
+        if process is not None and process.alive:
+            raise UsageError(f"sweep.resume=true: the sweep in {folder} goes on still, in process {process.pid}")
+    facts = read_sweep_file(folder)
+    if facts is not None and not resume:
+        raise UsageError(
+            f"hydra.sweeper.study_name={facts.get('study_name')}: there is such a study in {folder}; add "
+            "sweep.resume=true to go on with it, or choose another name"
+        )
+    if facts is None and resume and settings["storage"] is None:
+        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to go on with")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"hydra.sweep.dir={folder}: cannot be made ({error.strerror})") from error
+    study_name = (facts or {}).get("study_name") or name or f"{config.get('name', 'sweep')}-{folder.name}"
+    return folder, str(study_name)
+
+
+def _latest_of(runs: Path, command: list[str]) -> Path:
+    """The latest sweep below `runs` that this `command` began."""
+    sweeps = [(facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_sweep_file(path.parent))]
+    same = [(facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command]
+    if not same:
+        others = f"; there are {', '.join(sorted(folder.name for _, folder in sweeps))}" if sweeps else ""
+        raise UsageError(
+            f"sweep.resume=true: no sweep in {runs} was begun by this command{others}; name one by "
+            "hydra.sweep.dir=FOLDER"
+        )
+    return max(same)[1]
+
+
+def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: float) -> dict[str, Any]:
+    """The content of `sweep.json`."""
+    from hexlit.tuning.storage import hidden_password
+
+    return {
+        "version": VERSION,
+        "name": plan.name,
+        "study_name": plan.study_name,
+        "storage": None if plan.storage is None else hidden_password(plan.storage),
+        "objectives": plan.objectives,
+        "directions": plan.directions,
+        "monitor": plan.monitor,
+        "n_trials": plan.n_trials,
+        "n_jobs": plan.n_jobs,
+        "sampler": str(plain(plan.sampler)["_target_"]).rpartition(".")[2],
+        "pruner": None if plan.pruner_node is None else type(plan.pruner).__name__,
+        "seeds": plan.judged.seeds,
+        "started": started,
+        "finished": finished,
+        "seconds": seconds,
+        "overrides": plan.overrides,
+        "command": plan.command,
+        "saved": time.time(),
+    }
+
+
+def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
+    """The trial's share of the cores, where nobody has said otherwise; the same whether trials run side by side."""
+    key = "accelerator.threads"
+    if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key) is not None:
+        return []
+    return [f"{key}={max(1, usable_cores() // n_jobs)}"]
+
+
+def _flags(config: DictConfig) -> list[str]:
+    """The command line's flags that a trial has to be given, too."""
+    folders = [source.path for source in config.hydra.runtime.config_sources if source.provider == "command-line"]
+    return [part for folder in folders for part in ("--config-dir", str(folder))]
+
+
+def _chosen(config: DictConfig, group: str) -> bool:
+    return any(str(override).startswith(f"{group}=") for override in config.hydra.overrides.hydra)
+
+
+def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:
+    if path is None:
+        return None
+    from hydra.utils import get_method
+
+    try:
+        return get_method(path)
+    except Exception as error:  # whatever the import of foreign code raises
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UsageError(f"hydra.sweeper.custom_search_space={path}: no function is there ({reason})") from error
+
+
+def _at_least_one(settings: Mapping[str, Any], name: str) -> int:
+    value = int(settings[name])
+    if value < 1:
+        raise UsageError(f"hydra.sweeper.{name}={value}: must be 1 or more")
+    return value
+
+
+def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
+    """`overrides` less those of `keys`, of what is below them, and of settings of the sweeper with these names."""
+
+    def dropped(override: str) -> bool:
+        key = override.lstrip("+~").partition("=")[0].partition("@")[0]
+        return any(key == one or key.startswith(f"{one}.") or key == f"hydra.sweeper.{one}" for one in keys)
+
+    return [override for override in overrides if not dropped(override)]

@@ -1,0 +1,79 @@
+"""`hydra/sweeper=optuna`: makes hexlit's sweeper known to Hydra under the name of its stock plugin.
+
+Hydra 1.3 takes plugins from the package `hydra_plugins` alone. This module is therefore known under a second name there,
+from wheels and editable installs alike, and wins over the stock plugin where that is installed too.
+"""
+
+import copyreg
+import sys
+import types
+from abc import ABCMeta
+from typing import Any
+
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+from hexlit.tuning.config import SAMPLERS, OptunaSweeperConf
+
+_ALIAS = "hydra_plugins.hexlit"
+
+
+class _PluginType(ABCMeta):
+    """The type of the plugin's class, so that pickling it can be told apart; see `register`."""
+
+
+class OptunaSweeper(Sweeper, metaclass=_PluginType):
+    """Runs trials that Optuna chooses and prunes; see `hexlit.tuning.sweep`."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Take the node `hydra.sweeper`."""
+        self.settings = settings
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        self.hydra_context = hydra_context
+        self.task_function = task_function
+        self.config = config
+
+    def sweep(self, arguments: list[str]) -> Any:
+        """Run the sweep over the task's overrides `arguments`."""
+        from hexlit.tuning.sweep import run_sweep
+
+        return run_sweep(self.config, self.settings, arguments, self.hydra_context, self.task_function)
+
+
+def register() -> None:
+    """Register the sweeper and its groups; a second call changes nothing."""
+    parent = sys.modules.get("hydra_plugins")
+    if parent is None:
+        try:
+            import hydra_plugins as parent  # type: ignore[import-not-found, no-redef, unused-ignore]
+        except ImportError:  # no plugin of anybody is installed
+            parent = sys.modules["hydra_plugins"] = types.ModuleType("hydra_plugins")
+            parent.__path__ = []
+    sys.modules[_ALIAS] = sys.modules[__name__]
+    parent.hexlit = sys.modules[__name__]  # type: ignore[attr-defined, union-attr, unused-ignore]
+    OptunaSweeper.__module__ = _ALIAS
+    # Launchers send Hydra's list of plugins to other processes, which know the second name only once they have
+    # imported this module.
+    copyreg.pickle(_PluginType, _reduce)  # type: ignore[arg-type]
+    Plugins.instance().register(OptunaSweeper)
+    store = ConfigStore.instance()
+    target = f"{_ALIAS}.{OptunaSweeper.__name__}"
+    store.store(
+        group="hydra/sweeper", name="optuna", node=OptunaSweeperConf(_target_=target), provider="hexlit"
+    )
+    for name, node in SAMPLERS.items():
+        store.store(group="hydra/sweeper/sampler", name=name, node=node, provider="hexlit")
+
+
+def registered() -> type[OptunaSweeper]:
+    """The plugin's class, registered in this process."""
+    register()
+    return OptunaSweeper
+
+
+def _reduce(_: type) -> tuple[Any, tuple[()]]:
+    return registered, ()

@@ -1,0 +1,83 @@
+"""The Trainer's callback that reports to the study, and ends a training that the pruner gives up."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import lightning as L
+from lightning.pytorch.callbacks import Checkpoint
+
+
+class Reporter(Protocol):
+    """What hears the monitored metric; a `RunningTrial`."""
+
+    pruned: bool
+
+    def report(self, step: int, value: float) -> bool:
+        """Take the value; True when the training should end."""
+        ...
+
+
+class Pruning(Checkpoint):
+    """Reports a metric after each epoch in which it was measured, or every few steps, and stops the Trainer softly.
+
+    The epoch in which a trial is given up ends as any other: loggers are flushed and checkpoints written. With several
+    processes, that of rank 0 reports, and all stop together. It is a `Checkpoint` by type alone, since the Trainer calls
+    those after everything that logs, the module's own hooks included; it comes after the real ones in the list.
+
+    Attributes:
+        metrics: the latest value of everything that was logged.
+        epochs: the epochs that have ended.
+    """
+
+    def __init__(
+        self,
+        trial: Reporter,
+        monitor: str,
+        *,
+        every_n_steps: int | None = None,
+        first_step: int = 0,
+        step_of: Callable[[L.Trainer], int] | None = None,
+    ) -> None:
+        """Report `monitor` to `trial`; after every `every_n_steps` steps, else once an epoch.
+
+        The steps of the study begin with `first_step`; `step_of` says where a training is instead of its epoch.
+        """
+        self._trial = trial
+        self._monitor = monitor
+        self._every = every_n_steps
+        self._first_step = first_step
+        self._step_of = step_of
+        self._old: Any = None
+        self._latest_step = -1
+        self.metrics: dict[str, float] = {}
+        self.epochs = 0
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The Trainer keeps old values: one that is the same object after this epoch was not measured in it."""
+        self._old = trainer.callback_metrics.get(self._monitor)
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Report, where steps are counted and it is time to."""
+        if self._every is not None and (trainer.global_step % self._every) == 0:
+            self._report(trainer, trainer.global_step // self._every - 1)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Report what this epoch has measured."""
+        self.epochs = trainer.current_epoch + 1
+        if self._every is None:
+            self._report(trainer, trainer.current_epoch if self._step_of is None else self._step_of(trainer))
+        self.metrics.update({name: float(value) for name, value in trainer.callback_metrics.items()})
+
+    def _report(self, trainer: L.Trainer, step: int) -> None:
+        value = trainer.callback_metrics.get(self._monitor)
+        if value is None or value is self._old or step <= self._latest_step:
+            return
+        self._latest_step = step
+        give_up = trainer.is_global_zero and self._trial.report(self._first_step + step, float(value))
+        give_up = trainer.strategy.broadcast(give_up)
+        ends_anyway = trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
+        if give_up and not ends_anyway:
+            self._trial.pruned = True
+            trainer.should_stop = True

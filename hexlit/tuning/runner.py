@@ -1,0 +1,298 @@
+"""How a trial is brought to its end: in a process of its own that is watched, or by one of Hydra's launchers."""
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, ResourceSample
+from hexlit.tuning.folders import remove_temporary
+from hexlit.tuning.lifeline import Lifeline
+from hexlit.tuning.slots import Slot
+from hexlit.tuning.study import SIGN_OF_LIFE
+from hexlit.tuning.ticket import VARIABLE, TrialTicket, quoted
+
+log = logging.getLogger(__name__)
+
+GIB = 2**30
+_LOOK_EVERY = 0.5
+"""Seconds between two looks at the memory of a trial."""
+_SOFT_END = 15.0
+"""Seconds that a trial has to end by itself once it was asked to."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One attempt at a trial."""
+
+    ticket: TrialTicket
+    folder: Path
+    """The attempt's own folder, made already."""
+    overrides: list[str]
+    """Of the task: those of the command line, and the trial's parameters."""
+    hydra_overrides: list[str] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
+    """Flags of the command line, such as --config-dir."""
+    slot: Slot | None = None
+    """The device slot that the trial's process takes over."""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an attempt ended, seen from outside; what the trial itself has told the study is there."""
+
+    failure: str | None = None
+    """Why it failed; None where it ended well."""
+    interrupted: bool = False
+    """Whether it was ended with the sweep."""
+    seconds: float = 0.0
+    host_peak_bytes: int | None = None
+    device_peak_bytes: int | None = None
+
+
+class NoProcessError(Exception):
+    """The system gives no process to run a trial in."""
+
+
+class Runner(Protocol):
+    """Brings attempts to their end; called by several threads at once."""
+
+    def run(self, job: Job, alive: Callable[[], None]) -> Ending:
+        """Work on `job` until it has ended; `alive` is called every minute or so meanwhile."""
+        ...
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a trial may take; None is no limit."""
+
+    host_bytes: float | None = None
+    device_bytes: float | None = None
+    seconds: float | None = None
+
+    def exceeded(self, seconds: float, sample: ResourceSample | None) -> str | None:
+        """Which limit is exceeded after `seconds` and with `sample`, as a reason; None: none."""
+        if self.seconds is not None and seconds > self.seconds:
+            return f"over its time: {seconds:.0f} s of sweep.trial_timeout={self.seconds:g}"
+        for name, limit, taken in (
+            ("memory_budget", self.host_bytes, None if sample is None else sample.host_bytes),
+            ("device_memory_budget", self.device_bytes, None if sample is None else sample.device_bytes),
+        ):
+            if limit is not None and taken is not None and taken > limit:
+                return f"over its memory budget: {taken / GIB:.2f} GiB of sweep.{name}={limit / GIB:g}"
+        return None
+
+
+class ProcessRunner:
+    """One process a trial: `hexlit COMMAND OVERRIDES`, in a session of its own, so that all it has begun ends with it.
+
+    The output of the process goes to `console.log` in the attempt's folder. Whatever happens to the process, only its
+    trial fails. It dies with this process.
+    """
+
+    def __init__(self, command: str, limits: Limits, stop: threading.Event) -> None:
+        """Run `hexlit command` for each job; when `stop` is set, end what runs."""
+        self._command = command
+        self._limits = limits
+        self._stop = stop
+
+    def run(self, job: Job, alive: Callable[[], None]) -> Ending:
+        """See `Runner`; raises NoProcessError where none can be started."""
+        began = time.monotonic()
+        lifeline = Lifeline()
+        slot = job.slot
+        try:
+            descriptors = [lifeline.fileno()] + ([] if slot is None else [slot.fileno()])
+            ticket = replace(job.ticket, lifeline=lifeline.fileno())
+            with (job.folder / "console.log").open("ab") as console:
+                process = subprocess.Popen(
+                    self._arguments(job),
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, VARIABLE: ticket.encoded()},
+                    start_new_session=True,
+                    pass_fds=descriptors,
+                )
+        except OSError as error:
+            lifeline.close()
+            raise NoProcessError(error.strerror or str(error)) from error
+        finally:
+            if slot is not None:
+                slot.release()  # the trial's process holds it from now on
+        lifeline.started()
+        try:
+            watch = _Watch(process, self._limits, self._stop)
+            failure = watch.until_ended(alive)
+        finally:
+            _end_session(process)
+            lifeline.close()
+            remove_temporary(job.folder)
+        return Ending(
+            failure=failure,
+            interrupted=watch.interrupted,
+            seconds=time.monotonic() - began,
+            host_peak_bytes=watch.host_peak,
+            device_peak_bytes=watch.device_peak,
+        )
+
+    def _arguments(self, job: Job) -> list[str]:
+        return [
+            sys.executable,
+            "-m",
+            "hexlit",
+            self._command,
+            *job.flags,
+            *job.overrides,
+            *job.hydra_overrides,
+            f"hydra.run.dir={quoted(str(job.folder))}",
+            "hydra.mode=RUN",
+        ]
+
+
+class _Watch:
+    """Waits for a process, looking at what it takes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limits: Limits, stop: threading.Event) -> None:
+        self._process = process
+        self._limits = limits
+        self._stop = stop
+        self.interrupted = False
+        self.host_peak: int | None = None
+        self.device_peak: int | None = None
+
+    def until_ended(self, alive: Callable[[], None]) -> str | None:
+        """Why the process failed; None where its exit code is 0."""
+        began = time.monotonic()
+        told = began
+        with contextlib.ExitStack() as open_tree:
+            try:
+                tree = ProcessTree(self._process.pid)
+                open_tree.callback(tree.close)
+            except ProcessEndedError:
+                tree = None
+            while True:
+                try:
+                    return _describe(self._process.wait(_LOOK_EVERY))
+                except subprocess.TimeoutExpired:
+                    pass
+                now = time.monotonic()
+                if self._stop.is_set():
+                    self.interrupted = True
+                    return self._end("interrupted with the sweep")
+                reason = self._limits.exceeded(now - began, self._sample(tree))
+                if reason is not None:
+                    return reason  # at once: memory that runs full hurts the other trials
+                if now - told > SIGN_OF_LIFE:
+                    told = now
+                    alive()
+
+    def _sample(self, tree: ProcessTree | None) -> ResourceSample | None:
+        if tree is None:
+            return None
+        try:
+            sample = tree.sample()
+        except ProcessEndedError:
+            return None
+        self.host_peak = _larger(self.host_peak, sample.host_bytes)
+        self.device_peak = _larger(self.device_peak, sample.device_bytes)
+        return sample
+
+    def _end(self, reason: str) -> str:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGINT)  # loggers and checkpoints end clean
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_SOFT_END)
+        return reason
+
+
+class LauncherRunner:
+    """Gives each job to one of Hydra's launchers, one launch a job."""
+
+    def __init__(self, make: Callable[[], Any], *, at_once: bool) -> None:
+        """`make()` is a launcher that is set up; with `at_once` several launch side by side."""
+        self._make = make
+        self._turn: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if at_once else threading.Lock()
+
+    def run(self, job: Job, alive: Callable[[], None]) -> Ending:
+        """See `Runner`."""
+        if job.slot is not None:
+            job.slot.release()
+        with self._turn, _every(SIGN_OF_LIFE, alive):
+            began = time.monotonic()
+            failure = self._launch(job)
+            return Ending(failure=failure, seconds=time.monotonic() - began)
+
+    def _launch(self, job: Job) -> str | None:
+        from hydra.core.utils import JobStatus
+
+        overrides = [
+            *job.overrides,
+            f"hydra.sweep.dir={quoted(str(job.folder.parent))}",
+            f"hydra.sweep.subdir={quoted(job.folder.name)}",
+            f"+hydra.job.env_set.{VARIABLE}={quoted(job.ticket.encoded())}",
+        ]
+        try:
+            [result] = self._make().launch([overrides], initial_job_idx=job.ticket.number)
+        except (Exception, SystemExit) as error:  # a job that left, or was killed, ends its launcher
+            return f"{type(error).__name__}: {_first_line(error)}"
+        finally:
+            remove_temporary(job.folder)
+        if result.status != JobStatus.COMPLETED:
+            error = result._return_value
+            return f"{type(error).__name__}: {_first_line(error)}"
+        return None
+
+
+@contextlib.contextmanager
+def _every(seconds: float, call: Callable[[], None]) -> Any:
+    """`call` every so many seconds while the block runs."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(seconds):
+            call()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _end_session(process: subprocess.Popen[bytes]) -> None:
+    """End the process, and whatever it has begun and left behind."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _describe(code: int) -> str | None:
+    if code == 0:
+        return None
+    if code > 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"killed by signal {-code}"
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else "no message"
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else max(one, other)
+

@@ -1,0 +1,144 @@
+"""Making a study, or going on with one: what its trials were doing when they were last heard of, and what counts."""
+
+import logging
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hexlit.accelerate.process_file import RunProcess
+from hexlit.errors import UsageError
+from hexlit.tuning.storage import hidden_password, open_storage
+
+if TYPE_CHECKING:
+    from optuna import Study
+    from optuna.pruners import BasePruner
+    from optuna.samplers import BaseSampler
+    from optuna.trial import FrozenTrial
+
+log = logging.getLogger(__name__)
+
+SIGN_OF_LIFE = 60.0
+"""Seconds between two signs of life of a trial's watcher."""
+PRESUMED_DEAD = 5 * SIGN_OF_LIFE
+"""Seconds without one after which a trial of another machine counts as interrupted."""
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """The process that watches over a trial."""
+
+    host: str
+    pid: int
+    create_time: float
+    seen: float
+    """When it last gave a sign of life, in seconds since 1970."""
+
+    @classmethod
+    def this(cls) -> "Watcher":
+        """This process, now."""
+        import psutil
+
+        process = psutil.Process()
+        return cls(socket.gethostname(), process.pid, process.create_time(), time.time())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it watches still, as far as can be known from here."""
+        if self.host == socket.gethostname():
+            return RunProcess(self.pid, self.create_time).alive
+        return time.time() - self.seen < PRESUMED_DEAD
+
+
+def create_study(
+    name: str,
+    storage: str | None,
+    folder: Path,
+    directions: Sequence[str],
+    sampler: "BaseSampler",
+    pruner: "BasePruner",
+    *,
+    resume: bool,
+) -> "Study":
+    """A new study, or with `resume` the one that was begun under this `name`.
+
+    Raises:
+        UsageError: there is such a study and `resume` is false, or there is none and it is true; or it is about other
+            directions.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    opened = open_storage(storage, folder)
+    where = hidden_password(storage) if storage else str(folder)
+    exists = name in [study.study_name for study in opened.get_all_studies()]
+    if exists and not resume:
+        raise UsageError(
+            f"hydra.sweeper.study_name={name}: there is such a study in {where}; add sweep.resume=true to go on with "
+            "it, or choose another name"
+        )
+    if resume and not exists:
+        raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to go on with")
+    if not exists:
+        return optuna.create_study(
+            study_name=name, storage=opened, sampler=sampler, pruner=pruner, directions=list(directions)
+        )
+    study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=pruner)
+    was = [direction.name.lower() for direction in study.directions]
+    if was != list(directions):
+        raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
+    return study
+
+
+def counts(trial: "FrozenTrial") -> bool:
+    """Whether `trial` has ended and is one of the `n_trials`: one that was interrupted is done again instead."""
+    return bool(trial.state.is_finished()) and not trial.user_attrs.get("interrupted", False)
+
+
+def retry_interrupted(study: "Study") -> list[int]:
+    """Fail the trials that somebody worked on who is gone, and put their parameters first in the queue.
+
+    Returns their numbers. Trials whose watcher still lives, on this machine or another, are left alone.
+    """
+    from optuna.trial import TrialState
+
+    retried = []
+    done_again = {trial.user_attrs.get("retry_of") for trial in study.get_trials(deepcopy=False)}
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        facts = trial.user_attrs.get("watcher")
+        if facts is not None and Watcher(**facts).alive:
+            log.warning("trial %d is still watched by process %s on %s", trial.number, facts["pid"], facts["host"])
+            continue
+        interrupt(study, trial)
+        retried.append(trial.number)
+    for trial in study.get_trials(deepcopy=False):
+        if trial.user_attrs.get("interrupted") and trial.number not in done_again and trial.params:
+            study.enqueue_trial(trial.params, user_attrs={"retry_of": trial.number})
+    return retried
+
+
+def interrupt(study: "Study", trial: Any) -> None:
+    """Record that `trial` was not brought to its end, through no fault of its own."""
+    from optuna.exceptions import UpdateFinishedTrialError
+    from optuna.trial import TrialState
+
+    storage, trial_id = study._storage, trial._trial_id
+    try:
+        storage.set_trial_user_attr(trial_id, "interrupted", True)
+        storage.set_trial_user_attr(trial_id, "failure", "interrupted with the sweep")
+        storage.set_trial_state_values(trial_id, TrialState.FAIL)
+    except UpdateFinishedTrialError:
+        log.debug("trial %s had ended just before", trial_id)
+
+
+def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
+    """Say that `watcher` is with the trial."""
+    study._storage.set_trial_user_attr(trial_id, "watcher", asdict(watcher))
+
+
+def failure_of(attributes: Mapping[str, Any]) -> str | None:
+    """The reason that a trial has given for its failure."""
+    reason = attributes.get("failure")
+    return None if reason is None else str(reason)

@@ -1,0 +1,434 @@
+"""A sweep under way: asks for trials, keeps the slots full, and tells what became of each."""
+
+import contextlib
+import json
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from optuna import Study
+from optuna.trial import FrozenTrial, Trial, TrialState
+
+from hexlit.accelerate.host import free_host_bytes
+from hexlit.accelerate.process_file import remove_process_file, write_process_file
+from hexlit.accelerate.process_tree import ProcessTree
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.reporting.sweep_progress import SweepProgress
+from hexlit.tuning.build import build_sampler
+from hexlit.tuning.folders import new_folder
+from hexlit.tuning.plan import SWEEP_FILE, Plan, make_plan, read_sweep_file, sweep_facts
+from hexlit.tuning.results import write_results
+from hexlit.tuning.runner import GIB, Ending, Job, LauncherRunner, Limits, NoProcessError, ProcessRunner, Runner
+from hexlit.tuning.slots import Slot, Slots
+from hexlit.tuning.space import render
+from hexlit.tuning.study import Watcher, counts, create_study, interrupt, retry_interrupted, sign_of_life
+from hexlit.tuning.ticket import TrialTicket
+
+log = logging.getLogger(__name__)
+
+_TICK = 1.0
+"""Seconds after which the sweep looks again whether there is room for a trial."""
+_FEWEST_JUDGED = 5
+"""Trials that the failure rate is taken over, at least."""
+
+
+def run_sweep(
+    config: DictConfig, settings: dict[str, Any], arguments: list[str], hydra_context: Any, task_function: Any
+) -> float | list[float]:
+    """Run the sweep that the composed `config` and the sweeper's `settings` describe, and return its best value(s).
+
+    `arguments` are the task's overrides, those to be swept over among them. With Hydra's basic launcher each trial is a
+    process of its own; any other launcher gets one launch a trial.
+
+    Raises:
+        UsageError: a setting is wrong, no trial succeeded, or too many failed.
+    """
+    plan = make_plan(config, settings, arguments)
+
+    def launcher(**changes: Any) -> Any:
+        from hydra.core.plugins import Plugins
+
+        with_changes = OmegaConf.merge(config, {"hydra": {"sweep": {"dir": str(plan.folder)}, **changes}})
+        assert isinstance(with_changes, DictConfig)
+        return Plugins.instance().instantiate_launcher(
+            config=with_changes, hydra_context=hydra_context, task_function=task_function
+        )
+
+    chosen = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
+    write_process_file(plan.folder)
+    try:
+        OmegaConf.save(config, plan.folder / "multirun.yaml")
+        return Sweep(plan, config, chosen, launcher).run()
+    finally:
+        remove_process_file(plan.folder)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A trial that is being worked on."""
+
+    trial: Trial
+    began: float
+    shown: str
+
+
+class Sweep:
+    """One session of a sweep."""
+
+    def __init__(self, plan: Plan, config: DictConfig, launcher: str, make_launcher: Callable[..., Any]) -> None:
+        """The sweep of `plan`, with Hydra's `launcher` by name, and what makes one."""
+        self._plan = plan
+        self._config = config
+        self._stop = threading.Event()
+        self._one_by_one = threading.Lock()
+        self._in_process: Runner | None = None
+        self._make_launcher = make_launcher
+        judged = plan.judged
+        limits = Limits(
+            host_bytes=None if judged.memory_budget is None else judged.memory_budget * GIB,
+            device_bytes=None if judged.device_memory_budget is None else judged.device_memory_budget * GIB,
+            seconds=judged.trial_timeout,
+        )
+        self._limits = limits
+        self._runner: Runner
+        if launcher == "basic":
+            self._runner = ProcessRunner(str(config.hydra.job.name), limits, self._stop)
+        else:
+            at_once = launcher != "joblib" or OmegaConf.select(config, "hydra.launcher.n_jobs") != 1
+            self._runner = LauncherRunner(make_launcher, at_once=at_once)
+        configured = OmegaConf.select(config, "accelerator.device") or "auto"
+        self._slots = {
+            device: Slots(device, judged.slots or plan.n_jobs) for device in plan.devices or [str(configured)]
+        }
+        self._taken_before = read_sweep_file(plan.folder) or {}
+        self._began = time.monotonic()
+        self._host_peak: int | None = None
+        self._device_peak: int | None = None
+        self._tree = ProcessTree(_own_pid())
+
+    def run(self) -> float | list[float]:
+        """Bring the trials to their end; see `run_sweep`."""
+        plan = self._plan
+        self._study = self._open()
+        self._save(finished=None)
+        finished = False
+        try:
+            with SweepProgress(plan.n_trials, title=f"hexlit sweep · {plan.study_name}") as self._progress:
+                self._work()
+            finished = True
+        finally:
+            self._save(finished=time.time() if finished else None)
+            self._tree.close()
+            results = write_results(plan.folder, figures=finished)
+        print_results(self._progress.console, results)
+        return self._verdict()
+
+    def _open(self) -> Study:
+        plan = self._plan
+        sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed)
+        study = create_study(
+            plan.study_name,
+            plan.storage,
+            plan.folder,
+            plan.directions,
+            sampler,
+            plan.pruner,
+            resume=plan.resume,
+        )
+        before = len(study.get_trials(deepcopy=False))
+        if before:
+            study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
+            again = retry_interrupted(study)
+            if again:
+                log.info("trials %s were interrupted, and are done again", ", ".join(map(str, again)))
+        return study
+
+    def _work(self) -> None:
+        plan = self._plan
+        running: dict[Future[Ending], _Attempt] = {}
+        with ThreadPoolExecutor(plan.n_jobs, "trial") as pool, _terminated_as_interrupted():
+            try:
+                while True:
+                    while len(running) < plan.n_jobs and self._may_begin(running):
+                        trial, overrides = self._ask()
+                        attempt = _Attempt(trial, time.monotonic(), _shown(trial))
+                        running[pool.submit(self._bring_to_end, trial, overrides)] = attempt
+                        self._show(running)
+                    if not running:
+                        return
+                    ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
+                    outcomes = [self._settle(running.pop(future).trial, future.result()) for future in ended]
+                    if ended:
+                        self._show(running)
+                        self._save_results()
+                    for outcome in outcomes:
+                        self._progress.ended(outcome)
+            except BaseException:
+                self._stop.set()
+                log.warning("ending %d trials; sweep.resume=true goes on with the sweep", len(running))
+                for future, attempt in running.items():
+                    with contextlib.suppress(Exception):
+                        ending = future.result()
+                        self._settle(attempt.trial, ending)
+                raise
+
+    def _may_begin(self, running: dict[Future[Ending], _Attempt]) -> bool:
+        """Whether another trial is to begin now."""
+        plan = self._plan
+        trials = self._study.get_trials(deepcopy=False)
+        done = [trial for trial in trials if counts(trial)]
+        if len(done) + len(running) >= plan.n_trials:
+            return False
+        if plan.timeout is not None and time.monotonic() - self._began > plan.timeout:
+            return False
+        return not self._too_many_failed(done) and (not running or self._room())
+
+    def _too_many_failed(self, done: list[FrozenTrial]) -> bool:
+        failed = sum(trial.state == TrialState.FAIL for trial in done)
+        return failed > self._plan.max_failure_rate * max(len(done), _FEWEST_JUDGED)
+
+    def _room(self) -> bool:
+        """Whether the memory that is free would take another trial: its budget, or the most that one has taken."""
+        host = self._limits.host_bytes or self._host_peak
+        if host is not None and free_host_bytes() < host:
+            return False
+        device = self._limits.device_bytes or self._device_peak
+        free = None if device is None else self._tree.free_device_bytes()
+        return device is None or free is None or free >= device
+
+    def _ask(self) -> tuple[Trial, list[str]]:
+        """A new trial, and its task overrides."""
+        plan = self._plan
+        trial: Trial | None = None
+        try:
+            trial = self._study.ask(fixed_distributions=plan.space)
+            sign_of_life(self._study, trial._trial_id, Watcher.this())
+            if plan.custom is not None:
+                plan.custom(self._config, trial)
+            fixed = {override.lstrip("+~").partition("=")[0] for override in plan.overrides}
+            for name in fixed.intersection(trial.params):
+                raise UsageError(f"{name}: searched by {plan.custom}, and fixed on the command line; drop one")
+        except BaseException as error:
+            if trial is not None:
+                self._study.tell(trial, state=TrialState.FAIL)
+            if isinstance(error, ValueError) and not isinstance(error, UsageError):
+                reason = str(error).splitlines()[0]
+                raise UsageError(f"hydra.sweeper.params: {reason} (is it the space the study began with?)") from error
+            raise
+        overrides = [*plan.overrides, *plan.own_overrides]
+        overrides += [render(name, value) for name, value in trial.params.items()]
+        trial.set_user_attr("overrides", [override for override in overrides if override not in plan.own_overrides])
+        return trial, overrides
+
+    def _bring_to_end(self, trial: Trial, overrides: list[str]) -> Ending:
+        """Work on `trial`, once more with half the micro-batch where it runs out of memory."""
+        ending = self._attempt(trial, overrides, f"trial-{trial.number:03d}")
+        noted = self._noted(trial)
+        micro_batch = noted.user_attrs.get("micro_batch")
+        if noted.state == TrialState.RUNNING and micro_batch is not None and not self._stop.is_set():
+            half = max(1, int(micro_batch) // 2)
+            log.warning("trial %d ran out of memory; once more with accelerator.micro_batch=%d", trial.number, half)
+            trial.set_user_attr("attempts", 2)
+            smaller = [*overrides, f"accelerator.micro_batch={half}"]
+            ending = self._attempt(trial, smaller, f"trial-{trial.number:03d}-retry")
+        return ending
+
+    def _attempt(self, trial: Trial, overrides: list[str], name: str) -> Ending:
+        taken = self._take_slot()
+        if taken is None:
+            return Ending(failure="interrupted with the sweep", interrupted=True)
+        device, slot = taken
+        plan = self._plan
+        folder = new_folder(plan.folder, name)
+        trial.set_user_attr("folder", folder.name)
+        job = Job(
+            TrialTicket(
+                storage=plan.storage,
+                folder=str(plan.folder),
+                study=plan.study_name,
+                trial_id=trial._trial_id,
+                number=trial.number,
+                objectives=plan.objectives,
+                monitor=plan.monitor,
+                pruner=plan.pruner_node,
+                report_every=plan.judged.report_every,
+                seeds=plan.judged.seeds,
+                group=f"{plan.name}-{plan.folder.name}",
+            ),
+            folder,
+            overrides if plan.devices is None else [*overrides, f"accelerator.device={device}"],
+            plan.hydra_overrides,
+            plan.flags,
+            slot,
+        )
+        watcher = Watcher.this()
+
+        def alive() -> None:
+            sign_of_life(self._study, trial._trial_id, replace(watcher, seen=time.time()))
+
+        if self._in_process is None:
+            try:
+                return self._runner.run(job, alive)
+            except NoProcessError as error:
+                self._go_on_in_process(error)
+        assert self._in_process is not None
+        return self._in_process.run(replace(job, slot=None), alive)
+
+    def _go_on_in_process(self, error: NoProcessError) -> None:
+        with self._one_by_one:
+            if self._in_process is None:
+                log.warning(
+                    "no process can be started for a trial (%s): the trials run one after another in this one", error
+                )
+                self._in_process = LauncherRunner(self._make_launcher, at_once=False)
+
+    def _take_slot(self) -> tuple[str, Slot] | None:
+        """A free slot of any device, waited for; None when the sweep ends before."""
+        while not self._stop.is_set():
+            for device, slots in self._slots.items():
+                slot = slots.take(timeout=0)
+                if slot is not None:
+                    return device, slot
+            self._stop.wait(0.1)
+        return None
+
+    def _settle(self, trial: Trial, ending: Ending) -> str:
+        """Tell the study how `trial` ended, where it has not done so itself; the outcome in a line."""
+        self._host_peak = _larger(self._host_peak, ending.host_peak_bytes)
+        self._device_peak = _larger(self._device_peak, ending.device_peak_bytes)
+        noted = self._noted(trial)
+        if noted.state == TrialState.RUNNING:
+            if ending.interrupted:
+                interrupt(self._study, trial)
+            else:
+                facts = {
+                    "failure": _reason(ending, noted),
+                    "seconds": round(ending.seconds, 3),
+                    "host_peak_bytes": ending.host_peak_bytes,
+                    "device_peak_bytes": ending.device_peak_bytes,
+                }
+                for name, value in facts.items():
+                    if value is not None:
+                        trial.set_user_attr(name, value)
+                self._study.tell(trial, state=TrialState.FAIL)
+        return _outcome(self._noted(trial), self._plan)
+
+    def _noted(self, trial: Trial) -> FrozenTrial:
+        return self._study._storage.get_trial(trial._trial_id)
+
+    def _show(self, running: dict[Future[Ending], _Attempt]) -> None:
+        trials = self._study.get_trials(deepcopy=False)
+        done = [trial for trial in trials if counts(trial)]
+        self._progress.update(
+            done=len(done),
+            pruned=sum(trial.state == TrialState.PRUNED for trial in done),
+            failed=sum(trial.state == TrialState.FAIL for trial in done),
+            running={attempt.shown: attempt.began for attempt in running.values()},
+            best=self._best(),
+            slots=self._plan.n_jobs,
+        )
+
+    def _best(self) -> str | None:
+        try:
+            if len(self._plan.directions) > 1:
+                return f"{len(self._study.best_trials)} on the Pareto front"
+            best = self._study.best_trial
+        except ValueError:  # none is complete
+            return None
+        return f"{self._plan.objectives[0]} {best.value:.4g} in trial {best.number}"
+
+    def _save(self, *, finished: float | None) -> None:
+        """Write `sweep.json`."""
+        before = self._taken_before
+        facts = sweep_facts(
+            self._plan,
+            started=before.get("started") or time.time() - (time.monotonic() - self._began),
+            finished=finished,
+            seconds=before.get("seconds", 0.0) + time.monotonic() - self._began,
+        )
+        write_text_atomic(self._plan.folder / SWEEP_FILE, json.dumps(facts, indent=2) + "\n")
+
+    def _save_results(self) -> None:
+        self._save(finished=None)
+        try:
+            write_results(self._plan.folder, figures=False)
+        except OSError as error:  # a full disk is no reason to lose the trials under way
+            log.warning("%s: the results are not brought up to date (%s)", self._plan.folder, error.strerror)
+
+    def _verdict(self) -> float | list[float]:
+        trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
+        failed = [trial for trial in trials if trial.state == TrialState.FAIL]
+        last = f"trial {failed[-1].number}: {failed[-1].user_attrs.get('failure')}" if failed else "none failed"
+        if self._too_many_failed(trials):
+            raise UsageError(
+                f"hydra.sweeper.max_failure_rate={self._plan.max_failure_rate}: {len(failed)} of {len(trials)} trials "
+                f"failed ({last}); see {self._plan.folder}"
+            )
+        if not any(trial.state == TrialState.COMPLETE for trial in trials):
+            raise UsageError(f"no trial of {len(trials)} came to its end ({last}); see {self._plan.folder}")
+        if len(self._plan.directions) > 1:
+            return list(self._study.best_trials[0].values)
+        return float(self._study.best_value)
+
+
+@contextlib.contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, by which batch systems end what runs, ends a sweep as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupted(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _reason(ending: Ending, noted: FrozenTrial) -> str:
+    """Why a trial failed: what it has said itself, unless it was ended from outside."""
+    said = noted.user_attrs.get("failure")
+    seen = ending.failure
+    if seen is None:
+        return str(said) if said else "ended without a value"
+    return str(said) if said and seen.startswith("exit code") else seen
+
+
+def _shown(trial: Trial) -> str:
+    """The trial's number and parameters on one line."""
+    values = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in trial.params.items())
+    return f"{trial.number}: {' '.join(values)}"
+
+
+def _outcome(trial: FrozenTrial, plan: Plan) -> str:
+    """One line on a trial that has ended."""
+    number = f"trial {trial.number}"
+    if trial.state == TrialState.COMPLETE:
+        values = ", ".join(f"{name} {value:.4g}" for name, value in zip(plan.objectives, trial.values, strict=True))
+        return f"{number}: {values}"
+    if trial.state == TrialState.PRUNED:
+        return f"{number}: pruned after {trial.user_attrs.get('epochs', '?')} epochs"
+    if trial.user_attrs.get("interrupted"):
+        return f"{number}: interrupted"
+    return f"{number}: failed, {trial.user_attrs.get('failure')}"
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    return other if one is None else one if other is None else max(one, other)
+
+
+def _own_pid() -> int:
+    import os
+
+    return os.getpid()

@@ -1,0 +1,51 @@
+"""What a sweep tells the process of a trial: which trial of which study it is, and how it is judged."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+VARIABLE = "HEXLIT_TRIAL"
+"""Environment variable that holds the ticket; set in the processes of trials alone."""
+
+
+@dataclass(frozen=True)
+class TrialTicket:
+    """One trial of a study."""
+
+    storage: str | None
+    """As `hydra.sweeper.storage`."""
+    folder: str
+    """Absolute path of the sweep's folder."""
+    study: str
+    """Name of the study."""
+    trial_id: int
+    """Number of the trial in the storage."""
+    number: int
+    """Number of the trial in the study."""
+    objectives: list[str]
+    monitor: str
+    pruner: dict[str, Any] | None
+    """Node `hydra.sweeper.pruner`; None where nothing is pruned."""
+    report_every: int | None
+    seeds: int
+    group: str
+    """Name that the trials of the sweep share."""
+    lifeline: int | None = None
+    """File descriptor that ends when the sweep does."""
+
+    def encoded(self) -> str:
+        """As text for the environment."""
+        return json.dumps(asdict(self))
+
+
+def ticket_of(environment: Mapping[str, str]) -> TrialTicket | None:
+    """The ticket in `environment`; None outside a sweep."""
+    text = environment.get(VARIABLE)
+    return TrialTicket(**json.loads(text)) if text else None
+
+
+def quoted(value: str) -> str:
+    """`value` as Hydra reads a string, whatever it holds."""
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -1,0 +1,157 @@
+"""The trial that this process is, if it is one: reports to the study, and tells it how it ended."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hexlit.errors import UsageError
+from hexlit.tuning.build import build_pruner
+from hexlit.tuning.ticket import TrialTicket
+
+if TYPE_CHECKING:
+    import lightning as L
+    from optuna.trial import Trial
+
+    from hexlit.tuning.pruning import Pruning
+
+class RunningTrial:
+    """A trial under way, from the process that works on it.
+
+    Several seeds are trained one after the other. What is reported is the mean over the seeds that have ended, by their
+    value, and the one under way; step `k * steps + i` of all trials is the same stage of the k-th seed. A
+    pruner that compares seeds (Wilcoxon) hears the value of each seed at its end instead, with the seed's number as
+    step.
+
+    Attributes:
+        ticket: which trial it is.
+        pruned: whether the pruner has ended it.
+    """
+
+    def __init__(self, ticket: TrialTicket) -> None:
+        """Attach to the study of `ticket`."""
+        import optuna
+        from optuna.pruners import WilcoxonPruner
+
+        from hexlit.tuning.storage import open_storage
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self.ticket = ticket
+        self.pruned = False
+        pruner = build_pruner(ticket.pruner)
+        self._by_seed = isinstance(pruner, WilcoxonPruner)
+        study = optuna.load_study(
+            study_name=ticket.study,
+            storage=open_storage(ticket.storage, Path(ticket.folder)),
+            sampler=optuna.samplers.RandomSampler(),  # the parameters are drawn already
+            pruner=pruner,
+        )
+        self._study = study
+        self._trial: Trial = optuna.trial.Trial(study, ticket.trial_id)
+        self._ended: list[list[float]] = []
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """What is kept with the trial in the study."""
+        return dict(self._trial.user_attrs)
+
+    @property
+    def may_prune(self) -> bool:
+        """Whether there is a pruner, and a single objective for it."""
+        return bool(self.ticket.pruner) and len(self.ticket.objectives) == 1
+
+    def callback(self, steps: int, step_of: "Callable[[L.Trainer], int] | None" = None) -> "Pruning":
+        """The Trainer's callback for the next seed, whose training reports at most `steps` steps."""
+        from hexlit.tuning.pruning import Pruning
+
+        return Pruning(
+            self,
+            self.ticket.monitor,
+            every_n_steps=self.ticket.report_every,
+            first_step=len(self._ended) * steps,
+            step_of=step_of,
+        )
+
+    def report(self, step: int, value: float) -> bool:
+        """Report `value` of the monitored metric; True when the trial should be given up."""
+        if not self.may_prune or self._by_seed:
+            return False
+        return self._report(step, _mean([*(ended[0] for ended in self._ended), value]))
+
+    def end_seed(self, values: Mapping[str, Any], epochs: int, max_epochs: int) -> None:
+        """A seed's training has ended with these `values` by metric, after `epochs` of `max_epochs` epochs."""
+        found = []
+        for name in self.ticket.objectives:
+            value = values.get(name)
+            if not isinstance(value, int | float):
+                near = ", ".join(sorted(values)) or "none"
+                raise UsageError(f"sweep.objective={name}: no such metric was logged; there are {near}")
+            found.append(float(value))
+        if self.may_prune and self.ticket.monitor not in values:
+            raise UsageError(f"sweep.monitor={self.ticket.monitor}: no such metric was logged")
+        if not self.pruned:
+            self._ended.append(found)
+            if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, found[0]):
+                self.pruned = len(self._ended) < self.ticket.seeds
+        earlier = self._trial.user_attrs.get("epochs", 0)
+        self._trial.set_user_attr("epochs", earlier + epochs)
+        self._trial.set_user_attr("max_epochs", max_epochs * self.ticket.seeds)
+
+    @property
+    def values(self) -> list[float]:
+        """The objectives: means over the seeds that have ended."""
+        return [_mean(list(column)) for column in zip(*self._ended, strict=True)]
+
+    def note(self, **attributes: Any) -> None:
+        """Keep `attributes` with the trial in the study."""
+        for name, value in attributes.items():
+            self._trial.set_user_attr(name, value)
+
+    def tell(self) -> None:
+        """Tell the study how the trial has ended."""
+        from optuna.trial import TrialState
+
+        if self.pruned:
+            self._study.tell(self._trial, state=TrialState.PRUNED)
+        elif not all(math.isfinite(value) for value in self.values):
+            self.note(failure=f"its value is {', '.join(map(str, self.values))}")
+            self._study.tell(self._trial, state=TrialState.FAIL)
+        else:
+            self._study.tell(self._trial, values=self.values)
+
+    def _report(self, step: int, value: float) -> bool:
+        self._trial.report(value, step)
+        return bool(self._trial.should_prune())
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+@contextmanager
+def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int | None]) -> Iterator[RunningTrial]:
+    """Work on the trial of `ticket` in the block.
+
+    When the block ends well, the study is told; when it raises, the reason is kept with the trial, whose failure the
+    sweep tells. `micro_batch_of(error)` is None for an error that is not one of memory, else the examples that went
+    through the network at once.
+    """
+    if ticket.lifeline is not None:
+        from hexlit.tuning.lifeline import die_with_parent
+
+        die_with_parent(ticket.lifeline)
+    trial = RunningTrial(ticket)
+    try:
+        yield trial
+        trial.tell()
+    except BaseException as error:
+        reason = (str(error).strip().splitlines() or ["no message"])[0]
+        if not isinstance(error, UsageError):
+            reason = f"{type(error).__name__}: {reason}"
+        micro_batch = micro_batch_of(error) if isinstance(error, Exception) else None
+        if micro_batch is not None:
+            trial.note(failure=f"out of memory: {reason}", micro_batch=micro_batch)
+        else:
+            trial.note(failure=reason)
+        raise

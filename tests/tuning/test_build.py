@@ -1,0 +1,95 @@
+"""Every entry of the groups of samplers and pruners can be made, as it stands and with what people change."""
+
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from omegaconf import OmegaConf
+
+from hexlit.errors import UsageError
+from hexlit.tuning.build import build_pruner, build_sampler
+from hexlit.tuning.config import SAMPLERS, directions_of
+
+PRUNERS = Path(__file__).parents[2] / "conf" / "hydra" / "sweeper" / "pruner"
+SPACE = {"x": FloatDistribution(0, 1), "n": IntDistribution(1, 8)}
+
+
+def draws(sampler: optuna.samplers.BaseSampler, trials: int = 14) -> list[dict[str, float]]:
+    study = optuna.create_study(sampler=sampler)
+    for _ in range(trials):
+        trial = study.ask(dict(SPACE))
+        study.tell(trial, (trial.params["x"] - 0.3) ** 2)
+    return [trial.params for trial in study.trials]
+
+
+@pytest.mark.parametrize("name", sorted(set(SAMPLERS) - {"grid"}))
+def test_every_sampler_proposes_and_is_reproducible(name: str) -> None:
+    node = OmegaConf.structured(SAMPLERS[name])
+    once, again = (draws(build_sampler(node, SPACE, seed=5)) for _ in range(2))
+    assert once == again
+    assert len({tuple(params.values()) for params in once}) > 10
+    assert once != draws(build_sampler(node, SPACE, seed=6))
+
+
+@pytest.mark.parametrize("name", ["tpe", "random", "cmaes", "nsgaii"])
+def test_a_resumed_sampler_does_not_repeat_itself(name: str) -> None:
+    node = OmegaConf.structured(SAMPLERS[name])
+    first = draws(build_sampler(node, SPACE, seed=5), 3)
+    assert first != draws(build_sampler(node, SPACE, seed=5, trials_before=3), 3)
+
+
+def test_settings_of_the_stock_plugin_are_taken(recwarn: pytest.WarningsRecorder) -> None:
+    stock = {"_target_": "optuna.samplers.TPESampler", "seed": 3, "consider_prior": True, "prior_weight": 1.0}
+    stock |= {"consider_magic_clip": True, "consider_endpoints": False, "n_startup_trials": 4, "multivariate": False}
+    assert isinstance(build_sampler(stock, SPACE, seed=None), optuna.samplers.TPESampler)
+    assert [str(warning.message) for warning in recwarn if issubclass(warning.category, FutureWarning)] == []
+
+
+def test_the_grid_is_that_of_the_space() -> None:
+    space = {"a": CategoricalDistribution([1, 2]), "b": IntDistribution(0, 2)}
+    sampler = build_sampler(OmegaConf.structured(SAMPLERS["grid"]), space, seed=1)
+    study = optuna.create_study(sampler=sampler)
+    for _ in range(6):
+        study.tell(study.ask(dict(space)), 0.0)
+    assert len({tuple(sorted(trial.params.items())) for trial in study.trials}) == 6
+    with pytest.raises(UsageError, match="x"):
+        build_sampler(OmegaConf.structured(SAMPLERS["grid"]), SPACE, seed=1)
+
+
+@pytest.mark.parametrize("path", sorted(PRUNERS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_pruner_can_be_made(path: Path) -> None:
+    node = OmegaConf.load(path)
+    if path.stem == "threshold":
+        with pytest.raises(UsageError, match=r"hydra\.sweeper\.pruner"):
+            build_pruner(node)
+        node["lower"] = 0.5
+    pruner = build_pruner(node)
+    assert type(pruner).__name__.lower().startswith({"none": "nop"}.get(path.stem, path.stem.replace("_", "")))
+
+
+def test_the_default_pruner_is_that_of_row_c9() -> None:
+    node = OmegaConf.load(PRUNERS / "median.yaml")
+    assert (node["n_startup_trials"], node["n_warmup_steps"]) == (10, 5)
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        ({"_target_": "optuna.samplers.NoSuch"}, "NoSuch"),
+        ({"_target_": "optuna.samplers.RandomSampler", "sed": 3}, "sed"),
+        ({}, "hydra/sweeper/sampler"),
+        ("tpe", "hydra/sweeper/sampler"),
+    ],
+)
+def test_a_sampler_that_cannot_be_made_is_a_mistake(node: object, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        build_sampler(node, SPACE, seed=1)
+
+
+def test_directions() -> None:
+    assert directions_of(None, ["strength.score", "train.loss", "val.accuracy"]) == ["maximize", "minimize", "maximize"]
+    assert directions_of("minimize", ["strength.score"]) == ["minimize"]
+    for wrong in ("up", ["minimize", "maximize"], 3):
+        with pytest.raises(UsageError, match=r"hydra\.sweeper\.direction"):
+            directions_of(wrong, ["strength.score"])

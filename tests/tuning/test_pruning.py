@@ -1,0 +1,107 @@
+"""The Trainer's callback: what it reports, when, and that a training it ends comes to a clean end."""
+
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch.utils.data import DataLoader
+
+from hexlit.training.metrics import MetricsCsv
+from hexlit.tuning.pruning import Pruning
+
+
+class Descent(L.LightningModule):
+    """Logs its epoch as `value`, in every `every`th epoch, and its step as `step`."""
+
+    def __init__(self, every: int = 1) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(()))
+        self.every = every
+
+    def training_step(self, batch: Any, index: int) -> torch.Tensor:
+        self.log("steps", float(self.global_step))
+        return self.weight**2
+
+    def on_train_epoch_end(self) -> None:
+        if self.current_epoch % self.every == 0:
+            self.log("value", float(self.current_epoch))
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), 0.1)
+
+
+class Study:
+    """Hears reports, and gives up at the step `until`."""
+
+    def __init__(self, until: int | None = None) -> None:
+        self.reports: list[tuple[int, float]] = []
+        self.pruned = False
+        self.until = until
+
+    def report(self, step: int, value: float) -> bool:
+        self.reports.append((step, value))
+        return step == self.until
+
+
+def fit(tmp_path: Path, study: Study, module: L.LightningModule, epochs: int = 4, **settings: Any) -> L.Trainer:
+    monitor = settings.pop("monitor", "value")
+    trainer = L.Trainer(
+        max_epochs=epochs,
+        accelerator="cpu",
+        logger=MetricsCsv(tmp_path),
+        callbacks=[
+            ModelCheckpoint(tmp_path, "last", save_on_train_epoch_end=True, enable_version_counter=False),
+            Pruning(study, monitor, **settings),
+        ],
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        log_every_n_steps=1,
+    )
+    trainer.fit(module, DataLoader(list(range(6)), batch_size=2))  # type: ignore[arg-type]
+    return trainer
+
+
+def test_each_epoch_is_reported_once(tmp_path: Path) -> None:
+    study = Study()
+    fit(tmp_path, study, Descent())
+    assert study.reports == [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0)]
+    assert not study.pruned
+
+
+def test_an_epoch_without_a_measurement_is_not_reported(tmp_path: Path) -> None:
+    study = Study()
+    fit(tmp_path, study, Descent(every=2), epochs=5)
+    assert study.reports == [(0, 0.0), (2, 2.0), (4, 4.0)]
+
+
+def test_every_few_steps(tmp_path: Path) -> None:
+    study = Study()
+    fit(tmp_path, study, Descent(), epochs=2, monitor="steps", every_n_steps=2)
+    assert [step for step, _ in study.reports] == [0, 1, 2]
+
+
+def test_the_steps_of_a_later_seed_come_after_those_before(tmp_path: Path) -> None:
+    study = Study()
+    fit(tmp_path, study, Descent(), first_step=8)
+    assert [step for step, _ in study.reports] == [8, 9, 10, 11]
+
+
+@pytest.mark.row("C9")
+def test_a_pruned_training_ends_after_its_epoch_with_all_files_whole(tmp_path: Path) -> None:
+    study = Study(until=1)
+    trainer = fit(tmp_path, study, Descent())
+    assert study.pruned
+    assert trainer.state.finished
+    assert trainer.current_epoch == 2
+    rows = (tmp_path / "metrics.csv").read_text().splitlines()
+    assert len(rows) == 3, "a header and two epochs"
+    assert torch.load(tmp_path / "last.ckpt", weights_only=True)["epoch"] == 1
+
+
+def test_what_has_done_all_its_epochs_is_not_pruned(tmp_path: Path) -> None:
+    study = Study(until=3)
+    fit(tmp_path, study, Descent())
+    assert not study.pruned

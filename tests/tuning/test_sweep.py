@@ -1,0 +1,326 @@
+"""Sweeps from the command line, with trials that are processes of their own but hardly learn anything."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+import psutil
+import pytest
+from optuna.trial import FrozenTrial, TrialState
+
+from hexlit.tuning.storage import open_storage
+
+STAND_IN = Path(__file__).parent / "stand_in"
+LR = "optimizer.lr=tag(log,interval(1e-4,1))"
+
+
+@dataclass
+class Place:
+    """Where a test's sweeps are run, apart from all others."""
+
+    folder: Path
+
+    @property
+    def sweep(self) -> Path:
+        return self.folder / "sweep"
+
+    def command(self, *overrides: str) -> list[str]:
+        fixed = ["hydra/sweeper=optuna", f"hydra.sweep.dir={self.sweep}", "logger=csv", "board=3", "accelerator=cpu"]
+        sampler = [] if any("sampler" in o for o in overrides) else ["hydra/sweeper/sampler=random"]
+        return [sys.executable, "-m", "hexlit", "train", "--multirun", *fixed, *sampler, "trainer.max_epochs=8", *overrides]
+
+    def environment(self, accidents: dict[int, str] | None = None, seconds: float = 0.0) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(STAND_IN), str(Path(__file__).parents[2])]),
+            "STAND_IN_ACCIDENTS": json.dumps(accidents or {}),
+            "STAND_IN_SECONDS": str(seconds),
+            "HEXLIT_SLOTS": str(self.folder / "slots"),
+            "TMPDIR": str(self.folder / "tmp"),
+            "HOME": str(self.folder / "home"),
+        }
+
+    def run(
+        self, *overrides: str, accidents: dict[int, str] | None = None, seconds: float = 0.0, code: int = 0
+    ) -> subprocess.CompletedProcess[str]:
+        for name in ("tmp", "home"):
+            (self.folder / name).mkdir(exist_ok=True)
+        done = subprocess.run(
+            self.command(*overrides),
+            cwd=self.folder,
+            env=self.environment(accidents, seconds),
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def start(self, *overrides: str, seconds: float) -> subprocess.Popen[bytes]:
+        for name in ("tmp", "home"):
+            (self.folder / name).mkdir(exist_ok=True)
+        return subprocess.Popen(
+            self.command(*overrides),
+            cwd=self.folder,
+            env=self.environment(None, seconds),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def trials(self) -> list[FrozenTrial]:
+        storage = open_storage(None, self.sweep)
+        return optuna.load_study(study_name=None, storage=storage).get_trials()
+
+    def results(self) -> dict[str, Any]:
+        results: dict[str, Any] = json.loads((self.sweep / "overall_results.json").read_text())
+        return results
+
+    def processes(self) -> list[psutil.Process]:
+        """Processes that were begun below this place and still live."""
+        found = []
+        for process in psutil.process_iter(["cwd", "status"]):
+            if process.info["cwd"] == str(self.folder) and process.info["status"] != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        return found
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path.resolve())
+    yield place
+    for process in place.processes():
+        process.kill()
+
+
+def states(trials: list[FrozenTrial]) -> list[str]:
+    return [trial.state.name for trial in trials]
+
+
+def until(condition: Any, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+@pytest.mark.row("D9")
+def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
+    """D7-11: a process that leaves, one that is killed, one without memory, one that raises; all others come to their end."""
+    accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
+    place.run(
+        LR,
+        "hydra.sweeper.n_trials=10",
+        "hydra/sweeper/pruner=none",
+        "hydra.sweeper.max_failure_rate=1",
+        "sweep.memory_budget=0.35",
+        "sweep.trial_timeout=6",
+        accidents=accidents,
+    )
+    trials = place.trials()
+    failures = {trial.number: str(trial.user_attrs["failure"]) for trial in trials if trial.state == TrialState.FAIL}
+    assert sorted(failures) == [1, 2, 3, 5, 6, 7]
+    assert failures[1] == "exit code 3"
+    assert failures[2] == "killed by SIGKILL"
+    assert failures[3] == "out of memory: MemoryError: planted: no memory"
+    assert failures[5] == "RuntimeError: planted"
+    assert failures[6].startswith("over its memory budget: 0.")
+    assert failures[7].startswith("over its time: ")
+    assert (place.sweep / "trial-004-retry").is_dir(), "tried again with half the micro-batch"
+    assert not (place.sweep / "trial-005-retry").exists()
+    assert trials[3].user_attrs["attempts"] == trials[4].user_attrs["attempts"] == 2
+    retried = (place.sweep / "trial-004-retry" / ".hydra" / "overrides.yaml").read_text()
+    assert "accelerator.micro_batch=32" in retried
+    assert place.processes() == [], "no orphan"
+    assert list(place.folder.rglob("*.tmp")) == [], "no temporary file"
+
+
+@pytest.mark.row("D4")
+def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
+    place.run(LR, "hydra.sweeper.n_trials=3")
+    assert {path.name for path in place.folder.iterdir()} <= {"sweep", "slots", "tmp", "home"}
+    assert [path for path in place.sweep.iterdir() if path.name.startswith("trial-")] == [
+        place.sweep / f"trial-{number:03d}" for number in range(3)
+    ] or {path.name for path in place.sweep.glob("trial-*")} == {f"trial-{number:03d}" for number in range(3)}
+    assert list((place.folder / "tmp").iterdir()) == []
+
+
+@pytest.mark.row("C9")
+def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place) -> None:
+    """C9, C12: nothing within five epochs, nothing among the first trials, and the best value is the unpruned one's."""
+    place.run(
+        LR, "hydra.sweeper.n_trials=16", "hydra.sweeper.n_jobs=1", "hydra.sweeper.pruner.n_startup_trials=5"
+    )
+    trials = place.trials()
+    assert not [trial for trial in trials[:5] if trial.state == TrialState.PRUNED], "startup"
+    pruned = [trial for trial in trials if trial.state == TrialState.PRUNED]
+    assert pruned
+    for trial in pruned:
+        assert trial.last_step == 5, "steps 0 to 4 are never pruned, and all hopeless ones are at step 5"
+    by_rate = sorted(trials, key=lambda trial: abs(trial.params["optimizer.lr"] / 0.01 - 1))
+    assert by_rate[0].state == TrialState.COMPLETE, "the best is never pruned"
+    counts = place.results()["counts"]
+    assert counts["pruned"] == len(pruned)
+    assert counts["complete"] == 16 - len(pruned)
+
+
+@pytest.mark.row("D2")
+def test_trials_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> None:
+    """D2: the same trials, the same values."""
+    found = []
+    for jobs in (1, 3):
+        place = Place(tmp_path / str(jobs))
+        place.folder.mkdir()
+        place.run(LR, "hydra.sweeper.n_trials=6", f"hydra.sweeper.n_jobs={jobs}", "hydra/sweeper/pruner=none")
+        found.append([(trial.params, trial.values) for trial in place.trials()])
+    assert found[0] == found[1]
+
+
+@pytest.mark.row("C10")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_killed_sweep_goes_on_where_it_was(place: Place, how: signal.Signals) -> None:
+    """C10-11, D10: no process is left, and resuming counts on; what was under way is done again with its parameters."""
+    overrides = [LR, "hydra.sweeper.n_trials=7", "hydra/sweeper/pruner=none"]
+    process = place.start(*overrides, seconds=0.25)
+    until(lambda: (place.sweep / "study.journal").exists())
+    until(lambda: states(place.trials()).count("COMPLETE") >= 2)
+    until(lambda: states(place.trials()).count("RUNNING") == 2)
+    process.send_signal(how)
+    code = process.wait(60)
+    assert code == (-9 if how == signal.SIGKILL else 130)
+    until(lambda: place.processes() == [], 20)
+    before = place.trials()
+    place.run(*overrides, "sweep.resume=true")
+    trials = place.trials()
+    done = [trial for trial in trials if not trial.user_attrs.get("interrupted")]
+    assert states(done) == ["COMPLETE"] * 7
+    assert "RUNNING" not in states(trials)
+    again = {trial.user_attrs["retry_of"]: trial for trial in done if "retry_of" in trial.user_attrs}
+    interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
+    assert [trial.number for trial in interrupted] == sorted(again)
+    assert [again[trial.number].params for trial in interrupted] == [trial.params for trial in interrupted]
+    assert [trial.params for trial in trials[: len(before)]] == [trial.params for trial in before]
+    assert len({trial.params["optimizer.lr"] for trial in done}) == 7, "a resumed sampler draws on"
+    assert list(place.sweep.rglob("*.tmp")) == []
+
+
+@pytest.mark.row("C10")
+def test_a_study_is_not_reused_unasked(place: Place) -> None:
+    overrides = [LR, "hydra.sweeper.n_trials=1"]
+    place.run(*overrides)
+    told = place.run(*overrides, code=2).stderr
+    assert "sweep.resume=true" in told
+    assert len(told.strip().splitlines()) == 1
+    assert len(place.trials()) == 1
+    place.run(*overrides, "sweep.resume=true")
+    assert len(place.trials()) == 1, "the count was full"
+
+
+def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
+    def command(*overrides: str) -> list[str]:
+        return [part for part in place.command(*overrides) if not part.startswith("hydra.sweep.dir")]
+
+    def run(*overrides: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(*overrides), cwd=place.folder, env=place.environment(), capture_output=True, text=True, timeout=120
+        )
+
+    assert run(LR, "hydra.sweeper.n_trials=1").returncode == 0
+    assert run(LR, "optimizer.weight_decay=0", "hydra.sweeper.n_trials=1").returncode == 0
+    assert run(LR, "sweep.resume=true", "hydra.sweeper.n_trials=2").returncode == 0
+    sweeps = sorted((place.folder / "runs" / "hex5").iterdir(), key=lambda path: path.name)
+    assert [len(list(sweep.glob("trial-*"))) for sweep in sweeps] in ([2, 1], [1, 2])
+    refused = run(LR, "sweep.resume=true", "optimizer.momentum=0.8")
+    assert refused.returncode == 2
+    assert "no sweep" in refused.stderr
+
+
+@pytest.mark.row("C11")
+def test_the_time_limit_begins_no_further_trial(place: Place) -> None:
+    place.run(LR, "hydra.sweeper.n_trials=50", "hydra.sweeper.timeout=3", seconds=0.1)
+    trials = place.trials()
+    assert 1 <= len(trials) < 20
+    assert set(states(trials)) <= {"COMPLETE", "PRUNED"}
+
+
+def test_too_many_failures_end_the_sweep(place: Place) -> None:
+    told = place.run(
+        LR,
+        "hydra.sweeper.n_trials=30",
+        "hydra.sweeper.max_failure_rate=0.3",
+        accidents={number: "error" for number in range(30)},
+        code=2,
+    ).stderr
+    assert "hydra.sweeper.max_failure_rate=0.3" in told
+    assert "RuntimeError: planted" in told
+    assert len(place.trials()) <= 4
+
+
+def test_a_grid_is_each_point_once(place: Place) -> None:
+    place.run("optimizer.lr=0.01,0.1", "value_weight=choice(0.5,1,2)", "hydra/sweeper/sampler=grid")
+    points = [tuple(trial.params.values()) for trial in place.trials()]
+    assert sorted(points) == sorted({(lr, weight) for lr in (0.01, 0.1) for weight in (0.5, 1.0, 2.0)})
+
+
+def test_several_seeds_are_one_value(place: Place) -> None:
+    """The mean over the seeds is reported, pruned on and told (the stand-in's seeds differ by 1)."""
+    place.run(LR, "hydra.sweeper.n_trials=3", "sweep.seeds=3", "trainer.max_epochs=2", "hydra/sweeper/pruner=median")
+    for trial in place.trials():
+        values = list(trial.intermediate_values.values())
+        assert list(trial.intermediate_values) == [0, 1, 2, 3, 4, 5]
+        assert values[3] == pytest.approx(values[1] + 0.5), "of two seeds"
+        assert trial.value == pytest.approx(values[1] + 1.0), "of three"
+
+
+def test_several_objectives(place: Place) -> None:
+    place.run(LR, "hydra.sweeper.n_trials=4", "sweep.objective=[strength.score,cost.flops]")
+    for trial in place.trials():
+        assert trial.values[1] == trial.params["optimizer.lr"]
+    facts = json.loads((place.sweep / "sweep.json").read_text())
+    assert facts["directions"] == ["maximize", "minimize"]
+    assert facts["pruner"] is None
+
+
+def test_a_search_space_in_python(place: Place) -> None:
+    (place.folder / "my_space.py").write_text(
+        "def more(config, trial):\n    if trial.params['net.channels'] > 16:\n"
+        "        trial.suggest_float('value_weight', 0.5, 2.0)\n"
+    )
+    overrides = ["net.channels=8,32", "hydra/sweeper/sampler=grid", "hydra.sweeper.custom_search_space=my_space.more"]
+    environment = place.environment()
+    environment["PYTHONPATH"] += os.pathsep + str(place.folder)
+    subprocess.run(place.command(*overrides), cwd=place.folder, env=environment, check=True, capture_output=True)
+    assert {frozenset(trial.params) for trial in place.trials()} == {
+        frozenset({"net.channels"}),
+        frozenset({"net.channels", "value_weight"}),
+    }
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        ([], "hydra.sweeper.params"),
+        ([LR, "hydra.sweeper.n_jobs=0"], "hydra.sweeper.n_jobs=0"),
+        ([LR, "hydra.sweeper.direction=up"], "hydra.sweeper.direction=up"),
+        ([LR, "hydra/sweeper/pruner=threshold"], "hydra.sweeper.pruner"),
+        ([LR, "sweep.objective=[strength.score,cost.flops]", "hydra/sweeper/pruner=median"], "several objectives"),
+        ([LR, "hydra/sweeper/sampler=grid"], "optimizer.lr"),
+        ([LR, "sweep.seeds=0"], "sweep.seeds=0"),
+        (["optimizer.lr=interval(1,0)"], "optimizer.lr"),
+        ([LR, "hydra.sweeper.custom_search_space=no.such"], "hydra.sweeper.custom_search_space=no.such"),
+        ([LR, "hydra.sweeper.storage=mysql://u:secret@127.0.0.1:1/x"], "hydra.sweeper.storage"),
+    ],
+)
+def test_a_mistake_is_one_line(place: Place, overrides: list[str], told: str) -> None:
+    answer = place.run(*overrides, code=2)
+    lines = answer.stderr.strip().splitlines()
+    assert len(lines) == 1
+    assert told in lines[0]
+    assert "secret" not in lines[0]
