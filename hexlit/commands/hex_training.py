@@ -23,12 +23,16 @@ from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
 from hexlit.nets.agreement import measure_agreement
 from hexlit.nets.config import NetConfig
+from hexlit.nets.flops import forward_flops
 from hexlit.nets.tower import HexNet
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
 from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
 from hexlit.tasks.hex.module import HexModule
-from hexlit.training.budget import TimeBudget, WallTime
+from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
+from hexlit.training.config import TrainerConfig
+from hexlit.training.cost import Cost
+from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
 from hexlit.training.loggers import build_loggers, close_loggers
@@ -116,7 +120,15 @@ def train_hex(
         every_epochs=config.evaluation.every_epochs,
     )
     wall_time = WallTime(started)
-    budget = [] if deadline is None else [TimeBudget(deadline)]
+    cost = Cost(
+        forward_flops(config.net, config.board),
+        evaluations=lambda: data.evaluations,
+        seconds=lambda: wall_time.seconds,
+    )
+    budgets: list[Budget] = [] if deadline is None else [TimeBudget(deadline)]
+    if config.trainer.max_flops is not None:
+        budgets.append(FlopBudget(config.trainer.max_flops, lambda: cost.flops))
+    stopping = EarlyStopping(config.trainer)
     trainer = L.Trainer(
         accelerator=profile.accelerator,
         devices=profile.devices,
@@ -128,12 +140,15 @@ def train_hex(
             steps,
             FiniteGuard(folder),
             LogFigures("selfplay", data.figures),
-            *budget,
+            LogFigures("train", lambda: {"lr": module.learning_rate}),
             wall_time,
+            *budgets,
             evaluation,
+            stopping,
+            cost,
             MemoryWatch(profile.memory_warning, usage.peaks),
             LatestRow(metrics),
-            *checkpoints(folder),
+            *checkpoints(folder, config.trainer),
             *callbacks,
         ],
         default_root_dir=folder,
@@ -153,7 +168,8 @@ def train_hex(
                     compile_seconds = module.prepare()
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
-            if not evaluation.latest:  # killed between the last epoch and the summary
+            # Killed between the last epoch and the summary, or with the weights of an earlier epoch back in use.
+            if not evaluation.latest or stopping.restored:
                 evaluation.evaluate(trainer.current_epoch - 1, final=True)
         state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
         agreement = precision_check(module.net_in_use, host, data)
@@ -167,10 +183,12 @@ def train_hex(
         "board": config.board,
         "seed": config.seed,
         "wall_seconds": wall_time.seconds,
+        "cost": cost.summary(),
         "epochs": trainer.current_epoch,
         "games": data.games,
         "positions": data.positions,
         "strength": dict(evaluation.latest),
+        "best": stopping.summary(),
         "resignations": {"played_on": data.unresigned, "would_have_been_wrong": data.false_resigns},
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
@@ -188,11 +206,11 @@ def train_hex(
     return summary
 
 
-def checkpoints(folder: Path) -> list[ModelCheckpoint]:
-    """The latest state after every epoch, and the one with the best score."""
+def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
+    """The latest state after every epoch, and the one of the best epoch by `trainer.monitor`."""
     shared: dict[str, Any] = {"dirpath": folder / "checkpoints", "enable_version_counter": False}
     return [
-        ModelCheckpoint(filename="best", monitor="strength.score", mode="max", save_top_k=1, **shared),
+        ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, save_top_k=1, **shared),
         ModelCheckpoint(filename="last", save_top_k=1, save_on_train_epoch_end=True, **shared),
     ]
 

@@ -11,6 +11,7 @@ _MODES = ("offline", "online", "disabled")
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
 LR_SCALINGS = ("none", "linear", "sqrt")
 SCHEDULES = ("cosine", "constant")
+MONITOR_MODES = ("max", "min")
 
 
 @dataclass
@@ -71,6 +72,16 @@ class TrainerConfig:
     """Epochs; for self-play one is self-play, optimisation and evaluation."""
     max_time: str | None = None
     """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`."""
+    max_flops: float | None = None
+    """Floating-point operations of self-play and training after which no further epoch begins, such as 1e15; evaluating
+    strength does not count. Unlike `max_time` it ends the same run at the same epoch on every machine."""
+    patience: int | None = None
+    """Measured epochs without a better `monitor` after which training ends; the run then goes on with the weights of
+    its best epoch, also where it ends for another reason. None: never, and with those of the last."""
+    monitor: str = "strength.score"
+    """Metric, a column of metrics.csv, by which `patience` and `best.ckpt` tell the best epoch."""
+    monitor_mode: str = "max"
+    """Whether the highest (`max`) or the lowest (`min`) of it is the best."""
     gradient_clip: float = 5.0
     """Largest norm of the gradient; 0 leaves it as it is."""
     ema_decay: float = 0.0
@@ -79,6 +90,14 @@ class TrainerConfig:
     def __post_init__(self) -> None:
         if self.max_epochs < 1:
             raise UsageError(f"trainer.max_epochs={self.max_epochs}: must be 1 or more")
+        if self.max_flops is not None and not 0 < self.max_flops < math.inf:
+            raise UsageError(f"trainer.max_flops={self.max_flops}: a number above 0, such as 1e15")
+        if self.patience is not None and self.patience < 1:
+            raise UsageError(f"trainer.patience={self.patience}: must be 1 or more, or null to never stop early")
+        if not self.monitor:
+            raise UsageError("trainer.monitor='': name a column of metrics.csv, such as strength.score")
+        if self.monitor_mode not in MONITOR_MODES:
+            raise UsageError(f"trainer.monitor_mode={self.monitor_mode}: choose {' or '.join(MONITOR_MODES)}")
         if self.gradient_clip < 0:
             raise UsageError(f"trainer.gradient_clip={self.gradient_clip}: must be 0 or more")
         if not 0 <= self.ema_decay < 1:

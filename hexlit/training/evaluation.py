@@ -11,6 +11,9 @@ from hexlit.training.phases import PhaseClock
 
 Figures = Mapping[str, Any]
 
+MEASURED = "strength."
+"""Names of what `EvaluationPhase` logs begin so."""
+
 
 class Display(Protocol):
     """What shows the run's figures."""
@@ -50,7 +53,7 @@ class OptimisationPhase(L.Callback):
         losses = {
             name.removeprefix("train."): float(value)
             for name, value in trainer.callback_metrics.items()
-            if name.startswith("train.") and isinstance(value, Tensor)
+            if name.startswith("train.") and name.endswith("loss") and isinstance(value, Tensor)
         }
         self._display.update(epoch=trainer.current_epoch, losses=losses)
 
@@ -86,7 +89,7 @@ class EvaluationPhase(L.Callback):
             return
         self.evaluate(epoch, final=final)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
-        pl_module.log_dict({f"strength.{name}": value for name, value in numbers.items()})
+        pl_module.log_dict({f"{MEASURED}{name}": value for name, value in numbers.items()})
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network as it is after `epoch`, and show the figures."""

@@ -3,7 +3,7 @@
 import logging
 import netrc
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,6 +30,22 @@ def build_loggers(config: LoggerConfig, folder: Path, run_name: str, run_id: str
     if config.tensorboard:
         loggers.append(TensorBoardLogger(save_dir=folder, name="", version="tensorboard"))
     return loggers
+
+
+def note_in_wandb(
+    loggers: Sequence[Logger], *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None
+) -> None:
+    """Put entries into the configuration and the summary of the W&B run, where there is one among `loggers`.
+
+    Entries that are there already are replaced, the others stay. Comes before `close_loggers`.
+    """
+    for logger in loggers:
+        if not isinstance(logger, WandbLogger):
+            continue
+        if config:
+            logger.experiment.config.update(dict(config), allow_val_change=True)
+        if summary:
+            logger.experiment.summary.update(dict(summary))
 
 
 def close_loggers(loggers: Sequence[Logger], failed: bool = False) -> None:

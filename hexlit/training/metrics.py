@@ -153,6 +153,10 @@ class LatestRow(L.Callback):
         self._table = table
         self._row: dict[str, float] = {}
 
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Forget the epoch before; Lightning would keep what this one does not log."""
+        trainer.logged_metrics.clear()
+
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Note what has been logged in this epoch."""
         logged = {name: float(value) for name, value in trainer.logged_metrics.items()}

@@ -60,6 +60,7 @@ class TrainedModule(L.LightningModule):
         self.profile = profile
         self.micro_batch = profile.micro_batch
         self.skipped_steps = torch.zeros(())
+        self._learning_rate = 0.0
         self.clock = StepClock(None, profile.device)
 
     @abstractmethod
@@ -68,7 +69,7 @@ class TrainedModule(L.LightningModule):
 
     @abstractmethod
     def losses(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Means over a batch, each a scalar; `loss` is the one to minimise."""
+        """Means over a batch, each a scalar; `loss` is the one to minimise, the others are only logged."""
 
     @abstractmethod
     def example_batch(self, count: int) -> Any:
@@ -78,6 +79,11 @@ class TrainedModule(L.LightningModule):
     def net_in_use(self) -> nn.Module:
         """The network that plays and is measured: the averaged one where there is one."""
         return self.net if self.average is None else self.average.module
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate of the latest step; 0 before the first."""
+        return self._learning_rate
 
     def prepare(self) -> float | None:
         """Move to the device and compile the network, where that is asked for; seconds of compiling, None without."""
@@ -109,6 +115,7 @@ class TrainedModule(L.LightningModule):
                 "optimizer that keeps less: optimizer=adamw_bf16 or optimizer=adafactor"
             ) from error
         optimizer.zero_grad()
+        self._learning_rate = float(optimizer.param_groups[0]["lr"])
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
         if self.average is not None:
             self.average.update_parameters(self.net)

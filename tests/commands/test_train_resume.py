@@ -135,11 +135,12 @@ def assert_ends_alike(folder: Path, expected: Path, survivors: set[int]) -> None
         )
         assert keys == wanted_keys, name
     for row, other in zip(table(folder / "metrics.csv"), table(expected / "metrics.csv"), strict=True):
-        learned = {name for name in other if name.startswith(("train.", "strength."))}
+        learned = {name for name in other if name.startswith(("train.", "strength.", "cost.flops"))}
         assert {name: row[name] for name in learned} == {name: other[name] for name in learned}
     summary, wanted_summary = (json.loads((path / "summary.json").read_text()) for path in (folder, expected))
-    for name in ("epochs", "games", "positions", "strength", "resignations"):
+    for name in ("epochs", "games", "positions", "strength", "best", "resignations"):
         assert summary[name] == wanted_summary[name], name
+    assert summary["cost"]["flops"] == wanted_summary["cost"]["flops"]
     phases = sum(row["wall_seconds"] for row in summary["phases"].values())
     assert phases <= summary["wall_seconds"], "E3: the phases of all sessions, the wall time of the last one only"
 
@@ -187,6 +188,19 @@ def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp
     assert hexlit("never", 0, *OVERRIDES, *workers, f"hydra.run.dir={expected}") == 0
     survivors = killed_and_resumed(tmp_path / "run", [("saved", 1), ("evaluated", 1)], tmp_path, workers)
     assert survivors
+    assert_ends_alike(tmp_path / "run", expected, survivors)
+
+
+@pytest.mark.row("C14")
+def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
+    """A24: its patience and its best weights survive, and so does its end, when only the summary is missing."""
+    more = ["trainer.max_epochs=30", "trainer.patience=2", "trainer.ema_decay=0.5"]
+    expected = tmp_path / "uninterrupted"
+    assert hexlit("never", 0, *OVERRIDES, *more, f"hydra.run.dir={expected}") == 0
+    summary = json.loads((expected / "summary.json").read_text())
+    assert summary["epochs"] < 30
+    assert summary["best"]["restored"]
+    survivors = killed_and_resumed(tmp_path / "run", [("saved", 3), ("summary", 0)], tmp_path, more)
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 

@@ -1,13 +1,14 @@
-"""The time of a run: it ends in time, and its learning rate ends with it."""
+"""The budgets of a run: it ends within them, and its learning rate ends with it."""
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import lightning as L
 import pytest
 
-from hexlit.training.budget import TimeBudget, WallTime, progress
+from hexlit.training.budget import FlopBudget, TimeBudget, WallTime, progress
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.phases import PhaseClock
 from tests.training.test_evaluation import Display, fit
@@ -58,22 +59,149 @@ def test_progress_follows_the_time_where_the_epochs_will_not_all_fit(epochs: int
     trainer = fit(epochs, [Slow(), TimeBudget(time.monotonic() + 2.0), watch])
     assert 5 < trainer.current_epoch < 21
     assert watch.seen[0] == 0.0
-    for epoch in range(4, trainer.current_epoch):
+    for epoch in range(7, trainer.current_epoch):
         assert watch.seen[epoch] == pytest.approx(epoch / trainer.current_epoch, abs=0.2)
 
 
-def test_a_first_epoch_that_compiles_does_not_count_as_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+def played(
+    monkeypatch: pytest.MonkeyPatch, seconds: Sequence[float], *, limit: float, epochs: int
+) -> tuple[list[float], list[float]]:
+    """What a run whose epochs take `seconds` expects after each, and the progress at the beginning of the next."""
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    budget = TimeBudget(100.0)
-    trainer = L.Trainer(accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False)
-    found = []
-    for epoch, seconds in enumerate((40.0, 2.0, 2.0, 2.0)):
-        trainer.fit_loop.epoch_progress.current.completed = epoch
-        now += seconds
+    budget = TimeBudget(limit)
+    trainer = L.Trainer(
+        accelerator="cpu",
+        max_epochs=epochs,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        callbacks=[budget],
+    )
+    expected, shares = [], []
+    for epoch, lasts in enumerate(seconds):
+        now += lasts
         budget.on_train_epoch_end(trainer, L.LightningModule())
-        found.append(budget.epochs_in_time())
-    assert found == [float("inf"), 2 + 58 / 2, 3 + 56 / 2, 4 + 54 / 2]
+        expected.append(budget.epochs_in_budget())
+        trainer.fit_loop.epoch_progress.current.completed = epoch + 1
+        shares.append(progress(trainer))
+        if trainer.should_stop or epoch + 1 == epochs:
+            break
+    return expected, shares
+
+
+def test_a_first_epoch_that_compiles_does_not_count_as_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, _ = played(monkeypatch, (40.0, 2.0, 2.0, 2.0), limit=100.0, epochs=1000)
+    assert found == [math.inf, math.inf, math.inf, 4 + 54 / 2]
+
+
+@pytest.mark.parametrize("slow", [[60.0], [20.0, 30.0, 15.0, 12.0, 9.0], [12.0] * 11])
+def test_slow_first_epochs_leave_the_rate_of_a_run_that_has_the_time_alone(
+    slow: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cold caches: at the pace of its beginning, only a part of the 100 epochs would fit into the time."""
+    seconds = [*slow, *[5.0] * (100 - len(slow))]
+    found, shares = played(monkeypatch, seconds, limit=640.0, epochs=100)
+    assert found == [math.inf] * 100
+    assert shares == [(epoch + 1) / 100 for epoch in range(100)]
+
+
+def test_epochs_that_vary_leave_a_run_that_has_the_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every fifth epoch takes thrice as long, for the strength is measured in it."""
+    seconds = [15.0 if epoch % 5 == 4 else 5.0 for epoch in range(100)]
+    found, _ = played(monkeypatch, seconds, limit=sum(seconds) + 20.0, epochs=100)
+    assert found == [math.inf] * 100
+
+
+@pytest.mark.parametrize("epochs", [100, 1000, -1])
+@pytest.mark.parametrize(
+    "seconds",
+    [
+        [5.0] * 1000,
+        [100.0, 30.0, *[5.0] * 1000],
+        [15.0 if epoch % 5 == 4 else 5.0 for epoch in range(1000)],
+        [*[2.0] * 60, *[10.0] * 1000],
+        [80.0] * 1000,
+    ],
+    ids=["steady", "slow start", "varying", "slow end", "few"],
+)
+def test_the_rate_of_a_run_short_of_time_falls_to_the_end(
+    seconds: list[float], epochs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it was to have twice the epochs, many more, or any number of them."""
+    _, shares = played(monkeypatch, seconds, limit=400.0, epochs=epochs)
+    assert len(shares) < 100, "the run was short of time"
+    last = shares[-2]  # with it the last epoch begins
+    assert last >= min(0.9, (len(shares) - 1) / len(shares) - 0.05)
+
+
+class Costly(L.Callback):
+    """A run whose epochs cost `flops`, one after the other."""
+
+    def __init__(self, flops: Sequence[float]) -> None:
+        self.flops = list(flops)
+        self.spent = 0.0
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: Any) -> None:
+        self.spent += self.flops[trainer.current_epoch]
+
+
+def test_operations_end_a_run_before_an_epoch_that_does_not_fit_and_the_progress_with_it() -> None:
+    costly, watch, calls = Costly([3e14] * 100), Watch(), []
+
+    def measure(final: bool) -> Mapping[str, Any]:
+        calls.append(final)
+        return {"score": 0.0}
+
+    budget = FlopBudget(2e15, lambda: costly.spent)
+    phase = EvaluationPhase(measure, PhaseClock(None), Display(), every_epochs=100)
+    trainer = fit(100, [costly, budget, phase, watch])
+    assert trainer.current_epoch == 6
+    assert costly.spent == 1.8e15
+    assert calls == [True]
+    assert watch.seen == pytest.approx([0.0, *(epoch / (2e15 / 3e14) for epoch in range(1, 6))])
+
+
+def test_operations_enough_for_every_epoch_leave_the_progress_to_the_epochs() -> None:
+    costly, watch = Costly([1.0] * 4), Watch()
+    trainer = fit(4, [costly, FlopBudget(1e6, lambda: costly.spent), watch])
+    assert trainer.current_epoch == 4
+    assert watch.seen == [0.0, 0.25, 0.5, 0.75]
+
+
+def test_a_first_epoch_beyond_the_budget_is_the_only_one() -> None:
+    costly = Costly([10.0] * 4)
+    assert fit(4, [costly, FlopBudget(5.0, lambda: costly.spent)]).current_epoch == 1
+
+
+def test_a_budget_of_operations_goes_on_where_a_checkpoint_left_it() -> None:
+    costs = [5.0, 1.0, 2.0, 1.0, 3.0, 2.0, 1.0, 1.0, 4.0, 1.0, 2.0, 1.0, 1.0]
+    costly, watch = Costly(costs), Watch()
+    whole = FlopBudget(sum(costs) - 0.5, lambda: costly.spent)
+    fit(100, [costly, whole, watch])
+    assert len(watch.seen) == 11, "the 12th would fit, but might cost as much as the 11th"
+    again = Costly(costs)
+    first, second = (FlopBudget(sum(costs) - 0.5, lambda: again.spent) for _ in range(2))
+    fit(7, [again, first])
+    second.load_state_dict(first.state_dict())
+    assert second.epochs_in_budget() == first.epochs_in_budget()
+    for _ in costs[7:11]:  # the epochs of the second session
+        trainer = L.Trainer(logger=False, enable_checkpointing=False, enable_progress_bar=False, accelerator="cpu")
+        trainer.fit_loop.epoch_progress.current.completed = second._done
+        again.spent += costs[second._done]
+        second.on_train_epoch_end(trainer, L.LightningModule())
+    assert trainer.should_stop
+    assert second.state_dict() == whole.state_dict()
+
+
+def test_a_resumed_run_that_has_used_up_its_operations_does_not_begin_another_epoch() -> None:
+    costly = Costly([3.0] * 9)
+    first = FlopBudget(10.0, lambda: costly.spent)
+    fit(9, [costly, first])
+    second = FlopBudget(10.0, lambda: costly.spent)
+    second.load_state_dict(first.state_dict())
+    fit(9, [costly, second])
+    assert costly.spent == 9.0
 
 
 def test_wall_time_adds_the_sessions(monkeypatch: pytest.MonkeyPatch) -> None:

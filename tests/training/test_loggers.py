@@ -1,5 +1,6 @@
 """Loggers: Weights & Biases offline unless asked, never a prompt, never a hang."""
 
+import json
 import logging
 import os
 import subprocess
@@ -17,7 +18,7 @@ from hexlit.errors import UsageError
 from hexlit.training import config as config_module
 from hexlit.training import loggers as loggers_module
 from hexlit.training.config import LoggerConfig, WandbConfig
-from hexlit.training.loggers import build_loggers, close_loggers
+from hexlit.training.loggers import build_loggers, close_loggers, note_in_wandb
 from hexlit.training.metrics import MetricsCsv
 
 CONF = Path(__file__).parents[2] / "conf" / "logger"
@@ -197,3 +198,28 @@ def test_a_netrc_entry_counts_as_a_key(tmp_path: Path) -> None:
     (tmp_path / "netrc").write_text(f"machine {host} login user password xyz\n")
     (tmp_path / "netrc").chmod(0o600)
     assert loggers_module._has_credentials()
+
+
+def test_what_is_noted_is_in_the_configuration_and_the_summary_of_the_wandb_run(tmp_path: Path) -> None:
+    built = build_loggers(LoggerConfig(), tmp_path, "run", "id0")
+    note_in_wandb(built, config={"trial": 3, "params": {"optimizer.lr": 0.1}})
+    for logger in built:
+        logger.log_metrics({"epoch": 0, "loss": 1.0}, step=1)
+    note_in_wandb(built, config={"trial": 4}, summary={"state": "pruned", "score": 0.5})
+    close_loggers(built)
+    (path,) = offline_runs(tmp_path)
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--summary", "--json", str(path)]
+    run = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout)
+    assert run["config"] == {"trial": 4, "params": {"optimizer.lr": 0.1}}
+    assert {name: run["summary"][name] for name in ("state", "score", "loss")} == {
+        "state": "pruned",
+        "score": 0.5,
+        "loss": 1,
+    }
+
+
+def test_notes_go_to_wandb_only(tmp_path: Path) -> None:
+    built = build_loggers(composed("csv"), tmp_path, "run")
+    note_in_wandb(built, config={"trial": 3}, summary={"score": 0.5})
+    close_loggers(built)
+    assert list(tmp_path.iterdir()) == []

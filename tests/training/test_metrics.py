@@ -11,7 +11,10 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from hexlit.errors import UsageError
-from hexlit.training.metrics import MetricsCsv
+from hexlit.training.evaluation import EvaluationPhase
+from hexlit.training.metrics import LatestRow, MetricsCsv
+from hexlit.training.phases import PhaseClock
+from tests.training.test_evaluation import Display, fit
 
 
 def rows_of(folder: Path) -> list[dict[str, str]]:
@@ -140,3 +143,18 @@ def test_a_file_that_is_no_table_of_metrics_is_refused(tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text("epoch,loss\nfirst,1\n")
     with pytest.raises(UsageError, match="metrics.csv line 2"):
         MetricsCsv(tmp_path)
+
+
+def test_the_row_in_a_checkpoint_holds_what_its_epoch_logged_and_no_more(tmp_path: Path) -> None:
+    """A24: Lightning remembers the strength of an earlier epoch, which a resumed run would take for this one's."""
+    phase = EvaluationPhase(lambda final: {"score": 0.5}, PhaseClock(None), Display(), every_epochs=3)
+    latest = LatestRow(MetricsCsv(tmp_path))
+    rows: list[dict[str, float]] = []
+
+    class Keep(L.Callback):
+        def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+            rows.append(latest.state_dict()["row"])
+
+    fit(5, [phase, latest, Keep()])
+    assert ["strength.score" in row for row in rows] == [False, False, True, False, True]
+    assert all("train.loss" in row for row in rows)

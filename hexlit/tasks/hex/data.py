@@ -30,7 +30,7 @@ from hexlit.training.phases import Phase, PhaseClock
 
 Weights = dict[str, np.ndarray[Any, Any]]
 
-COUNTS = ("games", "positions", "unresigned", "false_resigns")
+COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 
 
 class EvaluatorHost:
@@ -143,6 +143,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         )
         self.games = 0
         self.positions = 0
+        self.evaluations = 0
         self.unresigned = 0
         self.false_resigns = 0
         self._latest = SelfPlayCounts()
@@ -151,7 +152,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         """Play an epoch's games; then batches from the window, as many as the new positions ask for."""
         assert self.trainer is not None
         epoch = self.trainer.current_epoch
-        if epoch >= (self.trainer.max_epochs or 10**9):
+        if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
             return DataLoader(WindowDataset(batches), batch_size=None)
         with self.clock.phase("selfplay", epoch, goal=self.config.positions) as phase:
@@ -197,6 +198,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         self.window.extend(records)
         self.games += counts.games
         self.positions += counts.positions
+        self.evaluations += counts.evaluations
         self.unresigned += counts.unresigned
         self.false_resigns += counts.false_resigns
         self._latest = counts
@@ -226,7 +228,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         in_progress = [_arrays(part) for part in state_dict["in_progress"]]
         self.rounds.restore(RoundState(in_progress, weights, ahead["network_version"]))
         for name in COUNTS:
-            setattr(self, name, state_dict[name])
+            setattr(self, name, state_dict.get(name, 0))  # evaluations were not always counted
         self.window.extend(self.store.find(state_dict["window"].tolist()))
 
     def teardown(self, stage: str) -> None:

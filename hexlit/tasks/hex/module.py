@@ -15,12 +15,19 @@ from hexlit.nets.tower import HexNet, NetOutput
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
 
+STANDARD_POLICY_WEIGHT = 0.14
+STANDARD_VALUE_WEIGHT = 0.86
+"""Weights of the two losses in `train.standardised_loss`, the same for every run, so that runs of different
+`value_weight` can be compared by it."""
+
 Positions = tuple[Tensor, Tensor, Tensor]
 """Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]."""
 
 
 class HexModule(TrainedModule):
     """Learns the searched policy (cross-entropy) and the result of the game (cross-entropy of the chance to win).
+
+    `train.standardised_loss` weighs both in the same way in every run; it is only looked at.
 
     A checkpoint's hyperparameters say how to build the network again; see `hexlit.tasks.hex.checkpoint`.
     """
@@ -64,7 +71,13 @@ class HexModule(TrainedModule):
         value_logit = output.value_logit.float()
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
         loss = policy_loss + self.value_weight * value_loss
-        return {"policy_loss": policy_loss, "value_loss": value_loss, "loss": loss}
+        standardised = STANDARD_POLICY_WEIGHT * policy_loss.detach() + STANDARD_VALUE_WEIGHT * value_loss.detach()
+        return {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "loss": loss,
+            "standardised_loss": standardised,
+        }
 
     def example_batch(self, count: int) -> Positions:
         """Empty boards."""

@@ -1,0 +1,63 @@
+"""What a run costs: floating-point operations beside wall time."""
+
+from collections.abc import Callable
+from typing import Any
+
+import lightning as L
+
+from hexlit.training.batches import batch_size
+
+TRAINING_PASSES = 3
+"""Forward passes that a training step costs for each of its examples: one forward, and two backward, as every product
+of matrices in the forward pass has two of the same size in the backward one, for its input and for its weights."""
+
+
+class Cost(L.Callback):
+    """Counts the floating-point operations of a run over all its sessions, and logs them after every epoch.
+
+    A network evaluation of self-play is one forward pass, an example of a training step is `TRAINING_PASSES`. These are
+    the operations that the method asks for, whatever carries them out: padding of a batch, activations computed again
+    to save memory, steps begun again after memory ran out, and the optimizer (well below a hundredth) are left out.
+    So are measuring strength, and games played ahead for an epoch that never came. The same run counts the same on
+    every machine that plays the same games.
+
+    Logs `cost.flops` and `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
+    """
+
+    def __init__(
+        self, forward_flops: int, *, evaluations: Callable[[], int], seconds: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        """A forward pass of one example takes `forward_flops`.
+
+        `evaluations()` and `seconds()` are the network evaluations and the wall time of the run until now, its earlier
+        sessions included.
+        """
+        self.forward_flops = forward_flops
+        self._evaluations = evaluations
+        self._seconds = seconds
+        self._examples = 0
+
+    @property
+    def flops(self) -> int:
+        """Operations until now."""
+        return self.forward_flops * (self._evaluations() + TRAINING_PASSES * self._examples)
+
+    def on_train_batch_end(
+        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """A step is done."""
+        self._examples += batch_size(batch)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Log what the run has cost so far."""
+        pl_module.log_dict({"cost.flops": float(self.flops), "cost.seconds": self._seconds()})
+
+    def summary(self) -> dict[str, float]:
+        """For `summary.json`."""
+        return {"flops": self.flops, "wall_seconds": self._seconds()}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"examples": self._examples}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._examples = state_dict["examples"]

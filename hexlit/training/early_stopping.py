@@ -1,0 +1,113 @@
+"""The best epoch of a run: training ends when there has been none for long, and its weights are put back."""
+
+import math
+from typing import Any
+
+import lightning as L
+from torch import Tensor
+
+from hexlit.errors import UsageError
+from hexlit.training.config import TrainerConfig
+from hexlit.training.evaluation import MEASURED
+
+
+class EarlyStopping(L.Callback):
+    """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and puts back the best epoch's weights.
+
+    Only epochs in which the metric was logged count. Better means strictly better, so of equal epochs the first is the
+    best, and NaN never is: the epoch is the one of `best.ckpt`. Comes after all that log, and before the checkpoints,
+    which hold a copy of the best weights for a resumed run.
+
+    Attributes:
+        best: the metric in the best epoch; None before there is one.
+        best_epoch: its number.
+        restored: whether the module has been given back the weights of an epoch before its last.
+    """
+
+    def __init__(self, config: TrainerConfig) -> None:
+        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights."""
+        self.monitor = config.monitor
+        self._sign = 1.0 if config.monitor_mode == "max" else -1.0
+        self._mode = config.monitor_mode
+        self._patience = config.patience
+        self.best: float | None = None
+        self.best_epoch: int | None = None
+        self.restored = False
+        self._waited = 0
+        self._seen = False
+        self._weights: dict[str, Tensor] | None = None
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Stop a resumed run that had already come to its early end."""
+        self._stop_if_in_vain(trainer)
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Forget the metric, which Lightning would keep through epochs that do not measure it."""
+        trainer.callback_metrics.pop(self.monitor, None)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Compare the epoch with the best one."""
+        metrics = trainer.callback_metrics
+        if self.monitor not in metrics:
+            self._check_name(trainer)
+            return
+        self._seen = True
+        value = float(metrics[self.monitor])
+        if not math.isnan(value) and (self.best is None or self._sign * value > self._sign * self.best):
+            self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
+            if self._patience is not None:
+                state = pl_module.state_dict()  # of views, which the next step would change
+                self._weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
+        else:
+            self._waited += 1
+        self._stop_if_in_vain(trainer)
+
+    def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Put the best weights back: parameters, running averages and statistics of batch norm."""
+        if self._weights is not None and self.best_epoch != trainer.current_epoch - 1:
+            pl_module.load_state_dict(self._weights)
+            self.restored = True
+
+    def summary(self) -> dict[str, Any]:
+        """For `summary.json`: the metric, its best value and the epoch of that, and whether that epoch is in use."""
+        return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "monitor": [self.monitor, self._mode],
+            "best": self.best,
+            "best_epoch": self.best_epoch,
+            "waited": self._waited,
+            "weights": self._weights,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a checkpoint.
+
+        Raises:
+            UsageError: it was written with another metric.
+        """
+        for key, was, value in zip(
+            ("monitor", "monitor_mode"), state_dict["monitor"], (self.monitor, self._mode), strict=True
+        ):
+            if was != value:
+                raise UsageError(
+                    f"trainer.{key}={value}: the run was started with trainer.{key}={was}; keep it to resume"
+                )
+        if self._patience is not None and state_dict["weights"] is None:
+            return  # the weights of the best epoch were not kept, so the best one is looked for from here on
+        self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
+        self._waited, self._seen = state_dict["waited"], self.best is not None
+        self._weights = None if self._patience is None else state_dict["weights"]
+
+    def _stop_if_in_vain(self, trainer: L.Trainer) -> None:
+        if self._patience is not None and self._waited >= self._patience:
+            trainer.should_stop = True
+
+    def _check_name(self, trainer: L.Trainer) -> None:
+        """Tell an epoch without a measurement from a name that no metric has, as early as can be."""
+        names = sorted(map(str, trainer.callback_metrics))
+        rooms = (self.monitor.partition(".")[0] + ".", MEASURED)
+        everything = trainer.current_epoch + 1 == trainer.max_epochs or any(name.startswith(rooms) for name in names)
+        if not self._seen and everything:
+            raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}")

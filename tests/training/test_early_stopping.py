@@ -1,0 +1,224 @@
+"""Early stopping: training ends where it no longer helps, and the best epoch's weights come back, whole."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.errors import UsageError
+from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.early_stopping import EarlyStopping
+from hexlit.training.evaluation import EvaluationPhase
+from hexlit.training.module import TrainedModule
+from hexlit.training.phases import PhaseClock
+from tests.training.test_evaluation import Display
+
+pytestmark = [pytest.mark.row("C13"), pytest.mark.row("C14")]
+State = dict[str, Tensor]
+
+
+class Normed(TrainedModule):
+    """A layer and a batch norm, with a running average of both."""
+
+    def __init__(self, trainer: TrainerConfig) -> None:
+        torch.manual_seed(0)
+        profile = build_profile(AcceleratorConfig(device="cpu", threads=1, precision="32-true"))
+        net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+        super().__init__(net, OptimizerConfig(warmup_steps=0, schedule="constant", lr=0.1), trainer, profile)
+
+    def output(self, batch: tuple[Tensor, Tensor]) -> Tensor:
+        result: Tensor = self.net(batch[0])
+        return result
+
+    def losses(self, output: Tensor, batch: tuple[Tensor, Tensor]) -> dict[str, Tensor]:
+        return {"loss": (output.squeeze(1) - batch[1]).square().mean()}
+
+    def example_batch(self, count: int) -> tuple[Tensor, Tensor]:
+        return torch.zeros(count, 3), torch.zeros(count)
+
+
+class Keep(L.Callback):
+    """The whole state after every epoch; what Python keeps is a deep copy."""
+
+    def __init__(self) -> None:
+        self.states: list[State] = []
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        self.states.append({name: tensor.clone() for name, tensor in pl_module.state_dict().items()})
+
+
+def trained(
+    scores: Sequence[float],
+    *,
+    epochs: int,
+    every: int = 1,
+    folder: Path | None = None,
+    resume: bool = False,
+    stop_after: int | None = None,
+    **settings: Any,
+) -> tuple[Normed, EarlyStopping, L.Trainer, list[State]]:
+    """A run that is measured every so many epochs, to the given `scores`; with a `folder`, of checkpoints."""
+    config = TrainerConfig(**{"patience": 2, "ema_decay": 0.5, "gradient_clip": 0.0} | settings)
+    module, stopping, keep = Normed(config), EarlyStopping(config), Keep()
+    left = iter(scores)
+    phase = EvaluationPhase(lambda final: {"score": next(left)}, PhaseClock(None), Display(), every_epochs=every)
+    callbacks: list[L.Callback] = [phase, stopping, keep]
+    if folder is not None:
+        shared: dict[str, Any] = {"dirpath": folder, "enable_version_counter": False}
+        callbacks += [
+            ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, **shared),
+            ModelCheckpoint(filename="last", save_on_train_epoch_end=True, **shared),
+        ]
+    trainer = L.Trainer(
+        accelerator="cpu",
+        max_epochs=epochs if stop_after is None else stop_after,
+        logger=False,
+        callbacks=callbacks,
+        enable_checkpointing=folder is not None,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    generator = torch.Generator().manual_seed(1)
+    inputs = [torch.randn(8, 3, generator=generator) for _ in range(3)]
+    path = folder / "last.ckpt" if folder is not None and resume else None
+    data: Any = [(x, x.sum(1)) for x in inputs]
+    trainer.fit(module, DataLoader(data, batch_size=None), ckpt_path=path, weights_only=True)
+    return module, stopping, trainer, keep.states
+
+
+def same(one: State, other: State) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_a_run_that_gets_no_better_ends_with_the_weights_of_its_best_epoch_bit_for_bit() -> None:
+    """With the running average of the weights and the statistics of batch norm; a shallow copy would be the last's."""
+    module, stopping, trainer, states = trained([0.5, 0.9, 0.7, 0.8, 1.0], epochs=10)
+    assert trainer.current_epoch == 4
+    assert (stopping.best_epoch, stopping.restored) == (1, True)
+    assert same(dict(module.state_dict()), states[1])
+    assert {name.rpartition(".")[2] for name in states[1]} >= {"weight", "running_var", "n_averaged"}
+    changed = {name for name in states[1] if not torch.equal(states[1][name], states[3][name])}
+    assert changed == set(states[1]), "else the test could not tell"
+    assert stopping.summary() == {
+        "monitor": "strength.score",
+        "value": pytest.approx(0.9),
+        "epoch": 1,
+        "restored": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("scores", "settings", "epochs", "best"),
+    [
+        ([0.5, 0.5, 0.5, 0.9], {}, 3, 0),
+        ([0.5, float("nan"), 0.4, 0.9], {}, 3, 0),
+        ([0.5, 0.4, 0.6, 0.5, 0.7, 0.1], {}, 6, 4),
+        ([0.5, 0.4, 0.3, 0.4, 0.6], {"monitor_mode": "min"}, 5, 2),
+        ([0.5, 0.4, 0.6, 0.5, 0.4, 0.3, 0.9], {"patience": 3}, 6, 2),
+    ],
+    ids=["equal is not better", "nan is not better", "never two in a row", "lowest", "patience"],
+)
+def test_the_best_epoch_and_the_end(scores: list[float], settings: dict[str, Any], epochs: int, best: int) -> None:
+    module, stopping, trainer, states = trained(scores, epochs=6, **settings)
+    assert (trainer.current_epoch, stopping.best_epoch) == (epochs, best)
+    assert same(dict(module.state_dict()), states[best])
+
+
+def test_only_measured_epochs_count() -> None:
+    """Of every third one, and the best is one of them; Lightning still knows the old value in between."""
+    module, stopping, trainer, states = trained([0.5, 0.4, 0.3, 0.9], epochs=30, every=3)
+    assert (trainer.current_epoch, stopping.best_epoch) == (9, 2)
+    assert same(dict(module.state_dict()), states[2])
+
+
+def test_a_best_last_epoch_stays_and_no_patience_changes_nothing() -> None:
+    module, stopping, _, states = trained([0.5, 0.9], epochs=2)
+    assert (stopping.best_epoch, stopping.restored) == (1, False)
+    assert same(dict(module.state_dict()), states[1])
+    module, stopping, trainer, states = trained([0.9, 0.5, 0.4, 0.3], epochs=4, patience=None)
+    assert (trainer.current_epoch, stopping.best_epoch, stopping.restored) == (4, 0, False)
+    assert same(dict(module.state_dict()), states[3])
+    assert stopping.state_dict()["weights"] is None
+
+
+def test_the_best_epoch_is_the_one_of_the_best_checkpoint(tmp_path: Path) -> None:
+    module, stopping, _, _ = trained([0.5, 0.9, 0.9, 0.1], epochs=9, folder=tmp_path)
+    saved = torch.load(tmp_path / "best.ckpt", weights_only=True)
+    assert saved["epoch"] == stopping.best_epoch == 1
+    assert same(saved["state_dict"], dict(module.state_dict()))
+    last = torch.load(tmp_path / "last.ckpt", weights_only=True)
+    assert last["epoch"] == 3
+    assert not same(last["state_dict"], dict(module.state_dict())), "which a run goes on from"
+
+
+@pytest.mark.parametrize("stop_after", [1, 2, 3])
+def test_a_resumed_run_keeps_its_patience_and_its_best_weights(stop_after: int, tmp_path: Path) -> None:
+    scores = [0.5, 0.9, 0.7, 0.8]
+    expected, _, _, _ = trained(scores, epochs=9)
+    trained(scores, epochs=9, folder=tmp_path, stop_after=stop_after)
+    module, stopping, trainer, _ = trained(scores[stop_after:], epochs=9, folder=tmp_path, resume=True)
+    assert (trainer.current_epoch, stopping.best_epoch) == (4, 1)
+    assert same(dict(module.state_dict()), dict(expected.state_dict()))
+
+
+def test_a_resumed_run_that_had_ended_early_trains_no_further(tmp_path: Path) -> None:
+    expected, _, _, _ = trained([0.5, 0.9, 0.7, 0.8], epochs=9, folder=tmp_path)
+    module, stopping, trainer, states = trained([], epochs=9, folder=tmp_path, resume=True)
+    assert states == []
+    assert (trainer.current_epoch, stopping.restored) == (4, True)
+    assert same(dict(module.state_dict()), dict(expected.state_dict()))
+
+
+def test_patience_that_comes_with_a_resume_counts_from_there_on(tmp_path: Path) -> None:
+    trained([0.9, 0.5], epochs=9, folder=tmp_path, stop_after=2, patience=None)
+    module, stopping, trainer, states = trained([0.3, 0.6, 0.2, 0.1], epochs=9, folder=tmp_path, resume=True)
+    assert (trainer.current_epoch, stopping.best_epoch) == (6, 3)
+    assert same(dict(module.state_dict()), states[1])
+
+
+def test_another_metric_than_before_is_refused_in_a_resumed_run(tmp_path: Path) -> None:
+    trained([0.9], epochs=9, folder=tmp_path, stop_after=1)
+    with pytest.raises(UsageError, match=r"trainer.monitor=train.loss: .*trainer.monitor=strength.score; keep it"):
+        trained([0.5], epochs=9, folder=tmp_path, resume=True, monitor="train.loss")
+    with pytest.raises(UsageError, match=r"trainer.monitor_mode=min: .*trainer.monitor_mode=max; keep it"):
+        trained([0.5], epochs=9, folder=tmp_path, resume=True, monitor_mode="min")
+
+
+def test_the_loss_of_training_can_be_watched() -> None:
+    _, stopping, _, _ = trained([0.1], epochs=3, every=9, monitor="train.loss", monitor_mode="min")
+    assert stopping.best is not None
+    assert stopping.best_epoch is not None
+
+
+@pytest.mark.parametrize(
+    ("monitor", "every", "after"), [("train.los", 9, 1), ("strength.skore", 2, 2), ("score", 2, 2), ("score", 9, 9)]
+)
+def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(monitor: str, every: int, after: int) -> None:
+    with pytest.raises(
+        UsageError, match=rf"^trainer.monitor={monitor}: no metric of that name; there are .*train.loss"
+    ):
+        trained([0.1] * after, epochs=9, every=every, monitor=monitor)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"patience": 0}, "trainer.patience=0: must be 1 or more"),
+        ({"monitor": ""}, "trainer.monitor=''"),
+        ({"monitor_mode": "best"}, "trainer.monitor_mode=best: choose max or min"),
+        ({"max_flops": 0.0}, "trainer.max_flops=0.0: a number above 0"),
+        ({"max_flops": float("nan")}, "trainer.max_flops=nan"),
+        ({"max_flops": float("inf")}, "trainer.max_flops=inf"),
+    ],
+)
+def test_settings_out_of_range_are_refused_by_name(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TrainerConfig(**settings)
