@@ -29,7 +29,7 @@ def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     NaN and infinities become null, paths strings, NumPy and torch scalars and arrays plain numbers and lists. Raises
     TypeError for what JSON cannot say.
     """
-    write_text_atomic(path, json.dumps(_plain(summary), indent=2, sort_keys=True, allow_nan=False) + "\n")
+    write_text_atomic(path, json.dumps(plain(summary), indent=2, sort_keys=True, allow_nan=False) + "\n")
 
 
 def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
@@ -109,9 +109,13 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
     return table
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """`value` as JSON can say it: NaN and infinities become null, paths strings, arrays lists.
+
+    Raises TypeError for what JSON cannot say.
+    """
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, str | bool | int) or value is None:
         return value
     if isinstance(value, float):
@@ -119,7 +123,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, Sequence):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     raise TypeError(f"summary holds a {type(value).__name__}, which JSON cannot say: {value!r}")

@@ -1,0 +1,273 @@
+"""The results of a sweep for people: a leaderboard with what failed, and a display while the sweep goes on.
+
+All of it is made from the content of `overall_results.json`.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from hexlit.reporting.progress import is_screen
+from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure
+
+STATE_STYLES = {
+    "complete": "blue",
+    "pruned": "yellow",
+    "failed": "red",
+    "running": "green",
+    "interrupted": "bright_black",
+}
+FLAGS = {
+    "nan": "a loss was NaN or infinite",
+    "rising": "the training loss ended 5% above its lowest stretch",
+    "overfitting": "the validation loss ended 5% above its lowest stretch while the training loss fell",
+}
+_LIVE_ROWS = 5
+
+Trial = Mapping[str, Any]
+
+
+def print_results(document: Mapping[str, Any], console: Console, rows: int) -> None:
+    """Print counts, the best `rows` trials, failures and flags."""
+    console.print(Text(f"{document['name'] or document['folder']} · {document['state']}", "bold"), soft_wrap=True)
+    facts = " · ".join(f"{value} {name}" for name, value in headline_facts(document))
+    console.print(Text(facts), soft_wrap=True)
+    console.print(Text(f"ranked {document['ranking']['reason']}", "dim"), soft_wrap=True)
+    for problem in document["problems"]:
+        console.print(Text(problem, "red"), soft_wrap=True)
+    if document["trials"]:
+        console.print()
+        console.print(leaderboard_table(document, rows, console.width))
+        if len(document["trials"]) > rows:
+            console.print(Text(f"and {len(document['trials']) - rows} more in leaderboard.csv", "dim"))
+        console.print()
+    console.print(Text(best_line(document), "bold"), soft_wrap=True)
+    if document["failures"]:
+        console.print(Text("\nFailures", "bold"))
+        for failure in document["failures"][:rows]:
+            style = STATE_STYLES[failure["state"]]
+            where = f" ({failure['folder']})" if failure["folder"] else ""
+            why = f": {failure['reason']}{where}"
+            line = Text.assemble(f"  trial {failure['trial']} ", (failure["state"], style), why)
+            console.print(line, soft_wrap=True)
+        if len(document["failures"]) > rows:
+            console.print(Text(f"  and {len(document['failures']) - rows} more in overall_results.json", "dim"))
+    flagged = {flag: found for flag in FLAGS if (found := flagged_trials(document, flag))}
+    if flagged:
+        console.print(Text("\nSanity", "bold"))
+        for flag, found in flagged.items():
+            console.print(Text(f"  {flag} ({FLAGS[flag]}): {', '.join(map(str, found))}"), soft_wrap=True)
+
+
+def flagged_trials(document: Mapping[str, Any], flag: str) -> list[int]:
+    """Numbers of the trials with the sanity flag `flag`."""
+    return sorted(trial["number"] for trial in document["trials"] if flag in trial["flags"])
+
+
+def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name and text of the numbers that come first: how many trials of each state, time, and time saved."""
+    counts, progress, pruning = document["counts"], document["progress"], document["pruning"]
+    of = "" if progress["of"] is None else f" of {progress['of']}"
+    facts = [("trials done", f"{progress['done']}{of}")]
+    facts += [(state, format_count(count)) for state, count in counts.items() if count or state == "complete"]
+    if document["seconds"] is not None:
+        facts.append(("of wall time", format_duration(document["seconds"])))
+    if counts["pruned"]:
+        partly = f", {pruning['unknown_trials']} not known" if pruning["unknown_trials"] else ""
+        facts.append((f"saved by pruning (estimate{partly})", format_duration(pruning["saved_seconds"])))
+    if document["state"] == "running":
+        facts.append(("left (estimate)", format_duration(progress["eta_seconds"])))
+    return facts
+
+
+def best_line(document: Mapping[str, Any]) -> str:
+    """One line on the best trial, or on the Pareto front."""
+    best = next((trial for trial in document["trials"] if trial["number"] == document["best"]), None)
+    if best is None:
+        return "no trial has succeeded yet" if document["state"] == "running" else "no trial has succeeded"
+    params = ", ".join(f"{name}={value_text(value)}" for name, value in best["params"].items())
+    front = document["ranking"]["pareto_front"]
+    what = "best"
+    if front:
+        what = f"Pareto front: {', '.join(map(str, front))}; best in {document['objectives'][0]['name']}"
+    names = [objective["name"] for objective in document["objectives"]]
+    values = [f"{n} {figure_text(v)}" for n, v in zip(names, best["values"] or [], strict=False)]
+    if document["ranking"]["by"] == "standardised_loss":
+        values.insert(0, f"standardised loss {figure_text(best['standardised_loss'])}")
+    facts = " · ".join(text for text in (", ".join(values), params) if text)
+    return f"{what}: trial {best['number']}" + (f" · {facts}" if facts else "")
+
+
+def shown_columns(document: Mapping[str, Any]) -> list[tuple[str, Callable[[Trial], str]]]:
+    """Heading of each figure of the leaderboard, and its text of a trial; without those that no trial has."""
+    columns: list[tuple[str, Callable[[Trial], str]]] = []
+
+    def value_of(place: int) -> Callable[[Trial], str]:
+        return lambda trial: figure_text(trial["values"][place] if trial["values"] else None)
+
+    names = [objective["name"] for objective in document["objectives"]]
+    columns += [(name, value_of(place)) for place, name in enumerate(names)]
+    figures: dict[str, tuple[str, Callable[[Any], str]]] = {
+        "standardised_loss": ("standardised", figure_text),
+        "policy_loss": ("policy", figure_text),
+        "value_loss": ("value", figure_text),
+        "epochs": ("epochs", format_count),
+        "seconds": ("time", format_duration),
+        "host_peak_bytes": ("memory", format_bytes),
+        "device_peak_bytes": ("device memory", format_bytes),
+    }
+
+    def figure_of(key: str, show: Callable[[Any], str]) -> Callable[[Trial], str]:
+        return lambda trial: show(trial[key])
+
+    for key, (heading, show) in figures.items():
+        if any(trial[key] is not None for trial in document["trials"]):
+            columns.append((heading, figure_of(key, show)))
+    return columns
+
+
+def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Table:
+    """The first `rows` trials; parameters come as columns where they fit into `width`, else as one."""
+    columns = shown_columns(document)
+    names = [parameter["name"] for parameter in document["parameters"]]
+    trials = document["trials"][:rows]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("rank", justify="right", no_wrap=True)
+    table.add_column("trial", justify="right", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    for heading, _ in columns:
+        table.add_column(heading, justify="right", no_wrap=True)
+    used = 26 + sum(max(len(heading), 8) + 2 for heading, _ in columns)
+    apart = bool(names) and used + sum(max(len(name), 8) + 2 for name in names) <= width
+    for name in names if apart else []:
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    if names and not apart:
+        table.add_column("parameters", overflow="fold")
+    flagged = any(trial["flags"] for trial in trials)
+    if flagged:
+        table.add_column("flags", style="red", no_wrap=True)
+    front = document["ranking"]["pareto_front"]
+    for trial in trials:
+        rank = "front" if trial["number"] in front else DASH if trial["rank"] is None else str(trial["rank"])
+        cells = [Text(rank), Text(str(trial["number"])), Text(trial["state"], STATE_STYLES[trial["state"]])]
+        cells += [Text(show(trial)) for _, show in columns]
+        settings = {name: value_text(value) for name, value in trial["params"].items()}
+        if apart:
+            cells += [Text(settings.get(name, DASH)) for name in names]
+        elif names:
+            cells.append(Text(" ".join(f"{name}={text}" for name, text in settings.items())))
+        if flagged:
+            cells.append(Text(" ".join(trial["flags"])))
+        table.add_row(*cells, style="bold" if trial["number"] == document["best"] else "")
+    return table
+
+
+def figure_text(value: float | None) -> str:
+    """A loss or a score; a dash where there is none."""
+    return DASH if value is None else format_figure(value)
+
+
+def value_text(value: object) -> str:
+    """A parameter's value in few digits."""
+    return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
+
+
+class SweepDisplay:
+    """Shows a sweep while it goes on: a live picture on a terminal, elsewhere a line whenever a count has changed.
+
+    with SweepDisplay("runs/hex5/...") as display:
+        display.update(document)
+    """
+
+    def __init__(self, title: str, *, console: Console | None = None, live: bool | None = None) -> None:
+        """`live` None decides by the console."""
+        self.console = console or Console(highlight=False)
+        self.live = is_screen(self.console) if live is None else live
+        self._title = title
+        self._document: Mapping[str, Any] | None = None
+        self._told: tuple[object, ...] = ()
+        self._display = Live(console=self.console, get_renderable=self.render, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        if self.live:
+            self._display.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the terminal back, whatever happened."""
+        if self.live:
+            self._display.stop()
+
+    def update(self, document: Mapping[str, Any]) -> None:
+        """Take in the results of this instant."""
+        self._document = document
+        progress = document["progress"]
+        changed = (document["state"], tuple(document["counts"].values()), progress["best"], progress["best_value"])
+        if self.live or changed == self._told:
+            return
+        self._told = changed
+        self.console.file.write(f"{time.strftime('%H:%M:%S')}  {progress_line(document)}\n")
+        self.console.file.flush()
+
+    def render(self) -> RenderableType:
+        """The picture of this instant."""
+        document = self._document
+        title = Text(f"hexlit report · {self._title}", "bold")
+        if document is None:
+            return Panel(Text("reading", "dim"), title=title, title_align="left", border_style="dim")
+        progress = document["progress"]
+        parts: list[RenderableType] = []
+        if progress["of"]:
+            share = min(progress["done"], progress["of"])
+            parts.append(ProgressBar(total=progress["of"], completed=share, complete_style="green", width=48))
+        parts += [Text(progress_line(document), "cyan"), Text(best_line(document))]
+        running = [trial for trial in document["trials"] if trial["state"] == "running"]
+        if running:
+            parts += [Text(), _running_table(running)]
+        ended = [trial for trial in document["trials"] if trial["state"] != "running"]
+        if ended:
+            shown = {**document, "trials": ended}
+            parts += [Text(), leaderboard_table(shown, _LIVE_ROWS, self.console.width - 4)]
+        parts += [Text(problem, "red") for problem in document["problems"]]
+        return Panel(Group(*parts), title=title, title_align="left", border_style="dim")
+
+
+def progress_line(document: Mapping[str, Any]) -> str:
+    """`7 of 20 done (5 complete, 2 pruned), 2 running, 12:30 left, best 0.8123 (trial 4)`."""
+    progress, counts = document["progress"], document["counts"]
+    of = "" if progress["of"] is None else f" of {progress['of']}"
+    kinds = [f"{counts[state]} {state}" for state in ("complete", "pruned", "failed") if counts[state]]
+    parts = [f"{progress['done']}{of} done" + (f" ({', '.join(kinds)})" if kinds else "")]
+    parts += [f"{counts[state]} {state}" for state in ("running", "interrupted") if counts[state]]
+    if progress["eta_seconds"]:
+        parts.append(f"{format_duration(progress['eta_seconds'])} left")
+    if progress["best"] is not None:
+        parts.append(f"best {figure_text(progress['best_value'])} (trial {progress['best']})")
+    return ", ".join(parts)
+
+
+def _running_table(running: Sequence[Trial]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("running", "epoch", "time", "latest"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("parameters", overflow="fold")
+    for trial in running:
+        of = "" if trial["max_epochs"] is None else f"/{trial['max_epochs']}"
+        table.add_row(
+            Text(f"trial {trial['number']}", "green"),
+            f"{trial['epochs'] or 0}{of}",
+            format_duration(trial["seconds"]),
+            figure_text(trial["latest"]),
+            Text(" ".join(f"{name}={value_text(value)}" for name, value in trial["params"].items())),
+        )
+    return table

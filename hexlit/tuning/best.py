@@ -1,0 +1,90 @@
+"""`best.yaml`: what the best trial was, and the overrides by which a training is begun again like it."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hexlit.files import write_text_atomic
+from hexlit.reporting.summary import plain
+from hexlit.tuning.parameters import Value
+from hexlit.tuning.ranking import ranked_value
+from hexlit.tuning.results import SweepResults
+from hexlit.tuning.sweep_folder import shown_folder
+from hexlit.tuning.trials import TrialResult
+
+BEST_FILE = "best.yaml"
+
+BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops")
+"""How long a trial may train says nothing of how long the training with its settings should."""
+
+_OF_THE_SWEEP = ("hydra", "sweep")
+_WORD = re.compile(r"[A-Za-z_][\w./-]*")
+_NOT_TEXT = {"null", "true", "false", "nan", "inf"}
+
+
+def write_best(results: SweepResults) -> Path | None:
+    """Write `best.yaml` into the sweep's folder; an old one goes where no trial has succeeded."""
+    path = results.folder / BEST_FILE
+    best = results.best
+    if best is None:
+        path.unlink(missing_ok=True)
+        return None
+    write_text_atomic(path, best_text(results, best))
+    return path
+
+
+def best_text(results: SweepResults, best: TrialResult) -> str:
+    """The content of `best.yaml` for the trial `best`."""
+    from omegaconf import OmegaConf
+
+    fixed = results.facts.overrides if results.tuned else best.overrides
+    kept, left_out = best_overrides(best, fixed)
+    several = len(results.objectives) > 1
+    content: dict[str, Any] = {"trial": best.number}
+    values = [None] * len(results.objectives) if best.values is None else list(best.values)
+    content |= {"values": values} if several else {"value": values[0]}
+    names = [objective.name for objective in results.objectives]
+    content |= {"objective": names if several else names[0]}
+    if results.ranking.by == "standardised_loss":
+        content["standardised_loss"] = ranked_value(best, results.ranking, results.split)
+    content |= {"params": dict(best.params), "overrides": kept, "left_out": left_out}
+    where = " ".join(shown_folder(results.folder).splitlines())
+    return f"# hexlit train +best={where}\n{OmegaConf.to_yaml(OmegaConf.create(plain(content)))}"
+
+
+def best_overrides(best: TrialResult, fixed: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Overrides of a training like `best`, and the budget that is left out of them.
+
+    The `fixed` overrides of the sweep's command line come first, without those of the sweep itself, then what was
+    sampled, as the trial had it.
+    """
+    had = {_key(line): line for line in best.overrides}
+    kept: list[str] = []
+    left_out: list[str] = []
+    for line in fixed:
+        key = _key(line)
+        if key in best.params or re.split(r"[./@]", key)[0] in _OF_THE_SWEEP:
+            continue
+        (left_out if key in BUDGET else kept).append(line)
+    kept += [had.get(name, f"{name}={quoted(value)}") for name, value in best.params.items()]
+    return kept, left_out
+
+
+def quoted(value: Value) -> str:
+    """`value` as the right side of a Hydra override."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if _WORD.fullmatch(value) and value.lower() not in _NOT_TEXT:
+        return value
+    escaped = re.sub(r"(\\*)'", r"\1\1\\'", value)  # Hydra reads backslashes literally except before a quote
+    escaped = re.sub(r"(\\+)$", r"\1\1", escaped)
+    return f"'{escaped}'"
+
+
+def _key(line: str) -> str:
+    return line.partition("=")[0].lstrip("+~")

@@ -1,0 +1,160 @@
+"""What a trial's `metrics.csv` says: its losses, the total that all trials share, and signs that it went wrong."""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from statistics import fmean
+
+POLICY_WEIGHT, VALUE_WEIGHT = 0.14, 0.86
+"""The weights of the standardised total loss, the same for all trials, whatever weights they were trained with."""
+
+RISE = 0.05
+"""Share by which a loss must end above its lowest stretch to count as risen."""
+
+NAN, RISING, OVERFITTING = "nan", "rising", "overfitting"
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Metrics by epoch. A value is None where nothing was logged, and NaN or infinite where that was logged."""
+
+    epochs: tuple[int, ...] = ()
+    columns: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The data that policy and value losses are known of, such as `train` and `val`."""
+        names = [name.removesuffix(".policy_loss") for name in self.columns if name.endswith(".policy_loss")]
+        return tuple(name for name in names if f"{name}.value_loss" in self.columns)
+
+    def column(self, name: str) -> tuple[float | None, ...]:
+        """The values of one metric, one for each epoch."""
+        return self.columns.get(name, (None,) * len(self.epochs))
+
+    def standardised(self, split: str) -> tuple[float | None, ...]:
+        """0.14 policy loss + 0.86 value loss over the data `split`, one for each epoch."""
+        pairs = zip(self.column(f"{split}.policy_loss"), self.column(f"{split}.value_loss"), strict=True)
+        return tuple(
+            None if policy is None or value is None else POLICY_WEIGHT * policy + VALUE_WEIGHT * value
+            for policy, value in pairs
+        )
+
+    def last(self, name: str) -> float | None:
+        """The final value of a metric; None where it was never logged or is no finite number."""
+        return last_of(self.column(name))
+
+
+def last_of(values: Sequence[float | None]) -> float | None:
+    """The last value that was logged; None without one, or where that is no finite number."""
+    logged = [value for value in values if value is not None]
+    return logged[-1] if logged and math.isfinite(logged[-1]) else None
+
+
+def read_curves(path: Path) -> Curves:
+    """The table at `path`. What cannot be read, such as a torn last line, is left out; without a file all is."""
+    try:
+        found = path.stat()
+        return _read(path, found.st_mtime_ns, found.st_size)
+    except OSError:
+        return Curves()
+
+
+@lru_cache(maxsize=4096)
+def _read(path: Path, changed: int, size: int) -> Curves:
+    """Read once for each state of a file: the table of an ended trial is asked for again and again."""
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    whole = text[: text.rfind("\n") + 1]  # the last line counts only when it has come to its end
+    rows: dict[int, dict[str, float | None]] = {}
+    columns: dict[str, None] = {}
+    try:
+        table = csv.reader(io.StringIO(whole))
+        header = next(table, [])
+        columns = dict.fromkeys(name for name in header if name not in ("epoch", "step"))
+        for cells in table:
+            row = dict(zip(header, cells, strict=False))
+            epoch = _number(row.get("epoch", ""))
+            if len(cells) == len(header) and epoch is not None and math.isfinite(epoch):
+                rows[int(epoch)] = {name: _number(row[name]) for name in columns}
+    except csv.Error:  # such as a line without an end; what came before it counts
+        pass
+    epochs = tuple(sorted(rows))
+    return Curves(epochs, {name: tuple(rows[epoch][name] for epoch in epochs) for name in columns})
+
+
+def mean_curves(parts: Sequence[Curves]) -> Curves:
+    """The mean of the runs of one trial with several seeds, at each epoch over those that have got there."""
+    if len(parts) == 1:
+        return parts[0]
+    epochs = tuple(sorted({epoch for part in parts for epoch in part.epochs}))
+    places = [{epoch: place for place, epoch in enumerate(part.epochs)} for part in parts]
+    names = dict.fromkeys(name for part in parts for name in part.columns)
+    columns = {}
+    for name in names:
+        values: list[float | None] = []
+        for epoch in epochs:
+            there = [
+                value
+                for part, place in zip(parts, places, strict=True)
+                if epoch in place and (value := part.column(name)[place[epoch]]) is not None
+            ]
+            values.append(fmean(there) if there else None)
+        columns[name] = tuple(values)
+    return Curves(epochs, columns)
+
+
+def sanity_flags(parts: Iterable[Curves]) -> tuple[str, ...]:
+    """What looks wrong in any of the runs of a trial.
+
+    `nan`: a loss was NaN or infinite in some epoch. `rising`: the mean training loss of the last quarter of the epochs
+    (two at least) lies 5% above that of the lowest stretch of the same length. `overfitting`: the loss on validation
+    data has risen so, while that on training data went on falling; only where a run has validation losses (`val.*`).
+    """
+    found: set[str] = set()
+    for curves in parts:
+        losses = [values for name, values in curves.columns.items() if name.endswith("loss")]
+        if any(value is not None and not math.isfinite(value) for values in losses for value in values):
+            found.add(NAN)
+        training, validation = _total(curves, "train"), _total(curves, "val")
+        if _risen([value for value in training if value is not None and math.isfinite(value)]) is not None:
+            found.add(RISING)
+        both = [
+            (t, v)
+            for t, v in zip(training, validation, strict=True)
+            if t is not None and v is not None and math.isfinite(t) and math.isfinite(v)
+        ]
+        lowest = _risen([v for _, v in both])
+        if lowest is not None:
+            width = _stretch(len(both))
+            falls = fmean(t for t, _ in both[-width:]) < fmean(t for t, _ in both[lowest : lowest + width])
+            if falls:
+                found.add(OVERFITTING)
+    return tuple(flag for flag in (NAN, RISING, OVERFITTING) if flag in found)
+
+
+def _total(curves: Curves, split: str) -> tuple[float | None, ...]:
+    return curves.standardised(split) if split in curves.splits else curves.column(f"{split}.loss")
+
+
+def _stretch(epochs: int) -> int:
+    return max(2, epochs // 4)
+
+
+def _risen(values: Sequence[float]) -> int | None:
+    """Where the lowest stretch begins if `values` end above it by more than `RISE`, else None."""
+    width = _stretch(len(values))
+    if len(values) < 2 * width:
+        return None
+    means = [fmean(values[start : start + width]) for start in range(len(values) - width + 1)]
+    lowest = min(means)
+    return means.index(lowest) if means[-1] > lowest + RISE * abs(lowest) else None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

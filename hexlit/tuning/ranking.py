@@ -1,0 +1,113 @@
+"""Which trial is best, and by what: successes only, and never by totals whose weights differ between the trials."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hexlit.tuning.curves import last_of
+from hexlit.tuning.trials import COMPLETE, TrialResult
+
+MINIMIZE, MAXIMIZE = "minimize", "maximize"
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a sweep minimizes or maximizes."""
+
+    name: str
+    direction: str
+
+    @property
+    def is_total_loss(self) -> bool:
+        """Whether it is a total of losses, whose weights may differ from trial to trial."""
+        return self.name == "loss" or self.name.endswith(".loss")
+
+    def signed(self, value: float) -> float:
+        """`value` so that less is better."""
+        return value if self.direction == MINIMIZE else -value
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """An order of the successful trials, or their Pareto front."""
+
+    by: str
+    """`objective`, `standardised_loss`, or `pareto` where there are several objectives and so no order."""
+    reason: str
+    """One sentence: what ranks the trials, and why."""
+    objective: Objective
+    """What the order, or `best`, goes by."""
+    order: tuple[int, ...]
+    """Numbers of the trials, best first; with several objectives empty."""
+    front: tuple[int, ...]
+    """Numbers of the trials that no other beats in all objectives, best in the first objective first; else empty."""
+    unranked: tuple[int, ...]
+    """Complete trials that have no finite value to be ranked by."""
+
+    @property
+    def best(self) -> int | None:
+        """Number of the best trial; with several objectives that of the front which is best in the first."""
+        return next(iter(self.order or self.front), None)
+
+
+def standardised_loss(trial: TrialResult, split: str | None) -> float | None:
+    """The final 0.14 policy + 0.86 value loss of a trial over the data `split`."""
+    return None if split is None else last_of(trial.curves.standardised(split))
+
+
+def ranked_value(trial: TrialResult, ranking: Ranking, split: str | None) -> float | None:
+    """The number by which `trial` is ranked; with several objectives that of the first."""
+    if ranking.by == "standardised_loss":
+        return standardised_loss(trial, split) if trial.state == COMPLETE else None
+    return trial.values[0] if trial.values else None
+
+
+def rank_trials(trials: Sequence[TrialResult], objectives: Sequence[Objective], split: str | None) -> Ranking:
+    """Rank the complete trials, of which each has one value for each of the `objectives`."""
+    complete = [trial for trial in trials if trial.state == COMPLETE]
+    if len(objectives) > 1:
+        return _pareto(complete, objectives)
+    (objective,) = objectives
+    by, reason = "objective", f"by {objective.name}, {objective.direction}d"
+    if objective.is_total_loss:
+        totals = {trial.number: standardised_loss(trial, split) for trial in complete}
+        if any(total is not None for total in totals.values()):
+            reason = (
+                f"by 0.14 policy + 0.86 value loss ({split}), minimized: the weights within {objective.name} may "
+                "differ from trial to trial"
+            )
+            ranked = [(total, number) for number, total in totals.items() if total is not None]
+            order = tuple(number for _, number in sorted(ranked))
+            unranked = tuple(number for number, total in totals.items() if total is None)
+            return Ranking("standardised_loss", reason, Objective("standardised_loss", MINIMIZE), order, (), unranked)
+        if complete:
+            reason += "; no trial has policy and value losses of its own to make a total that all share"
+    finite = [trial for trial in complete if _finite(trial, 1)]
+    order = tuple(
+        trial.number for trial in sorted(finite, key=lambda t: (objective.signed((t.values or (0.0,))[0]), t.number))
+    )
+    return Ranking(by, reason, objective, order, (), tuple(t.number for t in complete if t not in finite))
+
+
+def _pareto(complete: Sequence[TrialResult], objectives: Sequence[Objective]) -> Ranking:
+    points = {
+        trial.number: tuple(o.signed(v) for o, v in zip(objectives, trial.values or (), strict=True))
+        for trial in complete
+        if _finite(trial, len(objectives))
+    }
+    front = [
+        number
+        for number, point in points.items()
+        if not any(
+            other != point and all(a <= b for a, b in zip(other, point, strict=True)) for other in points.values()
+        )
+    ]
+    front.sort(key=lambda number: (points[number], number))
+    names = ", ".join(f"{objective.name} {objective.direction}d" for objective in objectives)
+    reason = f"several objectives ({names}) have no one order: these trials are beaten by no other in all of them"
+    unranked = tuple(trial.number for trial in complete if trial.number not in points)
+    return Ranking("pareto", reason, objectives[0], (), tuple(front), unranked)
+
+
+def _finite(trial: TrialResult, count: int) -> bool:
+    return trial.values is not None and len(trial.values) == count and all(map(math.isfinite, trial.values))

@@ -1,0 +1,177 @@
+"""The results of a sweep as files in its folder, each written whole or not at all."""
+
+import csv
+import io
+import json
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from hexlit.files import write_text_atomic
+from hexlit.reporting.summary import plain
+from hexlit.tuning.best import write_best
+from hexlit.tuning.ranking import standardised_loss
+from hexlit.tuning.results import SweepResults, best_value, read_results
+from hexlit.tuning.sweep_folder import shown_folder
+from hexlit.tuning.trials import FAILED, INTERRUPTED, TrialResult
+
+RESULTS_FILE = "overall_results.json"
+LEADERBOARD_FILE = "leaderboard.csv"
+PAGE_FILE = "report.html"
+SCHEMA_FILE = "overall_results.schema.json"
+
+
+def write_results(folder: Path, figures: bool) -> SweepResults:
+    """Bring the results in the sweep's `folder` up to date, and return them; the sweep may go on meanwhile.
+
+    `overall_results.json`, `leaderboard.csv` and `best.yaml`; with `figures` also `figures/` and `report.html`.
+
+    Raises:
+        UsageError: there is no sweep in `folder`.
+        OSError: a file cannot be written.
+        jsonschema.ValidationError: the results are not what the schema says (a bug); the old file stays.
+    """
+    results = read_results(folder)
+    document = as_document(results)
+    write_document(folder / RESULTS_FILE, document)
+    write_text_atomic(folder / LEADERBOARD_FILE, leaderboard(results))
+    write_best(results)
+    if figures:
+        from hexlit.reporting.report_page import report_page
+        from hexlit.tuning.figures import write_figures
+
+        drawn = write_figures(results, folder / "figures")
+        write_text_atomic(folder / PAGE_FILE, report_page(document, drawn))
+    return results
+
+
+def write_document(path: Path, document: dict[str, Any]) -> None:
+    """Check `document` against the schema and write it, whole or not at all.
+
+    Raises:
+        jsonschema.ValidationError: it is not what the schema says.
+    """
+    import jsonschema
+
+    jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+    write_text_atomic(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """The schema of `overall_results.json`."""
+    found: dict[str, Any] = json.loads(files("hexlit.tuning").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
+    return found
+
+
+def as_document(results: SweepResults) -> dict[str, Any]:
+    """The results as `overall_results.json` has them: plain values only, NaN and infinities as null."""
+    facts, ranking, progress, saving = results.facts, results.ranking, results.progress, results.saving
+    document: dict[str, Any] = plain(
+        {
+            "version": 1,
+            "name": facts.name,
+            "folder": shown_folder(results.folder),
+            "kind": "tuned" if results.tuned else "sequential",
+            "state": results.state,
+            "objectives": [{"name": entry.name, "direction": entry.direction} for entry in results.objectives],
+            "sampler": facts.sampler,
+            "pruner": facts.pruner,
+            "n_jobs": facts.n_jobs,
+            "seeds": facts.seeds,
+            "started": facts.started,
+            "finished": facts.finished,
+            "seconds": facts.seconds,
+            "counts": results.counts,
+            "progress": {
+                "done": progress.done,
+                "of": progress.of,
+                "running": progress.running,
+                "eta_seconds": progress.eta_seconds,
+                "best": progress.best,
+                "best_value": best_value(results),
+            },
+            "pruning": {
+                "saved_seconds": saving.seconds,
+                "estimated_trials": saving.trials,
+                "unknown_trials": saving.unknown,
+            },
+            "ranking": {
+                "by": ranking.by,
+                "reason": ranking.reason,
+                "direction": None if ranking.by == "pareto" else ranking.objective.direction,
+                "order": list(ranking.order),
+                "pareto_front": list(ranking.front),
+                "unranked": list(ranking.unranked),
+            },
+            "best": ranking.best,
+            "split": results.split,
+            "parameters": [
+                {
+                    "name": entry.name,
+                    "kind": entry.kind,
+                    "log": entry.log,
+                    "low": entry.low,
+                    "high": entry.high,
+                    "choices": list(entry.choices),
+                }
+                for entry in results.parameters
+            ],
+            "trials": [_trial(trial, rank, results.split) for rank, trial in results.by_rank()],
+            "failures": [
+                {"trial": trial.number, "state": trial.state, "reason": trial.failure, "folder": trial.folder}
+                for trial in results.trials
+                if trial.state in (FAILED, INTERRUPTED)
+            ],
+            "problems": list(results.problems),
+        }
+    )
+    return document
+
+
+def leaderboard(results: SweepResults) -> str:
+    """All trials as CSV: the ranked ones first, best first; only successes have a rank."""
+    names = [parameter.name for parameter in results.parameters]
+    objectives = [objective.name for objective in results.objectives]
+    figures = ["standardised_loss", "policy_loss", "value_loss", "loss", "epochs", "seconds"]
+    figures += ["host_peak_bytes", "device_peak_bytes"]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["rank", "trial", "state", *objectives, *figures, "flags", "failure", "folder", *names])
+    for rank, trial in results.by_rank():
+        row = plain(_trial(trial, rank, results.split))
+        values = row["values"] or [None] * len(objectives)
+        cells = [rank, trial.number, trial.state, *values, *(row[name] for name in figures), " ".join(trial.flags)]
+        cells += [trial.failure, trial.folder, *(trial.params.get(name) for name in names)]
+        table.writerow("" if cell is None else cell for cell in cells)
+    return text.getvalue()
+
+
+def _trial(trial: TrialResult, rank: int | None, split: str | None) -> dict[str, Any]:
+    last = trial.curves.last
+    return {
+        "number": trial.number,
+        "rank": rank,
+        "state": trial.state,
+        "folder": trial.folder,
+        "params": dict(trial.params),
+        "overrides": list(trial.overrides),
+        "values": None if trial.values is None else list(trial.values),
+        "policy_loss": last(f"{split}.policy_loss"),
+        "value_loss": last(f"{split}.value_loss"),
+        "loss": last(f"{split}.loss"),
+        "standardised_loss": standardised_loss(trial, split),
+        "latest": next(reversed([*trial.intermediate.values()]), None),
+        "epochs": trial.epochs,
+        "max_epochs": trial.max_epochs,
+        "seconds": trial.seconds,
+        "started": trial.started,
+        "ended": trial.ended,
+        "failure": trial.failure,
+        "flags": list(trial.flags),
+        "host_peak_bytes": trial.host_peak_bytes,
+        "device_peak_bytes": trial.device_peak_bytes,
+        "attempts": trial.attempts,
+        "retry_of": trial.retry_of,
+    }

@@ -1,0 +1,270 @@
+"""What a sweep has come to, finished or still going on, read from its folder without disturbing it."""
+
+import heapq
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+
+from hexlit.accelerate.process_file import read_process_file
+from hexlit.errors import UsageError
+from hexlit.tuning.parameters import Parameter, parameters_of_study, parameters_of_values
+from hexlit.tuning.ranking import MAXIMIZE, MINIMIZE, Objective, Ranking, rank_trials, ranked_value
+from hexlit.tuning.sweep_folder import (
+    SweepFacts,
+    is_tuned,
+    load_study,
+    numbered_folders,
+    read_facts,
+    swept_overrides,
+)
+from hexlit.tuning.trials import (
+    COMPLETE,
+    FAILED,
+    PRUNED,
+    RUNNING,
+    STATES,
+    TrialResult,
+    trials_of_folders,
+    trials_of_study,
+    tuned_folders,
+)
+
+FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
+STRENGTH = "strength.score"
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Time that pruning saved, estimated: (epochs it would have done - epochs done) x its own seconds an epoch."""
+
+    seconds: float
+    """Sum over the pruned trials that it can be told of."""
+    trials: int
+    """Their number."""
+    unknown: int
+    """Pruned trials whose epochs or seconds are not known."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is."""
+
+    done: int
+    """Trials that are complete, pruned or failed; an interrupted one is done again."""
+    of: int | None
+    """Trials asked for; None where no number was."""
+    running: int
+    eta_seconds: float | None
+    """Seconds until the last trial ends, estimated from those that have ended; None while that cannot be told."""
+    best: int | None
+    """Number of the best trial so far."""
+
+
+@dataclass(frozen=True)
+class SweepResults:
+    """Everything of a sweep that is known."""
+
+    folder: Path
+    tuned: bool
+    """Whether it has a study; False for a plain `--multirun`."""
+    state: str
+    """`running`, `finished`, or `interrupted`: it was killed and can go on."""
+    facts: SweepFacts
+    objectives: tuple[Objective, ...]
+    parameters: tuple[Parameter, ...]
+    trials: tuple[TrialResult, ...]
+    split: str | None
+    """The data whose losses are reported: `val` where there are such, else `train`; None without losses."""
+    ranking: Ranking
+    saving: Saving
+    progress: Progress
+    problems: tuple[str, ...]
+    """What could not be read, one line each."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of trials in each state."""
+        counted = Counter(trial.state for trial in self.trials)
+        return {state: counted[state] for state in STATES}
+
+    @property
+    def best(self) -> TrialResult | None:
+        """The best trial; with several objectives the one of the Pareto front that is best in the first."""
+        return next((trial for trial in self.trials if trial.number == self.ranking.best), None)
+
+    def by_rank(self) -> list[tuple[int | None, TrialResult]]:
+        """All trials with their ranks: the ranked, the Pareto front (without ranks), other complete ones, the rest."""
+        ranks = {number: rank for rank, number in enumerate(self.ranking.order, 1)}
+        front = {number: place for place, number in enumerate(self.ranking.front)}
+        far = len(self.trials) + 1
+
+        def place(trial: TrialResult) -> tuple[int, int, int, int]:
+            number = trial.number
+            return ranks.get(number, far), front.get(number, far), STATES.index(trial.state), number
+
+        return [(ranks.get(trial.number), trial) for trial in sorted(self.trials, key=place)]
+
+
+def read_results(folder: Path, now: float | None = None) -> SweepResults:
+    """Read the sweep in `folder`; nothing is written there. `now` is the time in seconds since 1970, None the clock's.
+
+    Raises:
+        UsageError: there is no sweep in `folder`.
+    """
+    now = time.time() if now is None else now
+    if not folder.is_dir():
+        raise UsageError(f"folder={folder}: there is no such folder")
+    process = read_process_file(folder)
+    alive = process is not None and process.alive
+    if is_tuned(folder):
+        return _tuned(folder, alive, now)
+    return _sequential(folder, now)
+
+
+def _tuned(folder: Path, alive: bool, now: float) -> SweepResults:
+    facts, problems = read_facts(folder)
+    try:
+        study = load_study(folder)
+    except UsageError as error:
+        found = trials_of_folders(tuned_folders(folder), (), now)
+        if found or not alive:  # a sweep that has just begun has no study yet
+            problems = [*problems, f"{error}; trials are told from their folders"]
+        trials, parameters = _without_study(found, facts), parameters_of_values([trial.params for trial in found])
+        directions = facts.directions
+    else:
+        frozen = study.get_trials(deepcopy=False)
+        trials = trials_of_study(folder, facts, frozen, alive, now)
+        parameters = parameters_of_study(frozen)
+        directions = facts.directions or tuple(direction.name.lower() for direction in study.directions)
+    count = max(1, len(facts.objectives), len(directions))
+    names = [*facts.objectives, *(f"objective {number}" for number in range(len(facts.objectives), count))]
+    ways = [*directions, *([MINIMIZE] * (count - len(directions)))]
+    objectives = [
+        Objective(name, MAXIMIZE if way == MAXIMIZE else MINIMIZE) for name, way in zip(names, ways, strict=True)
+    ]
+    state = GOING_ON if alive else FINISHED if facts.finished is not None else STOPPED
+    return _results(folder, True, state, facts, objectives, parameters, trials, facts.n_trials, problems)
+
+
+def _without_study(found: Sequence[TrialResult], facts: SweepFacts) -> list[TrialResult]:
+    """The trials with the last values of their objectives, as no study says what was reported."""
+    trials = []
+    for trial in found:
+        last = [trial.curves.last(name) for name in facts.objectives]
+        known = [value for value in last if value is not None]
+        values = tuple(known) if known and len(known) == len(last) and trial.state == COMPLETE else None
+        trials.append(replace(trial, values=values))
+    return trials
+
+
+def _sequential(folder: Path, now: float) -> SweepResults:
+    numbered = list(numbered_folders(folder))
+    if not numbered:
+        hint = "is a single run" if (folder / ".hydra").is_dir() else "holds no sweep"
+        raise UsageError(f"folder={folder}: {hint}; a sweep's folder has trial-000/ or 0/ in it")
+    keys, asked = swept_overrides(folder)
+    found = trials_of_folders(numbered, keys, now)
+    columns = {name for trial in found for name in trial.curves.columns}
+    losses = [f"{split}.loss" for split in ("val", "train") if f"{split}.loss" in columns]
+    name = STRENGTH if STRENGTH in columns or not losses else losses[0]
+    objective = Objective(name, MAXIMIZE if name == STRENGTH else MINIMIZE)
+    facts = SweepFacts(name=folder.parent.name, objectives=(name,), directions=(objective.direction,), monitor=name)
+    trials = _without_study(found, facts)
+    ended = all(trial.state != RUNNING for trial in trials)
+    whole = all(trial.state == COMPLETE for trial in trials) if asked is None else len(trials) >= asked
+    state = GOING_ON if not ended else FINISHED if whole else STOPPED
+    begun = [trial.started for trial in trials if trial.started is not None]
+    over = [trial.ended for trial in trials if trial.ended is not None]
+    facts = replace(facts, started=min(begun, default=None), finished=max(over, default=None) if ended else None)
+    problems = [] if asked is not None else ["multirun.yaml does not say how many jobs were asked for"]
+    parameters = parameters_of_values([trial.params for trial in trials])
+    return _results(folder, False, state, facts, [objective], parameters, trials, asked, problems)
+
+
+def _results(
+    folder: Path,
+    tuned: bool,
+    state: str,
+    facts: SweepFacts,
+    objectives: Sequence[Objective],
+    parameters: Sequence[Parameter],
+    trials: Sequence[TrialResult],
+    asked: int | None,
+    problems: Sequence[str],
+) -> SweepResults:
+    split = reported_split(trials, objectives)
+    ranking = rank_trials(trials, objectives, split)
+    counts = Counter(trial.state for trial in trials)
+    left = {FINISHED: 0.0, GOING_ON: seconds_left(trials, asked, facts.n_jobs)}
+    progress = Progress(
+        done=counts[COMPLETE] + counts[PRUNED] + counts[FAILED],
+        of=asked,
+        running=counts[RUNNING],
+        eta_seconds=left.get(state),
+        best=ranking.best,
+    )
+    return SweepResults(
+        folder,
+        tuned,
+        state,
+        facts,
+        tuple(objectives),
+        tuple(parameters),
+        tuple(trials),
+        split,
+        ranking,
+        time_saved(trials),
+        progress,
+        tuple(problems),
+    )
+
+
+def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:
+    """The data whose policy and value losses are compared: that of an objective, else validation, else training."""
+    known = {split for trial in trials for split in trial.curves.splits}
+    wanted = [objective.name.rpartition(".")[0] for objective in objectives if objective.name.endswith("loss")]
+    return next((split for split in (*wanted, "val", "train", *sorted(known)) if split in known), None)
+
+
+def time_saved(trials: Sequence[TrialResult]) -> Saving:
+    """What pruning saved; see `Saving`."""
+    seconds, known, unknown = 0.0, 0, 0
+    for trial in trials:
+        if trial.state != PRUNED:
+            continue
+        if trial.epochs and trial.max_epochs is not None and trial.seconds is not None:
+            seconds += max(0, trial.max_epochs - trial.epochs) * trial.seconds / trial.epochs
+            known += 1
+        else:
+            unknown += 1
+    return Saving(seconds, known, unknown)
+
+
+def seconds_left(trials: Sequence[TrialResult], asked: int | None, slots: int | None) -> float | None:
+    """Seconds until the last of `asked` trials ends: each of the rest takes the mean of those that have ended.
+
+    The trials to come take the slots as these fall free. None while no trial has ended or no number is asked for.
+    """
+    ended = [t.seconds for t in trials if t.state in (COMPLETE, PRUNED, FAILED) and t.seconds is not None]
+    if not ended or asked is None:
+        return None
+    mean = fmean(ended)
+    running = [max(0.0, mean - (trial.seconds or 0.0)) for trial in trials if trial.state == RUNNING]
+    done = sum(trial.state in (COMPLETE, PRUNED, FAILED) for trial in trials)
+    free = running + [0.0] * (max(slots or 1, 1) - len(running))
+    heapq.heapify(free)
+    last = max(running, default=0.0)
+    for _ in range(max(0, asked - done - len(running))):
+        end = heapq.heappop(free) + mean
+        last = max(last, end)
+        heapq.heappush(free, end)
+    return last
+
+
+def best_value(results: SweepResults) -> float | None:
+    """The number by which the best trial is the best."""
+    best = results.best
+    return None if best is None else ranked_value(best, results.ranking, results.split)

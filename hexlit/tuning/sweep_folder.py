@@ -1,0 +1,195 @@
+"""A sweep's folder: what kind of sweep it holds, what `sweep.json` says of it, its study, and where the newest is."""
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hexlit.errors import UsageError
+
+if TYPE_CHECKING:
+    from optuna import Study
+
+SWEEP_FILE = "sweep.json"
+JOURNAL = "study.journal"
+MULTIRUN_FILE = "multirun.yaml"
+
+
+@dataclass(frozen=True)
+class SweepFacts:
+    """What `sweep.json` says; None or empty where it says nothing."""
+
+    name: str | None = None
+    study_name: str | None = None
+    storage: str | None = None
+    """The database of the study, its password hidden; None: the journal in the folder."""
+    objectives: tuple[str, ...] = ()
+    directions: tuple[str, ...] = ()
+    monitor: str | None = None
+    """The metric that intermediate values are of."""
+    n_trials: int | None = None
+    n_jobs: int | None = None
+    sampler: str | None = None
+    pruner: str | None = None
+    seeds: int | None = None
+    started: float | None = None
+    """Seconds since 1970, as is `finished`; that is None while the sweep goes on, and after a kill."""
+    finished: float | None = None
+    seconds: float | None = None
+    """Wall time over all sessions of the sweep."""
+    overrides: tuple[str, ...] = ()
+    """The fixed overrides of the user's command line."""
+
+
+def is_tuned(folder: Path) -> bool:
+    """Whether the sweep is one of the tuning: it has a study, unlike a plain `--multirun`."""
+    return (folder / SWEEP_FILE).is_file() or (folder / JOURNAL).is_file()
+
+
+def is_sweep(folder: Path) -> bool:
+    """Whether there is a sweep in `folder`."""
+    return is_tuned(folder) or (folder / MULTIRUN_FILE).is_file() or next(numbered_folders(folder), None) is not None
+
+
+def numbered_folders(folder: Path) -> Iterator[tuple[int, Path]]:
+    """Number and folder of the jobs of a plain `--multirun`, `0/`, `1/` and so on."""
+    found = sorted((int(path.name), path) for path in folder.glob("[0-9]*") if path.name.isdecimal())
+    yield from ((number, path) for number, path in found if (path / ".hydra").is_dir())
+
+
+def newest_sweep(runs: Path) -> Path:
+    """The sweep below `runs`, in `NAME/SWEEP`, that was begun or gone on with last.
+
+    Raises:
+        UsageError: there is none.
+    """
+    marks = [path for name in (SWEEP_FILE, MULTIRUN_FILE) for path in runs.glob(f"*/*/{name}")]
+    if not marks:
+        raise UsageError(f"folder=null: there is no sweep below {runs}; name the folder of one")
+    return max(marks, key=lambda path: path.stat().st_mtime_ns).parent
+
+
+def shown_folder(folder: Path) -> str:
+    """`folder` from here where it lies below, else in full."""
+    relative = os.path.relpath(folder)
+    return str(folder.resolve()) if relative.startswith("..") else Path(relative).as_posix()
+
+
+def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
+    """What `sweep.json` says, and what was wrong with it, one line each."""
+    path = folder / SWEEP_FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return SweepFacts(), [f"{SWEEP_FILE} is missing"] if (folder / JOURNAL).is_file() else []
+    except (OSError, ValueError) as error:
+        return SweepFacts(), [f"{SWEEP_FILE} cannot be read ({type(error).__name__})"]
+    if not isinstance(found, dict):
+        return SweepFacts(), [f"{SWEEP_FILE} holds no JSON object"]
+    return (
+        SweepFacts(
+            name=_text(found, "name"),
+            study_name=_text(found, "study_name"),
+            storage=_text(found, "storage"),
+            objectives=_texts(found, "objectives"),
+            directions=_texts(found, "directions"),
+            monitor=_text(found, "monitor"),
+            n_trials=_count(found, "n_trials"),
+            n_jobs=_count(found, "n_jobs"),
+            sampler=_text(found, "sampler"),
+            pruner=_text(found, "pruner"),
+            seeds=_count(found, "seeds"),
+            started=_seconds(found, "started"),
+            finished=_seconds(found, "finished"),
+            seconds=_seconds(found, "seconds"),
+            overrides=_texts(found, "overrides"),
+        ),
+        [],
+    )
+
+
+def load_study(folder: Path) -> "Study":
+    """The Optuna study of the sweep in `folder`, to read from.
+
+    Raises:
+        UsageError: there is none, or it cannot be read.
+    """
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend
+
+    facts, _ = read_facts(folder)
+    path = folder / JOURNAL
+    if facts.storage is None and not path.is_file():
+        raise UsageError(f"{path}: there is no such study yet")
+    try:
+        storage: Any = facts.storage or JournalStorage(JournalFileBackend(str(path)))
+        # The sampler is never asked; the default one would take time to make.
+        return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
+    except Exception as error:  # a damaged study, or a missing driver, can make Optuna raise anything
+        where = facts.storage or path
+        raise UsageError(f"{where}: the study cannot be read ({type(error).__name__})") from error
+
+
+def swept_overrides(folder: Path) -> tuple[list[str], int | None]:
+    """Keys that a plain `--multirun` varies, and the number of its jobs; that is None where it cannot be told."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.errors import HydraException
+
+    asked = read_yaml(folder / MULTIRUN_FILE)
+    hydra = asked.get("hydra") if isinstance(asked, dict) else None
+    if not isinstance(hydra, dict):
+        return [], None
+    lines = [str(line) for line in (hydra.get("overrides") or {}).get("task") or []]
+    params = (hydra.get("sweeper") or {}).get("params") or {}
+    lines = [f"{key}={value}" for key, value in params.items()] + lines if isinstance(params, dict) else lines
+    try:
+        swept = [line for line in OverridesParser.create().parse_overrides(lines) if line.is_sweep_override()]
+        counts = {line.get_key_element(): len(list(line.sweep_string_iterator())) for line in swept}
+    except HydraException:
+        return [], None
+    return [key.lstrip("+") for key in counts], math.prod(counts.values())
+
+
+def read_yaml(path: Path) -> Any:
+    """The plain content of a YAML file, nothing resolved; None where it cannot be read."""
+    from omegaconf import OmegaConf
+
+    try:
+        return OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except Exception:  # a torn file can make the parser raise anything
+        return None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _text(found: Mapping[str, Any], key: str) -> str | None:
+    value = found.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _texts(found: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = found.get(key)
+    return tuple(entry for entry in value if isinstance(entry, str)) if isinstance(value, list) else ()
+
+
+def _count(found: Mapping[str, Any], key: str) -> int | None:
+    value = found.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _seconds(found: Mapping[str, Any], key: str) -> float | None:
+    value = found.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
