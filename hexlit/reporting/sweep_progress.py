@@ -101,7 +101,9 @@ class SweepProgress:
             Text(f"{format_duration(now - began):>8}  {shown}", no_wrap=True, overflow="ellipsis")
             for shown, began in self._running.items()
         ]
-        parts += [Text(f"          {line}", "dim", no_wrap=True, overflow="ellipsis") for line in reversed(self._latest)]
+        parts += [
+            Text(f"          {line}", "dim", no_wrap=True, overflow="ellipsis") for line in reversed(self._latest)
+        ]
         return Panel(Group(*parts), title=Text(self._title, "bold"), title_align="left", border_style="dim")
 
     def _headline(self) -> str:

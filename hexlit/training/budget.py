@@ -38,6 +38,10 @@ class Budget(L.Callback):
     """Latest epochs whose mean is the pace of the run."""
 
     @abstractmethod
+    def share_spent(self) -> float:
+        """Share of the budget that has been spent, 0 to 1."""
+
+    @abstractmethod
     def epochs_in_budget(self) -> float:
         """Epochs that the run will have done in the end, at its pace; infinite where nothing speaks against all."""
 
@@ -61,6 +65,9 @@ class TimeBudget(Budget):
         self._begun = self._latest = time.monotonic()
         self._seconds: deque[float] = deque(maxlen=self.RECENT)
         self._compiled = False
+
+    def share_spent(self) -> float:
+        return (time.monotonic() - self._begun) / max(1e-9, self._deadline - self._begun)
 
     def epochs_in_budget(self) -> float:
         return self._epochs
@@ -101,6 +108,9 @@ class FlopBudget(Budget):
         self._ends: deque[float] = deque([0.0], maxlen=self.RECENT + 1)
         self._done = 0
 
+    def share_spent(self) -> float:
+        return float(self._flops()) / self._most
+
     def epochs_in_budget(self) -> float:
         if not self._done:
             return math.inf
@@ -127,6 +137,12 @@ class FlopBudget(Budget):
     def _stop_in_time(self, trainer: L.Trainer) -> None:
         if self._done and 2 * self._ends[-1] - self._ends[-2] > self._most:
             trainer.should_stop = True
+
+
+def spent(trainer: L.Trainer) -> float:
+    """Share of its budgets that a run has spent, 0 to 1: of the one that is spent furthest, or of its epochs."""
+    shares = [budget.share_spent() for budget in trainer.callbacks if isinstance(budget, Budget)]  # type: ignore[attr-defined]
+    return min(1.0, max(shares, default=(trainer.current_epoch + 1) / _epochs_asked(trainer)))
 
 
 def progress(trainer: L.Trainer) -> float:

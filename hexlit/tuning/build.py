@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
-_OF_OLDER_VERSIONS = ("consider_prior", "prior_weight", "consider_magic_clip", "consider_endpoints", "n_ehvi_candidates")
+_OF_OLDER_VERSIONS = (
+    "consider_prior",
+    "prior_weight",
+    "consider_magic_clip",
+    "consider_endpoints",
+    "n_ehvi_candidates",
+)
 """Settings that Hydra's plugin has and today's samplers decide themselves."""
 
 

@@ -52,7 +52,9 @@ class SweepConfig:
         if self.compare_at not in COMPARED_AT:
             raise UsageError(f"sweep.compare_at={self.compare_at}: choose {' or '.join(COMPARED_AT)}")
         if self.compare_at == "budget" and self.report_every is not None:
-            raise UsageError(f"sweep.report_every={self.report_every}: counts steps, and sweep.compare_at=budget does not")
+            raise UsageError(
+                f"sweep.report_every={self.report_every}: counts steps, and sweep.compare_at=budget does not"
+            )
         for name, least in (("seeds", 1), ("report_every", 1), ("slots", 1)):
             value = getattr(self, name)
             if value is not None and value < least:

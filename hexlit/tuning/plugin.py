@@ -62,9 +62,7 @@ def register() -> None:
     Plugins.instance().register(OptunaSweeper)
     store = ConfigStore.instance()
     target = f"{_ALIAS}.{OptunaSweeper.__name__}"
-    store.store(
-        group="hydra/sweeper", name="optuna", node=OptunaSweeperConf(_target_=target), provider="hexlit"
-    )
+    store.store(group="hydra/sweeper", name="optuna", node=OptunaSweeperConf(_target_=target), provider="hexlit")
     for name, node in SAMPLERS.items():
         store.store(group="hydra/sweeper/sampler", name=name, node=node, provider="hexlit")
 

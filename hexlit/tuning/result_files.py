@@ -22,9 +22,10 @@ PAGE_FILE = "report.html"
 SCHEMA_FILE = "overall_results.schema.json"
 
 
-def write_results(folder: Path, figures: bool) -> SweepResults:
+def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> SweepResults:
     """Bring the results in the sweep's `folder` up to date, and return them; the sweep may go on meanwhile.
 
+    `study` is the sweep's, where it is open already.
     `overall_results.json`, `leaderboard.csv` and `best.yaml`; with `figures` also `figures/` and `report.html`.
 
     Raises:
@@ -32,7 +33,7 @@ def write_results(folder: Path, figures: bool) -> SweepResults:
         OSError: a file cannot be written.
         jsonschema.ValidationError: the results are not what the schema says (a bug); the old file stays.
     """
-    results = read_results(folder)
+    results = read_results(folder, study=study)
     document = as_document(results)
     write_document(folder / RESULTS_FILE, document)
     write_text_atomic(folder / LEADERBOARD_FILE, leaderboard(results))

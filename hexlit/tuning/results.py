@@ -108,8 +108,10 @@ class SweepResults:
         return [(ranks.get(trial.number), trial) for trial in sorted(self.trials, key=place)]
 
 
-def read_results(folder: Path, now: float | None = None) -> SweepResults:
+def read_results(folder: Path, now: float | None = None, study: "Study | None" = None) -> SweepResults:
     """Read the sweep in `folder`; nothing is written there. `now` is the time in seconds since 1970, None the clock's.
+
+    `study` is the sweep's, where it is open already.
 
     Raises:
         UsageError: there is no sweep in `folder`.
@@ -120,14 +122,14 @@ def read_results(folder: Path, now: float | None = None) -> SweepResults:
     process = read_process_file(folder)
     alive = process is not None and process.alive
     if is_tuned(folder):
-        return _tuned(folder, alive, now)
+        return _tuned(folder, alive, now, study)
     return _sequential(folder, now)
 
 
-def _tuned(folder: Path, alive: bool, now: float) -> SweepResults:
+def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> SweepResults:
     facts, problems = read_facts(folder)
     try:
-        study = load_study(folder)
+        study = study or load_study(folder)
     except UsageError as error:
         found = trials_of_folders(tuned_folders(folder), (), now)
         if found or not alive:  # a sweep that has just begun has no study yet

@@ -295,4 +295,3 @@ def _first_line(error: BaseException) -> str:
 
 def _larger(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else max(one, other)
-

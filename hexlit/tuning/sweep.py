@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -21,11 +20,12 @@ from hexlit.accelerate.process_file import remove_process_file, write_process_fi
 from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
+from hexlit.reporting.sweep import print_results
 from hexlit.reporting.sweep_progress import SweepProgress
 from hexlit.tuning.build import build_sampler
 from hexlit.tuning.folders import new_folder
 from hexlit.tuning.plan import SWEEP_FILE, Plan, make_plan, read_sweep_file, sweep_facts
-from hexlit.tuning.results import write_results
+from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.runner import GIB, Ending, Job, LauncherRunner, Limits, NoProcessError, ProcessRunner, Runner
 from hexlit.tuning.slots import Slot, Slots
 from hexlit.tuning.space import render
@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 _TICK = 1.0
 """Seconds after which the sweep looks again whether there is room for a trial."""
+LEADING = 10
+"""Rows of the leaderboard that are shown at the end."""
 _FEWEST_JUDGED = 5
 """Trials that the failure rate is taken over, at least."""
 
@@ -128,7 +130,7 @@ class Sweep:
             self._save(finished=time.time() if finished else None)
             self._tree.close()
             results = write_results(plan.folder, figures=finished)
-        print_results(self._progress.console, results)
+        print_results(as_document(results), self._progress.console, LEADING)
         return self._verdict()
 
     def _open(self) -> Study:
@@ -407,7 +409,9 @@ def _reason(ending: Ending, noted: FrozenTrial) -> str:
 
 def _shown(trial: Trial) -> str:
     """The trial's number and parameters on one line."""
-    values = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in trial.params.items())
+    values = (
+        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in trial.params.items()
+    )
     return f"{trial.number}: {' '.join(values)}"
 
 

@@ -118,20 +118,21 @@ def load_study(folder: Path) -> "Study":
         UsageError: there is none, or it cannot be read.
     """
     import optuna
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend
+
+    from hexlit.tuning.storage import open_storage
 
     facts, _ = read_facts(folder)
     path = folder / JOURNAL
     if facts.storage is None and not path.is_file():
         raise UsageError(f"{path}: there is no such study yet")
     try:
-        storage: Any = facts.storage or JournalStorage(JournalFileBackend(str(path)))
+        storage = open_storage(os.environ.get(STORAGE_VARIABLE) or facts.storage, folder)
         # The sampler is never asked; the default one would take time to make.
         return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
     except Exception as error:  # a damaged study, or a missing driver, can make Optuna raise anything
         where = facts.storage or path
-        raise UsageError(f"{where}: the study cannot be read ({type(error).__name__})") from error
+        hint = f"; its password is not kept: set {STORAGE_VARIABLE} to the whole URL" if "***" in str(where) else ""
+        raise UsageError(f"{where}: the study cannot be read ({type(error).__name__}){hint}") from error
 
 
 def swept_overrides(folder: Path) -> tuple[list[str], int | None]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from hexlit.tuning.pruning import Pruning
 
+
 class RunningTrial:
     """A trial under way, from the process that works on it.
 

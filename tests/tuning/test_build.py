@@ -4,8 +4,8 @@ from pathlib import Path
 
 import optuna
 import pytest
-from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from omegaconf import OmegaConf
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from hexlit.errors import UsageError
 from hexlit.tuning.build import build_pruner, build_sampler

@@ -35,7 +35,17 @@ class Place:
     def command(self, *overrides: str) -> list[str]:
         fixed = ["hydra/sweeper=optuna", f"hydra.sweep.dir={self.sweep}", "logger=csv", "board=3", "accelerator=cpu"]
         sampler = [] if any("sampler" in o for o in overrides) else ["hydra/sweeper/sampler=random"]
-        return [sys.executable, "-m", "hexlit", "train", "--multirun", *fixed, *sampler, "trainer.max_epochs=8", *overrides]
+        return [
+            sys.executable,
+            "-m",
+            "hexlit",
+            "train",
+            "--multirun",
+            *fixed,
+            *sampler,
+            "trainer.max_epochs=8",
+            *overrides,
+        ]
 
     def environment(self, accidents: dict[int, str] | None = None, seconds: float = 0.0) -> dict[str, str]:
         return {
@@ -155,9 +165,7 @@ def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
 @pytest.mark.row("C9")
 def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place) -> None:
     """C9, C12: nothing within five epochs, nothing among the first trials, and the best value is the unpruned one's."""
-    place.run(
-        LR, "hydra.sweeper.n_trials=16", "hydra.sweeper.n_jobs=1", "hydra.sweeper.pruner.n_startup_trials=5"
-    )
+    place.run(LR, "hydra.sweeper.n_trials=16", "hydra.sweeper.n_jobs=1", "hydra.sweeper.pruner.n_startup_trials=5")
     trials = place.trials()
     assert not [trial for trial in trials[:5] if trial.state == TrialState.PRUNED], "startup"
     pruned = [trial for trial in trials if trial.state == TrialState.PRUNED]
@@ -255,7 +263,7 @@ def test_too_many_failures_end_the_sweep(place: Place) -> None:
         LR,
         "hydra.sweeper.n_trials=30",
         "hydra.sweeper.max_failure_rate=0.3",
-        accidents={number: "error" for number in range(30)},
+        accidents=dict.fromkeys(range(30), "error"),
         code=2,
     ).stderr
     assert "hydra.sweeper.max_failure_rate=0.3" in told
