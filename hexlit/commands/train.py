@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
-from yaml import YAMLError
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
@@ -129,7 +128,7 @@ def best_arguments(argv: list[str]) -> list[str]:
         overrides = [str(override) for override in found["overrides"]]  # type: ignore[index,call-overload]
     except FileNotFoundError:
         raise UsageError(f"best={value}: no sweep with a best trial ({path} is not there)") from None
-    except (OSError, KeyError, TypeError, YAMLError) as error:
+    except Exception as error:  # a torn file can make the parser raise anything
         raise UsageError(f"best={value}: {path} does not name a trial's overrides ({type(error).__name__})") from error
     return [*overrides, *(argument for argument in argv if argument not in named), f"best={quoted(str(path.parent))}"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from optuna.pruners import BasePruner
     from optuna.samplers import BaseSampler
 
-_OF_OLDER_VERSIONS = (
+_NO_LONGER = (
     "consider_prior",
     "prior_weight",
     "consider_magic_clip",
@@ -43,7 +43,7 @@ def build_sampler(
 
     node = dict(_node(config, "sampler"))
     node.pop("_partial_", None)
-    settings = {name: value for name, value in node.items() if value is not None and name not in _OF_OLDER_VERSIONS}
+    settings = {name: value for name, value in node.items() if value is not None and name not in _NO_LONGER}
     if "seed" in node:
         start = node["seed"] if node["seed"] is not None else seed
         if start is not None:

@@ -31,8 +31,8 @@ class SweepConfig:
     """When the pruner compares trials: after as many `epochs`, or after as much of the `budget`: twentieths of
     `trainer.max_time` or `trainer.max_flops`, whichever is further spent. Its settings count in the same steps."""
     seeds: int = 1
-    """Trainings of each trial, with the seeds `seed`, `seed` + 1, ...; the mean over them is reported, pruned on, and the
-    trial's value."""
+    """Trainings of each trial, with the seeds `seed`, `seed` + 1, ...; the mean over them is reported, pruned on, and
+    the trial's value."""
     resume: bool = False
     """Whether to go on with the study that the same command began."""
     devices: list[str] | None = None
@@ -120,7 +120,7 @@ class OptunaSweeperConf:
     max_failure_rate: float = 0.5
     """Share of failed trials above which the sweep ends (five trials at least count)."""
     params: dict[str, Any] | None = None
-    """The search space: `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, `tag(log, interval(a, b))`, or a value."""
+    """The search space: `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, `tag(log, interval(a, b))`; values."""
     search_space: dict[str, Any] | None = None
     """The search space in the form that Hydra's plugin had first."""
     custom_search_space: str | None = None

@@ -1,10 +1,11 @@
 """`hydra/sweeper=optuna`: makes hexlit's sweeper known to Hydra under the name of its stock plugin.
 
-Hydra 1.3 takes plugins from the package `hydra_plugins` alone. This module is therefore known under a second name there,
-from wheels and editable installs alike, and wins over the stock plugin where that is installed too.
+Hydra 1.3 takes plugins from the package `hydra_plugins` alone. This module is therefore known under a second name
+there, from wheels and editable installs alike, and wins over the stock plugin where that is installed too.
 """
 
 import copyreg
+import importlib
 import sys
 import types
 from abc import ABCMeta
@@ -33,15 +34,15 @@ class OptunaSweeper(Sweeper, metaclass=_PluginType):
         self.settings = settings
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        self.hydra_context = hydra_context
-        self.task_function = task_function
+        self._arguments = (hydra_context, task_function)
         self.config = config
 
     def sweep(self, arguments: list[str]) -> Any:
         """Run the sweep over the task's overrides `arguments`."""
         from hexlit.tuning.sweep import run_sweep
 
-        return run_sweep(self.config, self.settings, arguments, self.hydra_context, self.task_function)
+        assert self.config is not None
+        return run_sweep(self.config, self.settings, arguments, *self._arguments)
 
 
 def register() -> None:
@@ -49,16 +50,16 @@ def register() -> None:
     parent = sys.modules.get("hydra_plugins")
     if parent is None:
         try:
-            import hydra_plugins as parent  # type: ignore[import-not-found, no-redef, unused-ignore]
+            parent = importlib.import_module("hydra_plugins")
         except ImportError:  # no plugin of anybody is installed
             parent = sys.modules["hydra_plugins"] = types.ModuleType("hydra_plugins")
             parent.__path__ = []
     sys.modules[_ALIAS] = sys.modules[__name__]
-    parent.hexlit = sys.modules[__name__]  # type: ignore[attr-defined, union-attr, unused-ignore]
+    parent.hexlit = sys.modules[__name__]  # type: ignore[attr-defined]
     OptunaSweeper.__module__ = _ALIAS
     # Launchers send Hydra's list of plugins to other processes, which know the second name only once they have
     # imported this module.
-    copyreg.pickle(_PluginType, _reduce)  # type: ignore[arg-type]
+    copyreg.pickle(_PluginType, _reduce)
     Plugins.instance().register(OptunaSweeper)
     store = ConfigStore.instance()
     target = f"{_ALIAS}.{OptunaSweeper.__name__}"

@@ -21,8 +21,8 @@ class Pruning(Checkpoint):
     """Reports a metric after each epoch in which it was measured, or every few steps, and stops the Trainer softly.
 
     The epoch in which a trial is given up ends as any other: loggers are flushed and checkpoints written. With several
-    processes, that of rank 0 reports, and all stop together. It is a `Checkpoint` by type alone, since the Trainer calls
-    those after everything that logs, the module's own hooks included; it comes after the real ones in the list.
+    processes, that of rank 0 reports, and all stop together. It is a `Checkpoint` by type alone, since the Trainer
+    calls those after everything that logs, the module's own hooks included; it comes after the real ones in the list.
 
     Attributes:
         metrics: the latest value of everything that was logged.

@@ -6,7 +6,7 @@ import json
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hexlit.files import write_text_atomic
 from hexlit.reporting.summary import plain
@@ -15,6 +15,9 @@ from hexlit.tuning.ranking import standardised_loss
 from hexlit.tuning.results import SweepResults, best_value, read_results
 from hexlit.tuning.sweep_folder import shown_folder
 from hexlit.tuning.trials import FAILED, INTERRUPTED, TrialResult
+
+if TYPE_CHECKING:
+    from optuna import Study
 
 RESULTS_FILE = "overall_results.json"
 LEADERBOARD_FILE = "leaderboard.csv"

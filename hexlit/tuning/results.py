@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from hexlit.accelerate.process_file import read_process_file
 from hexlit.errors import UsageError
@@ -31,6 +32,9 @@ from hexlit.tuning.trials import (
     trials_of_study,
     tuned_folders,
 )
+
+if TYPE_CHECKING:
+    from optuna import Study
 
 FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
 STRENGTH = "strength.score"

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -107,18 +108,18 @@ class ProcessRunner:
     def run(self, job: Job, alive: Callable[[], None]) -> Ending:
         """See `Runner`; raises NoProcessError where none can be started."""
         began = time.monotonic()
-        lifeline = Lifeline()
-        slot = job.slot
+        lifeline, slot, temporary = Lifeline(), job.slot, job.folder / "tmp"
         try:
             descriptors = [lifeline.fileno()] + ([] if slot is None else [slot.fileno()])
             ticket = replace(job.ticket, lifeline=lifeline.fileno())
+            temporary.mkdir(exist_ok=True)
             with (job.folder / "console.log").open("ab") as console:
                 process = subprocess.Popen(
                     self._arguments(job),
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
-                    env={**os.environ, VARIABLE: ticket.encoded()},
+                    env={**os.environ, VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)},
                     start_new_session=True,
                     pass_fds=descriptors,
                 )
@@ -136,6 +137,7 @@ class ProcessRunner:
             _end_session(process)
             lifeline.close()
             remove_temporary(job.folder)
+            shutil.rmtree(temporary, ignore_errors=True)  # checkpoints that were being written, and libraries' own
         return Ending(
             failure=failure,
             interrupted=watch.interrupted,
@@ -247,8 +249,8 @@ class LauncherRunner:
         finally:
             remove_temporary(job.folder)
         if result.status != JobStatus.COMPLETED:
-            error = result._return_value
-            return f"{type(error).__name__}: {_first_line(error)}"
+            raised = result._return_value
+            return f"{type(raised).__name__}: {_first_line(raised)}"
         return None
 
 

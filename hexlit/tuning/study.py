@@ -83,7 +83,11 @@ def create_study(
         raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to go on with")
     if not exists:
         return optuna.create_study(
-            study_name=name, storage=opened, sampler=sampler, pruner=pruner, directions=list(directions)
+            study_name=name,
+            storage=opened,
+            sampler=sampler,
+            pruner=pruner,
+            directions=list(directions),  # type: ignore[arg-type]  # checked
         )
     study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=pruner)
     was = [direction.name.lower() for direction in study.directions]

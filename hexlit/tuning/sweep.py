@@ -129,7 +129,7 @@ class Sweep:
         finally:
             self._save(finished=time.time() if finished else None)
             self._tree.close()
-            results = write_results(plan.folder, figures=finished)
+            results = write_results(plan.folder, figures=finished, study=self._study)
         print_results(as_document(results), self._progress.console, LEADING)
         return self._verdict()
 
@@ -361,7 +361,7 @@ class Sweep:
     def _save_results(self) -> None:
         self._save(finished=None)
         try:
-            write_results(self._plan.folder, figures=False)
+            write_results(self._plan.folder, figures=False, study=self._study)
         except OSError as error:  # a full disk is no reason to lose the trials under way
             log.warning("%s: the results are not brought up to date (%s)", self._plan.folder, error.strerror)
 
@@ -409,10 +409,9 @@ def _reason(ending: Ending, noted: FrozenTrial) -> str:
 
 def _shown(trial: Trial) -> str:
     """The trial's number and parameters on one line."""
-    values = (
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in trial.params.items()
-    )
-    return f"{trial.number}: {' '.join(values)}"
+    params = trial.params.items()
+    shown = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in params)
+    return f"{trial.number}: {' '.join(shown)}"
 
 
 def _outcome(trial: FrozenTrial, plan: Plan) -> str:

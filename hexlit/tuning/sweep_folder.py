@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 SWEEP_FILE = "sweep.json"
 JOURNAL = "study.journal"
 MULTIRUN_FILE = "multirun.yaml"
+STORAGE_VARIABLE = "HEXLIT_STORAGE"
+"""Environment variable with the whole URL of a study whose password `sweep.json` hides."""
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
 """The trial that this process is, if it is one: reports to the study, and tells it how it ended."""
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.errors import UsageError
 from hexlit.tuning.build import build_pruner
-from hexlit.tuning.ticket import TrialTicket
+from hexlit.tuning.ticket import VARIABLE, TrialTicket
 
 if TYPE_CHECKING:
     import lightning as L
@@ -142,6 +144,7 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
         from hexlit.tuning.lifeline import die_with_parent
 
         die_with_parent(ticket.lifeline)
+        os.environ[VARIABLE] = replace(ticket, lifeline=None).encoded()  # children do not have the pipe
     trial = RunningTrial(ticket)
     try:
         yield trial

@@ -1,6 +1,7 @@
 """Every entry of the groups of samplers and pruners can be made, as it stands and with what people change."""
 
 from pathlib import Path
+from typing import cast
 
 import optuna
 import pytest
@@ -59,7 +60,7 @@ def test_the_grid_is_that_of_the_space() -> None:
 
 @pytest.mark.parametrize("path", sorted(PRUNERS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_every_pruner_can_be_made(path: Path) -> None:
-    node = OmegaConf.load(path)
+    node = cast(dict[str, object], OmegaConf.to_container(OmegaConf.load(path)))
     if path.stem == "threshold":
         with pytest.raises(UsageError, match=r"hydra\.sweeper\.pruner"):
             build_pruner(node)
@@ -69,7 +70,8 @@ def test_every_pruner_can_be_made(path: Path) -> None:
 
 
 def test_the_default_pruner_is_that_of_row_c9() -> None:
-    node = OmegaConf.load(PRUNERS / "median.yaml")
+    node = OmegaConf.to_container(OmegaConf.load(PRUNERS / "median.yaml"))
+    assert isinstance(node, dict)
     assert (node["n_startup_trials"], node["n_warmup_steps"]) == (10, 5)
 
 

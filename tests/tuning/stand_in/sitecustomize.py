@@ -1,8 +1,8 @@
 """Put first on PYTHONPATH by tests of sweeps: trials become a light stand-in for training, with planted accidents.
 
 A trial "learns" for `trainer.max_epochs` epochs of STAND_IN_SECONDS each: at epoch e its value is
-1 - |log10(optimizer.lr / 0.01)| * 0.3 - 0.1 / (e + 1), so 0.01 is the best rate. STAND_IN_ACCIDENTS is a JSON object from the number of a trial
-to its accident: exit, kill, memory (an out-of-memory error, twice unless the micro-batch is small), error, hang, grow.
+1 - |log10(optimizer.lr / 0.01)| * 0.3 - 0.1 / (e + 1), so 0.01 is the best rate. STAND_IN_ACCIDENTS is a JSON object
+from the number of a trial to its accident: exit, kill, memory, memory once, error, hang or grow.
 """
 
 import json
@@ -12,15 +12,16 @@ import signal
 import sys
 import time
 import types
+from typing import Any
 
 
-def train_trial(settings, folder, ticket):
+def train_trial(settings: Any, folder: Any, ticket: Any) -> Any:
     from hexlit.tuning.trial import running_trial
 
     accident = json.loads(os.environ.get("STAND_IN_ACCIDENTS", "{}")).get(str(ticket.number))
     seconds = float(os.environ.get("STAND_IN_SECONDS", "0"))
 
-    def micro_batch_of(error):
+    def micro_batch_of(error: Exception) -> Any:
         return (settings.accelerator.micro_batch or 64) if isinstance(error, MemoryError) else None
 
     with running_trial(ticket, micro_batch_of) as trial:
@@ -43,7 +44,7 @@ def train_trial(settings, folder, ticket):
     return None if trial.pruned else trial.values[0]
 
 
-def happen(accident, settings, folder):
+def happen(accident: str | None, settings: Any, folder: Any) -> None:
     if accident == "exit":
         os._exit(3)
     if accident == "kill":
@@ -63,5 +64,5 @@ def happen(accident, settings, folder):
 
 if os.environ.get("HEXLIT_TRIAL"):
     stand_in = types.ModuleType("hexlit.commands.trial_training")
-    stand_in.train_trial = train_trial
+    stand_in.train_trial = train_trial  # type: ignore[attr-defined]
     sys.modules["hexlit.commands.trial_training"] = stand_in
