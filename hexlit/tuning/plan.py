@@ -232,7 +232,7 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
     """The trial's share of the cores, where nobody has said otherwise; the same whether trials run side by side."""
     key = "accelerator.threads"
-    if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key) is not None:
+    if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key):
         return []
     return [f"{key}={max(1, usable_cores() // n_jobs)}"]
 

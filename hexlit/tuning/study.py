@@ -1,5 +1,6 @@
 """Making a study, or going on with one: what its trials were doing when they were last heard of, and what counts."""
 
+import contextlib
 import logging
 import socket
 import time
@@ -7,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from optuna.exceptions import UpdateFinishedTrialError
 
 from hexlit.accelerate.process_file import RunProcess
 from hexlit.errors import UsageError
@@ -125,7 +128,6 @@ def retry_interrupted(study: "Study") -> list[int]:
 
 def interrupt(study: "Study", trial: Any) -> None:
     """Record that `trial` was not brought to its end, through no fault of its own."""
-    from optuna.exceptions import UpdateFinishedTrialError
     from optuna.trial import TrialState
 
     storage, trial_id = study._storage, trial._trial_id
@@ -138,8 +140,9 @@ def interrupt(study: "Study", trial: Any) -> None:
 
 
 def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
-    """Say that `watcher` is with the trial."""
-    study._storage.set_trial_user_attr(trial_id, "watcher", asdict(watcher))
+    """Say that `watcher` is with the trial; one that has just ended needs none."""
+    with contextlib.suppress(UpdateFinishedTrialError):
+        study._storage.set_trial_user_attr(trial_id, "watcher", asdict(watcher))
 
 
 def failure_of(attributes: Mapping[str, Any]) -> str | None:

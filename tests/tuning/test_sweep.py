@@ -16,6 +16,7 @@ import psutil
 import pytest
 from optuna.trial import FrozenTrial, TrialState
 
+from hexlit.accelerate.host import usable_cores
 from hexlit.tuning.storage import open_storage
 
 STAND_IN = Path(__file__).parent / "stand_in"
@@ -160,6 +161,18 @@ def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
         place.sweep / f"trial-{number:03d}" for number in range(3)
     ] or {path.name for path in place.sweep.glob("trial-*")} == {f"trial-{number:03d}" for number in range(3)}
     assert list((place.folder / "tmp").iterdir()) == []
+
+
+@pytest.mark.row("D2")
+def test_each_trial_has_its_share_of_the_cores(place: Place) -> None:
+    """The same share whether the trials run side by side; a number that the user gives is kept."""
+    place.run(LR, "hydra.sweeper.n_trials=1", "hydra.sweeper.n_jobs=2")
+    overrides = (place.sweep / "trial-000" / ".hydra" / "overrides.yaml").read_text()
+    assert f"accelerator.threads={max(1, usable_cores() // 2)}\n" in overrides
+    assert "accelerator.threads" not in (place.sweep / "best.yaml").read_text(), "a full run has the whole machine"
+    place.run(LR, "hydra.sweeper.n_trials=1", "accelerator.threads=3", "hydra.sweep.dir=other")
+    assert "accelerator.threads=3" in (place.folder / "other/trial-000/.hydra/overrides.yaml").read_text()
+    assert "accelerator.threads=3" in (place.folder / "other/best.yaml").read_text()
 
 
 @pytest.mark.row("C9")
