@@ -281,6 +281,7 @@ class Sweep:
                 return self._runner.run(job, alive)
             except NoProcessError as error:
                 self._go_on_in_process(error)
+        slot.release()
         assert self._in_process is not None
         return self._in_process.run(replace(job, slot=None), alive)
 

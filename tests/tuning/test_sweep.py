@@ -70,7 +70,7 @@ class Place:
             env=self.environment(accidents, seconds),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=120,
         )
         assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
@@ -345,3 +345,32 @@ def test_a_mistake_is_one_line(place: Place, overrides: list[str], told: str) ->
     assert len(lines) == 1
     assert told in lines[0]
     assert "secret" not in lines[0]
+
+
+@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
+def test_other_launchers_get_one_launch_a_trial(place: Place, launcher: str) -> None:
+    """They bring pickles of Hydra's state to processes that know nothing of the sweeper; a failed job is one trial."""
+    pytest.importorskip(f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher", reason="an extra")
+    place.run(
+        LR,
+        f"hydra/launcher={launcher}",
+        "hydra.sweeper.n_trials=4",
+        "hydra/sweeper/pruner=none",
+        accidents={1: "error", 2: "kill"},
+    )
+    trials = place.trials()
+    assert states(trials) == ["COMPLETE", "FAIL", "FAIL", "COMPLETE"]
+    assert trials[1].user_attrs["failure"] == "RuntimeError: planted"
+    assert trials[2].user_attrs["failure"]
+    assert (place.sweep / "trial-000" / ".hydra" / "overrides.yaml").is_file()
+
+
+@pytest.mark.row("D16")
+def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
+    """D16: the same results, and one warning."""
+    place.run(LR, "hydra.sweeper.n_trials=4")
+    with_processes = [(trial.params, trial.values, trial.state) for trial in place.trials()]
+    told = place.run(LR, "hydra.sweeper.n_trials=4", "hydra.sweep.dir=starved", accidents={-1: "no process"})
+    study = optuna.load_study(study_name=None, storage=open_storage(None, place.folder / "starved"))
+    assert [(trial.params, trial.values, trial.state) for trial in study.get_trials()] == with_processes
+    assert (told.stdout + told.stderr).count("one after another") == 1

@@ -62,7 +62,20 @@ def happen(accident: str | None, settings: Any, folder: Any) -> None:
         time.sleep(600)
 
 
-if os.environ.get("HEXLIT_TRIAL"):
+if os.environ.get("STAND_IN_SECONDS"):
     stand_in = types.ModuleType("hexlit.commands.trial_training")
     stand_in.train_trial = train_trial  # type: ignore[attr-defined]
     sys.modules["hexlit.commands.trial_training"] = stand_in
+
+if "no process" in os.environ.get("STAND_IN_ACCIDENTS", ""):
+    import subprocess
+
+    class Starved(subprocess.Popen):  # type: ignore[type-arg]
+        """The system has no process left for anything with a session of its own."""
+
+        def __init__(self, *arguments: Any, **settings: Any) -> None:
+            if settings.get("start_new_session"):
+                raise BlockingIOError(11, "Resource temporarily unavailable")
+            super().__init__(*arguments, **settings)
+
+    subprocess.Popen = Starved  # type: ignore[misc]
