@@ -168,8 +168,9 @@ def train_hex(
                     compile_seconds = module.prepare()
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
-            # Killed between the last epoch and the summary, or with the weights of an earlier epoch back in use.
-            if not evaluation.latest or stopping.restored:
+            if stopping.restored:  # the time of this counts as a further epoch's, so that doing it again replaces it
+                evaluation.evaluate(trainer.current_epoch, final=True)
+            elif not evaluation.latest:  # killed between the last epoch and the summary
                 evaluation.evaluate(trainer.current_epoch - 1, final=True)
         state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
         agreement = precision_check(module.net_in_use, host, data)

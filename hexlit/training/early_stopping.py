@@ -1,5 +1,6 @@
 """The best epoch of a run: training ends when there has been none for long, and its weights are put back."""
 
+import logging
 import math
 from typing import Any
 
@@ -9,6 +10,8 @@ from torch import Tensor
 from hexlit.errors import UsageError
 from hexlit.training.config import TrainerConfig
 from hexlit.training.evaluation import MEASURED
+
+log = logging.getLogger(__name__)
 
 
 class EarlyStopping(L.Callback):
@@ -67,6 +70,7 @@ class EarlyStopping(L.Callback):
         if self._weights is not None and self.best_epoch != trainer.current_epoch - 1:
             pl_module.load_state_dict(self._weights)
             self.restored = True
+            log.info("the run ends with the weights of epoch %s, the best by %s", self.best_epoch, self.monitor)
 
     def summary(self) -> dict[str, Any]:
         """For `summary.json`: the metric, its best value and the epoch of that, and whether that epoch is in use."""

@@ -123,8 +123,10 @@ def test_runs_of_equal_operations_end_alike_whatever_they_are_allowed_beside(ear
 
 
 def test_a_finished_budget_is_not_exceeded_by_resuming(tmp_path: Path) -> None:
+    """No epoch more, and no games for one."""
     run = train(tmp_path, "trainer.max_flops=1", "trainer.max_epochs=9")
-    assert run.summary["epochs"] == 1
+    games, cost = run.summary["games"], cast(dict[str, Any], run.summary["cost"])
     again = train(tmp_path, "trainer.max_flops=1", "trainer.max_epochs=9", f"resume={run.folder}")
-    assert again.summary["epochs"] == 1
-    assert len(again.table("metrics.csv")) == 1
+    assert again.summary["epochs"] == len(again.table("metrics.csv")) == 1
+    assert again.summary["games"] == len(again.games) == games
+    assert cast(dict[str, Any], again.summary["cost"])["flops"] == cost["flops"]
