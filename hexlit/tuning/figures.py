@@ -70,7 +70,7 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
     ]
     yield FigureOfSweep("importances", "Parameter importances", importances, draw_importances)
     yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, draw_parallel)
-    yield FigureOfSweep("slices", "Slices: the darker a trial, the later", landscape, draw_slices)
+    yield FigureOfSweep("slices", "Slices: the darker a trial, the later; the star is the best", landscape, draw_slices)
     yield FigureOfSweep("intermediate", "Intermediate values", _intermediate(results), draw_lines)
     yield FigureOfSweep("curves", "Losses of all trials, as weighted and standardised", _curves(results), draw_lines)
     yield FigureOfSweep("timeline", "Timeline of the trials", _timeline(results), draw_timeline)

@@ -178,7 +178,9 @@ def _sequential(folder: Path, now: float) -> SweepResults:
     state = GOING_ON if not ended else FINISHED if whole else STOPPED
     begun = [trial.started for trial in trials if trial.started is not None]
     over = [trial.ended for trial in trials if trial.ended is not None]
-    facts = replace(facts, started=min(begun, default=None), finished=max(over, default=None) if ended else None)
+    first, last = min(begun, default=None), max(over, default=None) if ended else None
+    seconds = None if first is None or last is None else last - first
+    facts = replace(facts, started=first, finished=last, seconds=seconds)
     problems = [] if asked is not None else ["multirun.yaml does not say how many jobs were asked for"]
     parameters = parameters_of_values([trial.params for trial in trials])
     return _results(folder, False, state, facts, [objective], parameters, trials, asked, problems)
