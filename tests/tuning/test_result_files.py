@@ -4,6 +4,7 @@ import copy
 import csv
 import json
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import jsonschema
 import pytest
 
-import hexlit.files
 from hexlit.tuning.result_files import as_document, schema, write_document, write_results
 from hexlit.tuning.results import read_results
 from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
@@ -101,7 +101,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(sweep: Path, monkey
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(hexlit.files.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     (sweep / "sweep.json").write_text((sweep / "sweep.json").read_text().replace("hex5", "hex7"))
     before["sweep.json"] = (sweep / "sweep.json").read_bytes()
     with pytest.raises(OSError, match="No space left"):

@@ -296,7 +296,7 @@ def test_a_plain_multirun_is_ranked_by_its_strength(tmp_path: Path) -> None:
 
 def test_a_plain_multirun_without_strength_is_ranked_by_the_standardised_loss(tmp_path: Path) -> None:
     for number, (policy, value, weight) in enumerate([(1.0, 0.9, 0.1), (1.2, 0.3, 4.0)]):
-        columns = {n.replace(".", "__"): v for n, v in losses([policy], [value], weight).items()}
+        columns: dict[str, Any] = {n.replace(".", "__"): v for n, v in losses([policy], [value], weight).items()}
         make_job(tmp_path / "s", number, [f"value_weight={weight}"], **columns)
     found = read_results(tmp_path / "s")
     assert (found.ranking.by, found.ranking.order) == ("standardised_loss", (1, 0))
@@ -340,7 +340,9 @@ def test_a_job_that_has_just_got_its_folder_is_starting(tmp_path: Path) -> None:
 def test_a_folder_without_a_sweep_is_a_mistake(make: list[str], expected: str, tmp_path: Path) -> None:
     for name in make:
         path = tmp_path / name
-        path.mkdir(parents=True) if name.endswith("/") else (path.parent.mkdir(), path.touch())
+        (path if name.endswith("/") else path.parent).mkdir(parents=True)
+        if not name.endswith("/"):
+            path.touch()
     with pytest.raises(UsageError, match=expected):
         read_results(tmp_path / "s")
 
