@@ -227,10 +227,11 @@ class SweepDisplay:
             return Panel(Text("reading", "dim"), title=title, title_align="left", border_style="dim")
         progress = document["progress"]
         parts: list[RenderableType] = []
-        if progress["of"]:
-            share = min(progress["done"], progress["of"])
-            parts.append(ProgressBar(total=progress["of"], completed=share, complete_style="green", width=48))
-        parts += [Text(progress_line(document), "cyan"), Text(best_line(document))]
+        line = Table.grid(padding=(0, 2, 0, 0))
+        done = min(progress["done"], progress["of"] or progress["done"])
+        bar = ProgressBar(total=progress["of"], completed=done, complete_style="green", width=24)
+        line.add_row(*([bar] if progress["of"] else []), Text(progress_line(document), "cyan"))
+        parts += [line, Text(best_line(document))]
         running = [trial for trial in document["trials"] if trial["state"] == "running"]
         if running:
             parts += [Text(), _running_table(running)]
