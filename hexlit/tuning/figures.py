@@ -12,19 +12,16 @@ from matplotlib.figure import Figure
 from hexlit.files import replacing, write_text_atomic
 from hexlit.reporting.curve_figures import Bar, Line, Lines, Panel, Timeline, draw_lines, draw_timeline, slots_of
 from hexlit.reporting.figures import draw
+from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_parallel, draw_slices
 from hexlit.reporting.report_page import Drawing
 from hexlit.reporting.study_figures import (
     Front,
     History,
     Importances,
-    Landscape,
-    ParameterAxis,
     Target,
     draw_front,
     draw_history,
     draw_importances,
-    draw_parallel,
-    draw_slices,
 )
 from hexlit.reporting.summary import plain
 from hexlit.tuning.importances import parameter_importances

@@ -234,7 +234,8 @@ def _scalar(text: str) -> Value:
 
 
 def _number(value: Any) -> float | None:
-    plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """`value` where it is an amount: a finite number of 0 or more."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     return float(value) if plain else None
 
 

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from hexlit.reporting.curve_figures import Line, Lines, Panel, draw_lines, slots_of
 from hexlit.reporting.figures import draw, shorten, spread_out, thinned
+from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_slices
 from hexlit.reporting.report_page import Drawing, report_page
-from hexlit.reporting.study_figures import History, Landscape, ParameterAxis, Target, draw_history, draw_slices
+from hexlit.reporting.study_figures import History, Target, draw_history
 from hexlit.reporting.sweep import SweepDisplay, best_line, print_results, progress_line
 
 NASTY = "<script>alert(1)</script>\"'&"
@@ -120,6 +121,26 @@ def test_a_long_leaderboard_is_cut_and_says_where_the_rest_is() -> None:
     assert "and 26 more in leaderboard.csv" in shown
     assert shown.count("failed: why") == 4
     assert "and 26 more in overall_results.json" in shown
+
+
+def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
+    figures: dict[str, Any] = {
+        "policy_loss": 1.5,
+        "value_loss": 0.5,
+        "standardised_loss": 0.6,
+        "host_peak_bytes": 2**30,
+        "epochs": 20,
+    }
+    found = document(trial(0, rank=1, values=[0.75], seconds=65.0, **figures))
+
+    def headings(width: int) -> list[str]:
+        return next(line for line in printed(found, width=width).splitlines() if "rank " in line).split()
+
+    wide = ["standardised", "policy", "value", "epochs", "time", "memory", "optimizer.lr"]
+    assert headings(140) == ["rank", "trial", "state", "strength.score", *wide]
+    assert headings(80) == ["rank", "trial", "state", "strength.score", "time", "optimizer.lr"]
+    assert "0.7500" in printed(found, width=80)
+    assert "…" not in printed(found, width=80)
 
 
 def test_text_that_looks_like_markup_is_printed_as_it_is() -> None:

@@ -70,7 +70,7 @@ def test_several_seeds_make_one_curve_of_their_means() -> None:
     assert (mean.epochs, mean.column("a")) == ((0, 1, 2), (2.0, 4.0, 3.0))
 
 
-@pytest.mark.row("D14")
+@pytest.mark.row("D15")
 @pytest.mark.parametrize(
     ("columns", "expected"),
     [

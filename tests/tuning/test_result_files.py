@@ -165,6 +165,17 @@ def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
     assert names == {"overall_results.json", "leaderboard.csv", "best.yaml", "report.html"}
 
 
+def test_amounts_that_make_no_sense_are_left_out(tmp_path: Path) -> None:
+    attrs = {"seconds": -1.0, "epochs": "many", "host_peak_bytes": -5, "attempts": 0, "max_epochs": math.inf}
+    made = complete(0.5, attrs=attrs, start=10.0, end=0.0)
+    folder = make_sweep(tmp_path / "s", [made], seconds=-3.0, n_trials=-1, started=math.nan)
+    write_results(folder, figures=True)
+    document = read(folder / "overall_results.json")
+    assert (document["seconds"], document["started"], document["progress"]["of"]) == (None, None, None)
+    (found,) = document["trials"]
+    assert [found[name] for name in ("seconds", "epochs", "host_peak_bytes", "attempts")] == [0.0, None, None, 1]
+
+
 def test_reading_again_what_was_written_changes_nothing(sweep: Path) -> None:
     write_results(sweep, figures=True)
     once = as_document(read_results(sweep))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.results import read_results, seconds_left, time_saved
+from hexlit.tuning.progress import seconds_left, time_saved
+from hexlit.tuning.results import read_results
 from hexlit.tuning.sweep_folder import newest_sweep
 from hexlit.tuning.trials import TrialResult
 from tests.tuning.sweeps import (
