@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from hydra._internal.utils import get_args_parser
 from omegaconf import DictConfig
@@ -58,10 +58,8 @@ def main(argv: list[str]) -> int:
 def named_folder(argv: list[str]) -> list[str]:
     """`argv` with the bare path of a folder in it, `hexlit report FOLDER`, as an override."""
     parser = get_args_parser()
-    try:
-        known, rest = parser.parse_known_args(argv)
-    except SystemExit:  # a flag without its value: told where all flags are read
-        return argv
+    parser.error = _refuse_flag  # type: ignore[method-assign]  # argparse prints its whole usage instead
+    known, rest = parser.parse_known_args(argv)
     words = [*known.overrides, *(word for word in rest if not word.startswith("-"))]
     paths = [word for word in words if "=" not in word or Path(word).is_dir()]
     if not paths:
@@ -71,6 +69,10 @@ def named_folder(argv: list[str]) -> list[str]:
         raise UsageError(f"{' '.join(named)}: name one folder")
     escaped = paths[0].replace("\\", "\\\\").replace("'", "\\'")
     return [f"folder='{escaped}'" if word == paths[0] else word for word in argv]
+
+
+def _refuse_flag(message: str) -> NoReturn:
+    raise UsageError(message)
 
 
 def report(config: DictConfig) -> None:

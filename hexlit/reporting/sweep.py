@@ -31,6 +31,9 @@ FLAGS = {
     "overfitting": "the validation loss ended 5% above its lowest stretch while the training loss fell",
 }
 _LIVE_ROWS = 5
+_DROPPED_FIRST = ("device memory", "memory", "policy", "value", "epochs", "standardised", "time")
+"""Columns that a narrow terminal goes without, in this order."""
+_FIXED, _PARAMETERS = 26, 24  # characters of rank, trial and state, and for the parameters
 
 Trial = Mapping[str, Any]
 
@@ -136,8 +139,8 @@ def shown_columns(document: Mapping[str, Any]) -> list[tuple[str, Callable[[Tria
 
 def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Table:
     """The first `rows` trials; parameters come as columns where they fit into `width`, else as one."""
-    columns = shown_columns(document)
     names = [parameter["name"] for parameter in document["parameters"]]
+    columns = _fitting(shown_columns(document), width - _FIXED - (_PARAMETERS if names else 0))
     trials = document["trials"][:rows]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rank", justify="right", no_wrap=True)
@@ -145,7 +148,7 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
     table.add_column("state", no_wrap=True)
     for heading, _ in columns:
         table.add_column(heading, justify="right", no_wrap=True)
-    used = 26 + sum(max(len(heading), 8) + 2 for heading, _ in columns)
+    used = _FIXED + sum(max(len(heading), 8) + 2 for heading, _ in columns)
     apart = bool(names) and used + sum(max(len(name), 8) + 2 for name in names) <= width
     for name in names if apart else []:
         table.add_column(Text(name), justify="right", no_wrap=True)
@@ -168,6 +171,15 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
             cells.append(Text(" ".join(trial["flags"])))
         table.add_row(*cells, style="bold" if trial["number"] == document["best"] else "")
     return table
+
+
+def _fitting(columns: list[tuple[str, Callable[[Trial], str]]], room: int) -> list[tuple[str, Callable[[Trial], str]]]:
+    """The columns that have room, the less telling left out first."""
+    for dropped in _DROPPED_FIRST:
+        if sum(max(len(heading), 8) + 2 for heading, _ in columns) <= room:
+            break
+        columns = [column for column in columns if column[0] != dropped]
+    return columns
 
 
 def figure_text(value: float | None) -> str:
@@ -227,10 +239,11 @@ class SweepDisplay:
             return Panel(Text("reading", "dim"), title=title, title_align="left", border_style="dim")
         progress = document["progress"]
         parts: list[RenderableType] = []
-        if progress["of"]:
-            share = min(progress["done"], progress["of"])
-            parts.append(ProgressBar(total=progress["of"], completed=share, complete_style="green", width=48))
-        parts += [Text(progress_line(document), "cyan"), Text(best_line(document))]
+        line = Table.grid(padding=(0, 2, 0, 0))
+        done = min(progress["done"], progress["of"] or progress["done"])
+        bar = ProgressBar(total=progress["of"], completed=done, complete_style="green", width=24)
+        line.add_row(*([bar] if progress["of"] else []), Text(progress_line(document), "cyan"))
+        parts += [line, Text(best_line(document))]
         running = [trial for trial in document["trials"] if trial["state"] == "running"]
         if running:
             parts += [Text(), _running_table(running)]

@@ -12,19 +12,16 @@ from matplotlib.figure import Figure
 from hexlit.files import replacing, write_text_atomic
 from hexlit.reporting.curve_figures import Bar, Line, Lines, Panel, Timeline, draw_lines, draw_timeline, slots_of
 from hexlit.reporting.figures import draw
+from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_parallel, draw_slices
 from hexlit.reporting.report_page import Drawing
 from hexlit.reporting.study_figures import (
     Front,
     History,
     Importances,
-    Landscape,
-    ParameterAxis,
     Target,
     draw_front,
     draw_history,
     draw_importances,
-    draw_parallel,
-    draw_slices,
 )
 from hexlit.reporting.summary import plain
 from hexlit.tuning.importances import parameter_importances
@@ -70,7 +67,7 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
     ]
     yield FigureOfSweep("importances", "Parameter importances", importances, draw_importances)
     yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, draw_parallel)
-    yield FigureOfSweep("slices", "Slices: the darker a trial, the later", landscape, draw_slices)
+    yield FigureOfSweep("slices", "Slices: the darker a trial, the later; the star is the best", landscape, draw_slices)
     yield FigureOfSweep("intermediate", "Intermediate values", _intermediate(results), draw_lines)
     yield FigureOfSweep("curves", "Losses of all trials, as weighted and standardised", _curves(results), draw_lines)
     yield FigureOfSweep("timeline", "Timeline of the trials", _timeline(results), draw_timeline)

@@ -1,6 +1,5 @@
 """What a sweep is to do, read from its configuration and checked before anything runs; and where its folder is."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +14,23 @@ from hexlit.errors import UsageError
 from hexlit.tuning.build import build_pruner, plain
 from hexlit.tuning.config import SweepConfig, directions_of
 from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, space_from_mapping
+from hexlit.tuning.sweep_folder import SWEEP_FILE, read_json
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
     from optuna.pruners import BasePruner
 
-SWEEP_FILE = "sweep.json"
 VERSION = 1
 
-_OF_THE_PARENT = ("hydra.mode", "hydra.run", "hydra.sweep", "hydra.launcher", "hydra/launcher", "hydra.job.num")
+_OF_THE_PARENT = (
+    "hydra.sweeper.storage",
+    "hydra.mode",
+    "hydra.run",
+    "hydra.sweep",
+    "hydra.launcher",
+    "hydra/launcher",
+    "hydra.job.num",
+)
 """Hydra's settings that are about the sweep itself and not for its trials (`hydra.sweeper` does no harm there)."""
 _OF_ONE_SESSION = ("sweep.resume", "n_trials", "n_jobs", "timeout", "max_failure_rate", "hydra.sweep.dir")
 """Settings in which the command that goes on with a sweep may differ from the one that began it."""
@@ -63,11 +70,6 @@ class Plan:
     n_jobs: int
     timeout: float | None
     max_failure_rate: float
-
-    @property
-    def devices(self) -> list[str] | None:
-        """Devices to spread the trials over; None: the configured one."""
-        return self.judged.devices
 
     @property
     def monitor(self) -> str:
@@ -146,15 +148,6 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
     )
 
 
-def read_sweep_file(folder: Path) -> dict[str, Any] | None:
-    """What `sweep.json` in `folder` says; None where there is none to be read."""
-    try:
-        facts = json.loads((folder / SWEEP_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return facts if isinstance(facts, dict) else None
-
-
 def _place(
     config: DictConfig, settings: Mapping[str, Any], resume: bool, hydra_overrides: Sequence[str], command: list[str]
 ) -> tuple[Path, str]:
@@ -174,25 +167,25 @@ def _place(
         process = read_process_file(folder)
         if process is not None and process.alive:
             raise UsageError(f"sweep.resume=true: the sweep in {folder} goes on still, in process {process.pid}")
-    facts = read_sweep_file(folder)
-    if facts is not None and not resume:
+    facts = read_json(folder / SWEEP_FILE)
+    if facts and not resume:
         raise UsageError(
             f"hydra.sweeper.study_name={facts.get('study_name')}: there is such a study in {folder}; add "
             "sweep.resume=true to go on with it, or choose another name"
         )
-    if facts is None and resume and settings["storage"] is None:
+    if not facts and resume and settings["storage"] is None:
         raise UsageError(f"sweep.resume=true: {folder} holds no sweep to go on with")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"hydra.sweep.dir={folder}: cannot be made ({error.strerror})") from error
-    study_name = (facts or {}).get("study_name") or name or f"{config.get('name', 'sweep')}-{folder.name}"
+    study_name = facts.get("study_name") or name or f"{config.get('name', 'sweep')}-{folder.name}"
     return folder, str(study_name)
 
 
 def _latest_of(runs: Path, command: list[str]) -> Path:
     """The latest sweep below `runs` that this `command` began."""
-    sweeps = [(facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_sweep_file(path.parent))]
+    sweeps = [(facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_json(path))]
     same = [(facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command]
     if not same:
         others = f"; there are {', '.join(sorted(folder.name for _, folder in sweeps))}" if sweeps else ""

@@ -105,6 +105,9 @@ def _pareto(complete: Sequence[TrialResult], objectives: Sequence[Objective]) ->
     front.sort(key=lambda number: (points[number], number))
     names = ", ".join(f"{objective.name} {objective.direction}d" for objective in objectives)
     reason = f"several objectives ({names}) have no one order: these trials are beaten by no other in all of them"
+    totals = [objective.name for objective in objectives if objective.is_total_loss]
+    if totals:
+        reason += f"; the weights within {' and '.join(totals)} may differ from trial to trial"
     unranked = tuple(trial.number for trial in complete if trial.number not in points)
     return Ranking("pareto", reason, objectives[0], (), tuple(front), unranked)
 

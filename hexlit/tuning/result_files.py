@@ -56,17 +56,21 @@ def write_document(path: Path, document: dict[str, Any]) -> None:
     Raises:
         jsonschema.ValidationError: it is not what the schema says.
     """
-    import jsonschema
-
-    jsonschema.validate(document, schema(), cls=jsonschema.Draft202012Validator)
+    _validator().validate(document)
     write_text_atomic(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-@cache
 def schema() -> dict[str, Any]:
     """The schema of `overall_results.json`."""
     found: dict[str, Any] = json.loads(files("hexlit.tuning").joinpath(SCHEMA_FILE).read_text(encoding="utf-8"))
     return found
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(schema())
 
 
 def as_document(results: SweepResults) -> dict[str, Any]:
@@ -135,7 +139,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
 
 
 def leaderboard(results: SweepResults) -> str:
-    """All trials as CSV: the ranked ones first, best first; only successes have a rank."""
+    """All trials as CSV: the ranked ones first, best first; only successes have a rank, or are of the Pareto front."""
     names = [parameter.name for parameter in results.parameters]
     objectives = [objective.name for objective in results.objectives]
     figures = ["standardised_loss", "policy_loss", "value_loss", "loss", "epochs", "seconds"]
@@ -146,7 +150,14 @@ def leaderboard(results: SweepResults) -> str:
     for rank, trial in results.by_rank():
         row = plain(_trial(trial, rank, results.split))
         values = row["values"] or [None] * len(objectives)
-        cells = [rank, trial.number, trial.state, *values, *(row[name] for name in figures), " ".join(trial.flags)]
+        cells = [
+            "front" if trial.number in results.ranking.front else rank,
+            trial.number,
+            trial.state,
+            *values,
+            *(row[name] for name in figures),
+            " ".join(trial.flags),
+        ]
         cells += [trial.failure, trial.folder, *(trial.params.get(name) for name in names)]
         table.writerow("" if cell is None else cell for cell in cells)
     return text.getvalue()

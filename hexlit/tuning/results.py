@@ -1,17 +1,16 @@
 """What a sweep has come to, finished or still going on, read from its folder without disturbing it."""
 
-import heapq
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from hexlit.accelerate.process_file import read_process_file
 from hexlit.errors import UsageError
 from hexlit.tuning.parameters import Parameter, parameters_of_study, parameters_of_values
+from hexlit.tuning.progress import Progress, Saving, seconds_left, time_saved
 from hexlit.tuning.ranking import MAXIMIZE, MINIMIZE, Objective, Ranking, rank_trials, ranked_value
 from hexlit.tuning.sweep_folder import (
     SweepFacts,
@@ -38,33 +37,6 @@ if TYPE_CHECKING:
 
 FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
 STRENGTH = "strength.score"
-
-
-@dataclass(frozen=True)
-class Saving:
-    """Time that pruning saved, estimated: (epochs it would have done - epochs done) x its own seconds an epoch."""
-
-    seconds: float
-    """Sum over the pruned trials that it can be told of."""
-    trials: int
-    """Their number."""
-    unknown: int
-    """Pruned trials whose epochs or seconds are not known."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a sweep is."""
-
-    done: int
-    """Trials that are complete, pruned or failed; an interrupted one is done again."""
-    of: int | None
-    """Trials asked for; None where no number was."""
-    running: int
-    eta_seconds: float | None
-    """Seconds until the last trial ends, estimated from those that have ended; None while that cannot be told."""
-    best: int | None
-    """Number of the best trial so far."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +156,9 @@ def _sequential(folder: Path, now: float) -> SweepResults:
     state = GOING_ON if not ended else FINISHED if whole else STOPPED
     begun = [trial.started for trial in trials if trial.started is not None]
     over = [trial.ended for trial in trials if trial.ended is not None]
-    facts = replace(facts, started=min(begun, default=None), finished=max(over, default=None) if ended else None)
+    first, last = min(begun, default=None), max(over, default=None) if ended else None
+    seconds = None if first is None or last is None else last - first
+    facts = replace(facts, started=first, finished=last, seconds=seconds)
     problems = [] if asked is not None else ["multirun.yaml does not say how many jobs were asked for"]
     parameters = parameters_of_values([trial.params for trial in trials])
     return _results(folder, False, state, facts, [objective], parameters, trials, asked, problems)
@@ -233,41 +207,6 @@ def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective
     known = {split for trial in trials for split in trial.curves.splits}
     wanted = [objective.name.rpartition(".")[0] for objective in objectives if objective.name.endswith("loss")]
     return next((split for split in (*wanted, "val", "train", *sorted(known)) if split in known), None)
-
-
-def time_saved(trials: Sequence[TrialResult]) -> Saving:
-    """What pruning saved; see `Saving`."""
-    seconds, known, unknown = 0.0, 0, 0
-    for trial in trials:
-        if trial.state != PRUNED:
-            continue
-        if trial.epochs and trial.max_epochs is not None and trial.seconds is not None:
-            seconds += max(0, trial.max_epochs - trial.epochs) * trial.seconds / trial.epochs
-            known += 1
-        else:
-            unknown += 1
-    return Saving(seconds, known, unknown)
-
-
-def seconds_left(trials: Sequence[TrialResult], asked: int | None, slots: int | None) -> float | None:
-    """Seconds until the last of `asked` trials ends: each of the rest takes the mean of those that have ended.
-
-    The trials to come take the slots as these fall free. None while no trial has ended or no number is asked for.
-    """
-    ended = [t.seconds for t in trials if t.state in (COMPLETE, PRUNED, FAILED) and t.seconds is not None]
-    if not ended or asked is None:
-        return None
-    mean = fmean(ended)
-    running = [max(0.0, mean - (trial.seconds or 0.0)) for trial in trials if trial.state == RUNNING]
-    done = sum(trial.state in (COMPLETE, PRUNED, FAILED) for trial in trials)
-    free = running + [0.0] * (max(slots or 1, 1) - len(running))
-    heapq.heapify(free)
-    last = max(running, default=0.0)
-    for _ in range(max(0, asked - done - len(running))):
-        end = heapq.heappop(free) + mean
-        last = max(last, end)
-        heapq.heappush(free, end)
-    return last
 
 
 def best_value(results: SweepResults) -> float | None:

@@ -3,15 +3,16 @@
 import contextlib
 import json
 import logging
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
@@ -22,15 +23,15 @@ from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.reporting.sweep import print_results
 from hexlit.reporting.sweep_progress import SweepProgress
+from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.build import build_sampler
-from hexlit.tuning.folders import new_folder
-from hexlit.tuning.plan import SWEEP_FILE, Plan, make_plan, read_sweep_file, sweep_facts
+from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
-from hexlit.tuning.runner import GIB, Ending, Job, LauncherRunner, Limits, NoProcessError, ProcessRunner, Runner
-from hexlit.tuning.slots import Slot, Slots
+from hexlit.tuning.runner import GIB, Ending, Limits
 from hexlit.tuning.space import render
+from hexlit.tuning.storage import hidden_password
 from hexlit.tuning.study import Watcher, counts, create_study, interrupt, retry_interrupted, sign_of_life
-from hexlit.tuning.ticket import TrialTicket
+from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
 
 log = logging.getLogger(__name__)
 
@@ -55,26 +56,24 @@ def run_sweep(
     """
     plan = make_plan(config, settings, arguments)
 
-    def launcher(**changes: Any) -> Any:
+    def make_launcher() -> Any:
         from hydra.core.plugins import Plugins
 
-        with_changes = OmegaConf.merge(config, {"hydra": {"sweep": {"dir": str(plan.folder)}, **changes}})
-        assert isinstance(with_changes, DictConfig)
+        there = OmegaConf.merge(config, {"hydra": {"sweep": {"dir": str(plan.folder)}}})
+        assert isinstance(there, DictConfig)
         return Plugins.instance().instantiate_launcher(
-            config=with_changes, hydra_context=hydra_context, task_function=task_function
+            config=there, hydra_context=hydra_context, task_function=task_function
         )
 
-    chosen = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
     write_process_file(plan.folder)
     try:
-        OmegaConf.save(config, plan.folder / "multirun.yaml")
-        return Sweep(plan, config, chosen, launcher).run()
+        return Sweep(plan, config, make_launcher).run()
     finally:
         remove_process_file(plan.folder)
 
 
 @dataclass(frozen=True)
-class _Attempt:
+class _UnderWay:
     """A trial that is being worked on."""
 
     trial: Trial
@@ -85,50 +84,41 @@ class _Attempt:
 class Sweep:
     """One session of a sweep."""
 
-    def __init__(self, plan: Plan, config: DictConfig, launcher: str, make_launcher: Callable[..., Any]) -> None:
-        """The sweep of `plan`, with Hydra's `launcher` by name, and what makes one."""
+    def __init__(self, plan: Plan, config: DictConfig, make_launcher: Callable[[], Any]) -> None:
+        """The sweep of `plan`, and what makes one of Hydra's launchers."""
         self._plan = plan
         self._config = config
-        self._stop = threading.Event()
-        self._one_by_one = threading.Lock()
-        self._in_process: Runner | None = None
         self._make_launcher = make_launcher
+        self._stop = threading.Event()
         judged = plan.judged
-        limits = Limits(
+        self._limits = Limits(
             host_bytes=None if judged.memory_budget is None else judged.memory_budget * GIB,
             device_bytes=None if judged.device_memory_budget is None else judged.device_memory_budget * GIB,
             seconds=judged.trial_timeout,
         )
-        self._limits = limits
-        self._runner: Runner
-        if launcher == "basic":
-            self._runner = ProcessRunner(str(config.hydra.job.name), limits, self._stop)
-        else:
-            at_once = launcher != "joblib" or OmegaConf.select(config, "hydra.launcher.n_jobs") != 1
-            self._runner = LauncherRunner(make_launcher, at_once=at_once)
-        configured = OmegaConf.select(config, "accelerator.device") or "auto"
-        self._slots = {
-            device: Slots(device, judged.slots or plan.n_jobs) for device in plan.devices or [str(configured)]
-        }
-        self._taken_before = read_sweep_file(plan.folder) or {}
+        self._before = read_json(plan.folder / SWEEP_FILE)
         self._began = time.monotonic()
         self._host_peak: int | None = None
         self._device_peak: int | None = None
-        self._tree = ProcessTree(_own_pid())
 
     def run(self) -> float | list[float]:
         """Bring the trials to their end; see `run_sweep`."""
         plan = self._plan
         self._study = self._open()
+        self._attempts = Attempts(plan, self._study, self._config, self._limits, self._make_launcher, self._stop)
+        OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
         self._save(finished=None)
         finished = False
         try:
-            with SweepProgress(plan.n_trials, title=f"hexlit sweep · {plan.study_name}") as self._progress:
+            with (
+                contextlib.closing(ProcessTree(os.getpid())) as self._tree,
+                SweepProgress(plan.n_trials, title=f"hexlit sweep · {plan.study_name}") as self._progress,
+            ):
                 self._work()
             finished = True
         finally:
             self._save(finished=time.time() if finished else None)
-            self._tree.close()
+            remove_process_file(plan.folder)
             results = write_results(plan.folder, figures=finished, study=self._study)
         print_results(as_document(results), self._progress.console, LEADING)
         return self._verdict()
@@ -155,14 +145,14 @@ class Sweep:
 
     def _work(self) -> None:
         plan = self._plan
-        running: dict[Future[Ending], _Attempt] = {}
+        running: dict[Future[Ending], _UnderWay] = {}
         with ThreadPoolExecutor(plan.n_jobs, "trial") as pool, _terminated_as_interrupted():
             try:
                 while True:
                     while len(running) < plan.n_jobs and self._may_begin(running):
                         trial, overrides = self._ask()
-                        attempt = _Attempt(trial, time.monotonic(), _shown(trial))
-                        running[pool.submit(self._bring_to_end, trial, overrides)] = attempt
+                        attempt = _UnderWay(trial, time.monotonic(), _shown(trial))
+                        running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = attempt
                         self._show(running)
                     if not running:
                         return
@@ -182,7 +172,7 @@ class Sweep:
                         self._settle(attempt.trial, ending)
                 raise
 
-    def _may_begin(self, running: dict[Future[Ending], _Attempt]) -> bool:
+    def _may_begin(self, running: dict[Future[Ending], _UnderWay]) -> bool:
         """Whether another trial is to begin now."""
         plan = self._plan
         trials = self._study.get_trials(deepcopy=False)
@@ -230,90 +220,17 @@ class Sweep:
         trial.set_user_attr("overrides", [override for override in overrides if override not in plan.own_overrides])
         return trial, overrides
 
-    def _bring_to_end(self, trial: Trial, overrides: list[str]) -> Ending:
-        """Work on `trial`, once more with half the micro-batch where it runs out of memory."""
-        ending = self._attempt(trial, overrides, f"trial-{trial.number:03d}")
-        noted = self._noted(trial)
-        micro_batch = noted.user_attrs.get("micro_batch")
-        if noted.state == TrialState.RUNNING and micro_batch is not None and not self._stop.is_set():
-            half = max(1, int(micro_batch) // 2)
-            log.warning("trial %d ran out of memory; once more with accelerator.micro_batch=%d", trial.number, half)
-            trial.set_user_attr("attempts", 2)
-            smaller = [*overrides, f"accelerator.micro_batch={half}"]
-            ending = self._attempt(trial, smaller, f"trial-{trial.number:03d}-retry")
-        return ending
-
-    def _attempt(self, trial: Trial, overrides: list[str], name: str) -> Ending:
-        taken = self._take_slot()
-        if taken is None:
-            return Ending(failure="interrupted with the sweep", interrupted=True)
-        device, slot = taken
-        plan = self._plan
-        folder = new_folder(plan.folder, name)
-        trial.set_user_attr("folder", folder.name)
-        job = Job(
-            TrialTicket(
-                storage=plan.storage,
-                folder=str(plan.folder),
-                study=plan.study_name,
-                trial_id=trial._trial_id,
-                number=trial.number,
-                objectives=plan.objectives,
-                monitor=plan.monitor,
-                pruner=plan.pruner_node,
-                report_every=plan.judged.report_every,
-                seeds=plan.judged.seeds,
-                group=f"{plan.name}-{plan.folder.name}",
-            ),
-            folder,
-            overrides if plan.devices is None else [*overrides, f"accelerator.device={device}"],
-            plan.hydra_overrides,
-            plan.flags,
-            slot,
-        )
-        watcher = Watcher.this()
-
-        def alive() -> None:
-            sign_of_life(self._study, trial._trial_id, replace(watcher, seen=time.time()))
-
-        if self._in_process is None:
-            try:
-                return self._runner.run(job, alive)
-            except NoProcessError as error:
-                self._go_on_in_process(error)
-        slot.release()
-        assert self._in_process is not None
-        return self._in_process.run(replace(job, slot=None), alive)
-
-    def _go_on_in_process(self, error: NoProcessError) -> None:
-        with self._one_by_one:
-            if self._in_process is None:
-                log.warning(
-                    "no process can be started for a trial (%s): the trials run one after another in this one", error
-                )
-                self._in_process = LauncherRunner(self._make_launcher, at_once=False)
-
-    def _take_slot(self) -> tuple[str, Slot] | None:
-        """A free slot of any device, waited for; None when the sweep ends before."""
-        while not self._stop.is_set():
-            for device, slots in self._slots.items():
-                slot = slots.take(timeout=0)
-                if slot is not None:
-                    return device, slot
-            self._stop.wait(0.1)
-        return None
-
     def _settle(self, trial: Trial, ending: Ending) -> str:
         """Tell the study how `trial` ended, where it has not done so itself; the outcome in a line."""
         self._host_peak = _larger(self._host_peak, ending.host_peak_bytes)
         self._device_peak = _larger(self._device_peak, ending.device_peak_bytes)
-        noted = self._noted(trial)
-        if noted.state == TrialState.RUNNING:
+        known = noted(self._study, trial)
+        if known.state == TrialState.RUNNING:
             if ending.interrupted:
                 interrupt(self._study, trial)
             else:
                 facts = {
-                    "failure": _reason(ending, noted),
+                    "failure": _reason(ending, known),
                     "seconds": round(ending.seconds, 3),
                     "host_peak_bytes": ending.host_peak_bytes,
                     "device_peak_bytes": ending.device_peak_bytes,
@@ -322,12 +239,9 @@ class Sweep:
                     if value is not None:
                         trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
-        return _outcome(self._noted(trial), self._plan)
+        return _outcome(noted(self._study, trial), self._plan)
 
-    def _noted(self, trial: Trial) -> FrozenTrial:
-        return self._study._storage.get_trial(trial._trial_id)
-
-    def _show(self, running: dict[Future[Ending], _Attempt]) -> None:
+    def _show(self, running: dict[Future[Ending], _UnderWay]) -> None:
         trials = self._study.get_trials(deepcopy=False)
         done = [trial for trial in trials if counts(trial)]
         self._progress.update(
@@ -350,7 +264,7 @@ class Sweep:
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""
-        before = self._taken_before
+        before = self._before
         facts = sweep_facts(
             self._plan,
             started=before.get("started") or time.time() - (time.monotonic() - self._began),
@@ -428,11 +342,14 @@ def _outcome(trial: FrozenTrial, plan: Plan) -> str:
     return f"{number}: failed, {trial.user_attrs.get('failure')}"
 
 
+def _without_password(config: DictConfig) -> DictConfig:
+    """The configuration as it may lie in a file."""
+    shown = config.copy()
+    if config.hydra.sweeper.storage is not None:
+        with open_dict(shown), read_write(shown):
+            shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
+    return shown
+
+
 def _larger(one: int | None, other: int | None) -> int | None:
     return other if one is None else one if other is None else max(one, other)
-
-
-def _own_pid() -> int:
-    import os
-
-    return os.getpid()

@@ -193,6 +193,6 @@ def _count(found: Mapping[str, Any], key: str) -> int | None:
 
 def _seconds(found: Mapping[str, Any], key: str) -> float | None:
     value = found.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         return None
     return float(value)

@@ -90,7 +90,7 @@ def trials_of_folders(folders: Iterable[tuple[int, Path]], swept: Sequence[str],
     keys = swept or [
         key
         for key in dict.fromkeys(key for trial in trials for key in trial.params)
-        if len({str(trial.params.get(key)) for trial in trials}) > 1
+        if not key.startswith("hydra") and len({str(trial.params.get(key)) for trial in trials}) > 1
     ]
     return [replace(trial, params={key: trial.params[key] for key in keys if key in trial.params}) for trial in trials]
 
@@ -234,7 +234,8 @@ def _scalar(text: str) -> Value:
 
 
 def _number(value: Any) -> float | None:
-    plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """`value` where it is an amount: a finite number of 0 or more."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     return float(value) if plain else None
 
 

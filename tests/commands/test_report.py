@@ -1,0 +1,200 @@
+"""`hexlit report`: the results of a sweep, from any terminal."""
+
+import json
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from hexlit.cli import main
+from hexlit.commands.report import named_folder
+from tests.tuning.sweeps import complete, failed, make_job, make_sweep, mark_alive, running
+
+SWEEP = Path("runs/hex5/s")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+
+
+@pytest.fixture
+def sweep() -> Path:
+    return make_sweep(SWEEP, [complete(0.4), failed(attrs={"failure": "killed by SIGKILL"}), complete(0.9)])
+
+
+@pytest.mark.row("D11")
+@pytest.mark.parametrize("words", [["runs/hex5/s"], ["folder=runs/hex5/s"], ["runs/hex5/s/", "rows=5"], []])
+def test_a_sweep_is_reported_by_its_path_or_as_the_newest(
+    words: list[str], sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", *words, "figures=false"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "3 of 3 trials done · 2 complete · 1 failed" in out
+    assert "best: trial 2 · strength.score 0.9000" in out
+    assert "trial 1 failed: killed by SIGKILL (trial-001)" in out
+    assert out.rstrip().endswith("runs/hex5/s: overall_results.json, leaderboard.csv, best.yaml")
+    assert json.loads((sweep / "overall_results.json").read_text())["best"] == 2
+
+
+def test_a_path_with_odd_characters_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    odd = make_sweep(Path("runs/it's, lr=3 [x]"), [complete(0.4)])
+    assert main(["report", str(odd), "figures=false"]) == 0
+    assert (odd / "overall_results.json").is_file()
+    assert "best: trial 0" in capsys.readouterr().out
+
+
+@pytest.mark.row("C22")
+def test_figures_and_the_page_are_drawn(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(sweep)]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("best.yaml, report.html, figures")
+    assert (sweep / "report.html").is_file()
+    assert (sweep / "figures" / "history.svg").is_file()
+    assert (sweep / "figures" / "history.json").is_file()
+
+
+@pytest.mark.row("D12")
+def test_as_json_it_prints_the_results_and_writes_nothing(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(sweep.rglob("*"))
+    assert main(["report", str(sweep), "json=true"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ranking"]["order"] == [2, 0]
+    assert sorted(sweep.rglob("*")) == before
+
+
+def test_a_folder_that_cannot_be_written_to_is_reported_all_the_same(
+    sweep: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, text: str) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("hexlit.tuning.result_files.write_text_atomic", refused)
+    assert main(["report", str(sweep)]) == 0
+    out = capsys.readouterr().out
+    assert "best: trial 2" in out
+    assert "nothing was written: Permission denied (runs/hex5/s)" in out
+
+
+@pytest.mark.row("D11")
+def test_a_plain_multirun_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(2):
+        make_job(SWEEP, number, [f"seed={number}"], strength__score=[0.2 + number])
+    assert main(["report", str(SWEEP), "figures=false"]) == 0
+    assert "best: trial 1 · strength.score 1.2000 · seed=1" in capsys.readouterr().out
+
+
+@pytest.mark.row("D13")
+def test_a_sweep_is_watched_until_it_ends(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = make_sweep(SWEEP, [complete(0.4), running()], n_trials=4, finished=None)
+    mark_alive(folder)
+    journal = (folder / "study.journal").read_bytes()
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            (folder / "process.json").unlink()
+
+    monkeypatch.setattr("hexlit.commands.report.time.sleep", wait)
+    assert main(["report", str(folder), "watch=true", "every=7", "figures=false"]) == 0
+    assert waits == [7.0] * 3
+    lines = capsys.readouterr().out.splitlines()
+    # Both slots are free by now, for two trials of a minute.
+    assert lines[0].endswith("1 of 4 done (1 complete), 1 running, 1:00 left, best 0.4000 (trial 0)")
+    assert lines[1].endswith("1 of 4 done (1 complete), 1 interrupted, best 0.4000 (trial 0)")
+    assert "hex5 · interrupted" in lines
+    assert (folder / "study.journal").read_bytes() == journal
+
+
+@pytest.mark.row("D13")
+def test_ctrl_c_ends_the_watching_with_130_and_leaves_nothing() -> None:
+    folder = make_sweep(SWEEP, [complete(0.4), running()], n_trials=4, finished=None)
+    mark_alive(folder)
+    before = sorted(folder.rglob("*"))
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import runpy, sys; "
+    program = f"{listen}sys.argv = sys.argv[1:]; runpy.run_module('hexlit', run_name='__main__', alter_sys=True)"
+    command = [sys.executable, "-c", program, "hexlit", "report", str(folder), "watch=true", "every=0.1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
+        assert watcher.stdout is not None
+        watcher.stdout.readline()
+        watcher.send_signal(signal.SIGINT)
+        out, err = watcher.communicate(timeout=60)
+    assert (watcher.returncode, out, err) == (130, "", "")
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_reporting_imports_no_torch(sweep: Path) -> None:
+    program = (
+        "import sys; from hexlit.cli import main; "
+        "code = main(['report']); "
+        "print([name for name in ('torch', 'numba', 'lightning', 'matplotlib.pyplot') if name in sys.modules], code)"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[] 0"
+    assert found.stderr == ""
+
+
+def test_help_draws_nothing_and_imports_neither_optuna_nor_matplotlib() -> None:
+    program = (
+        "import sys; from hexlit.cli import main; code = main(['report', '--help']); "
+        "print([name for name in ('optuna', 'matplotlib', 'torch', 'scipy') if name in sys.modules], code)"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "[] 0"
+    assert "hexlit report [FOLDER]" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (["a/b"], ["folder='a/b'"]),
+        (["json=true", "a/b"], ["json=true", "folder='a/b'"]),
+        (["it's"], ["folder='it\\'s'"]),
+        (["--cfg", "job", "a"], ["--cfg", "job", "folder='a'"]),
+        (["--cfg", "job"], ["--cfg", "job"]),
+        (["folder=a"], ["folder=a"]),
+        (["--help"], ["--help"]),
+        ([], []),
+    ],
+)
+def test_a_bare_path_becomes_the_folder(argv: list[str], expected: list[str]) -> None:
+    assert named_folder(argv) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["nowhere"], "folder=nowhere: there is no such folder"),
+        ([], "folder=null: there is no sweep below runs; name the folder of one"),
+        (["empty"], "folder=empty: holds no sweep"),
+        (["run"], "folder=run: is a single run"),
+        (["a", "b"], "a b: name one folder"),
+        (["a", "folder=b"], "a folder=b: name one folder"),
+        (["empty", "every=0"], "every=0: must be above 0 seconds"),
+        (["empty", "rows=0"], "rows=0: must be 1 or more"),
+        (["empty", "json=true", "watch=true"], "json=true, watch=true: choose one of the two"),
+        (["empty", "json=maybe"], "json=maybe: expected true or false"),
+        (["empty", "--wrong"], "unknown flag --wrong"),
+        (["--cfg"], "argument --cfg/-c: expected one argument"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    words: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty").mkdir()
+    Path("run/.hydra").mkdir(parents=True)
+    assert main(["report", *words]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"hexlit report: {expected}")
+    assert err.count("\n") == 1
+
+
+def test_the_schema_is_shipped() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert "*.schema.json" in project["tool"]["setuptools"]["package-data"]["hexlit.tuning"]
+    assert (Path(__file__).parents[2] / "hexlit" / "tuning" / "overall_results.schema.json").is_file()

@@ -1,0 +1,328 @@
+"""What people are told of a sweep, made from the content of `overall_results.json`."""
+
+import base64
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from hexlit.reporting.curve_figures import Line, Lines, Panel, draw_lines, slots_of
+from hexlit.reporting.figures import draw, shorten, spread_out, thinned
+from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_slices
+from hexlit.reporting.report_page import Drawing, report_page
+from hexlit.reporting.study_figures import History, Target, draw_history
+from hexlit.reporting.sweep import SweepDisplay, best_line, print_results, progress_line
+
+NASTY = "<script>alert(1)</script>\"'&"
+
+
+def trial(number: int, state: str = "complete", **changes: Any) -> dict[str, Any]:
+    found: dict[str, Any] = {"number": number, "rank": None, "state": state, "folder": f"trial-{number:03d}"}
+    found |= {"params": {"optimizer.lr": 0.01}, "overrides": [], "values": None, "flags": [], "failure": None}
+    nothing = ("policy_loss", "value_loss", "loss", "standardised_loss", "latest", "epochs", "max_epochs", "seconds")
+    found |= dict.fromkeys(nothing)
+    found |= {"started": None, "ended": None, "host_peak_bytes": None, "device_peak_bytes": None}
+    return found | {"attempts": 1, "retry_of": None} | changes
+
+
+def document(*trials: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    states = ("complete", "pruned", "failed", "running", "interrupted")
+    counts = {state: sum(entry["state"] == state for entry in trials) for state in states}
+    order = [entry["number"] for entry in trials if entry["rank"]]
+    best = order[0] if order else None
+    found: dict[str, Any] = {
+        "version": 1,
+        "name": "hex5",
+        "folder": "runs/hex5/s",
+        "kind": "tuned",
+        "state": "finished",
+        "objectives": [{"name": "strength.score", "direction": "maximize"}],
+        "sampler": "TPESampler",
+        "pruner": "MedianPruner",
+        "n_jobs": 2,
+        "seeds": 1,
+        "started": 0.0,
+        "finished": 600.0,
+        "seconds": 600.0,
+        "counts": counts,
+        "progress": {"done": counts["complete"] + counts["pruned"] + counts["failed"], "of": 8}
+        | {"running": counts["running"], "eta_seconds": 90.0, "best": best, "best_value": 0.75},
+        "pruning": {"saved_seconds": 125.0, "estimated_trials": 1, "unknown_trials": 0},
+        "ranking": {"by": "objective", "reason": "by strength.score, maximized", "direction": "maximize"}
+        | {"order": order, "pareto_front": [], "unranked": []},
+        "best": best,
+        "split": "train",
+        "parameters": [{"name": "optimizer.lr", "kind": "float", "log": True, "low": 0, "high": 1, "choices": []}],
+        "trials": list(trials),
+        "failures": [
+            {"trial": entry["number"], "state": entry["state"], "reason": entry["failure"], "folder": entry["folder"]}
+            for entry in trials
+            if entry["state"] in ("failed", "interrupted")
+        ],
+        "problems": [],
+    }
+    return found | changes
+
+
+USUAL = (
+    trial(3, rank=1, values=[0.75], seconds=65.0),
+    trial(0, rank=2, values=[0.25], flags=["rising"]),
+    trial(1, "pruned", epochs=4),
+    trial(2, "failed", failure="killed by SIGKILL", flags=["nan"]),
+    trial(5, "running", epochs=3, max_epochs=20, latest=0.5, seconds=10.0),
+)
+
+
+def printed(found: dict[str, Any], rows: int = 20, width: int = 120) -> str:
+    file = io.StringIO()
+    print_results(found, Console(file=file, width=width, highlight=False), rows)
+    return file.getvalue()
+
+
+@pytest.mark.row("D11")
+def test_the_leaderboard_has_the_best_first_and_says_what_ranks() -> None:
+    shown = printed(document(*USUAL))
+    assert "ranked by strength.score, maximized" in shown
+    rows = [line.split() for line in shown.splitlines() if re.match(r" +[\d–]+ +\d ", line)]
+    assert [row[:4] for row in rows[:3]] == [
+        ["1", "3", "complete", "0.7500"],
+        ["2", "0", "complete", "0.2500"],
+        ["–", "1", "pruned", "–"],
+    ]
+    assert "best: trial 3 · strength.score 0.7500 · optimizer.lr=0.01" in shown
+
+
+@pytest.mark.row("C12")
+def test_counts_and_the_time_saved_come_first() -> None:
+    headline = printed(document(*USUAL)).splitlines()[1]
+    assert headline == (
+        "4 of 8 trials done · 2 complete · 1 pruned · 1 failed · 1 running · 10:00 of wall time · "
+        "2:05 saved by pruning (estimate)"
+    )
+
+
+@pytest.mark.row("D12")
+def test_failures_and_flags_are_listed() -> None:
+    shown = printed(document(*USUAL))
+    assert "  trial 2 failed: killed by SIGKILL (trial-002)" in shown
+    assert "  nan (a loss was NaN or infinite): 2" in shown
+    assert "  rising (the training loss ended 5% above its lowest stretch): 0" in shown
+    assert "overfitting" not in shown
+
+
+def test_a_long_leaderboard_is_cut_and_says_where_the_rest_is() -> None:
+    found = document(*(trial(n, "failed", failure="why") for n in range(30)))
+    shown = printed(found, rows=4)
+    assert "and 26 more in leaderboard.csv" in shown
+    assert shown.count("failed: why") == 4
+    assert "and 26 more in overall_results.json" in shown
+
+
+def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
+    figures: dict[str, Any] = {
+        "policy_loss": 1.5,
+        "value_loss": 0.5,
+        "standardised_loss": 0.6,
+        "host_peak_bytes": 2**30,
+        "epochs": 20,
+    }
+    found = document(trial(0, rank=1, values=[0.75], seconds=65.0, **figures))
+
+    def headings(width: int) -> list[str]:
+        return next(line for line in printed(found, width=width).splitlines() if "rank " in line).split()
+
+    wide = ["standardised", "policy", "value", "epochs", "time", "memory", "optimizer.lr"]
+    assert headings(140) == ["rank", "trial", "state", "strength.score", *wide]
+    assert headings(80) == ["rank", "trial", "state", "strength.score", "time", "optimizer.lr"]
+    assert "0.7500" in printed(found, width=80)
+    assert "…" not in printed(found, width=80)
+
+
+def test_text_that_looks_like_markup_is_printed_as_it_is() -> None:
+    found = document(trial(0, rank=1, values=[0.1], params={"optimizer.lr": "[red]x[/red] [/]"}))
+    assert "[red]x[/red] [/]" in printed(found, width=200)
+
+
+def test_no_success_and_no_trial_are_told() -> None:
+    assert best_line(document()) == "no trial has succeeded"
+    assert best_line(document(state="running")) == "no trial has succeeded yet"
+    assert "0 of 8 trials done" in printed(document())
+
+
+def test_a_pareto_front_is_listed() -> None:
+    ranking = {"by": "pareto", "reason": "several", "direction": None, "order": [], "pareto_front": [4, 1]}
+    found = document(trial(4, values=[0.9, 2.0]), trial(1, values=[0.5, 1.0]), ranking=ranking, best=4)
+    found["objectives"] = [*found["objectives"], {"name": "seconds", "direction": "minimize"}]
+    assert best_line(found).startswith("Pareto front: 4, 1; best in strength.score: trial 4 · strength.score 0.9000")
+    assert "front      4  complete" in printed(found)
+
+
+@pytest.mark.row("D13")
+def test_without_a_terminal_a_line_comes_only_when_something_has_changed() -> None:
+    file = io.StringIO()
+    with SweepDisplay("s", console=Console(file=file)) as display:
+        found = document(*USUAL, state="running")
+        display.update(found)
+        display.update({**found, "progress": {**found["progress"], "eta_seconds": 80.0}})
+        display.update(document(*USUAL, trial(6, "pruned"), state="running"))
+    lines = file.getvalue().splitlines()
+    assert len(lines) == 2
+    assert lines[0].endswith(
+        "4 of 8 done (2 complete, 1 pruned, 1 failed), 1 running, 1:30 left, best 0.7500 (trial 3)"
+    )
+    assert "\x1b" not in file.getvalue()
+
+
+@pytest.mark.row("D13")
+def test_the_live_picture_shows_progress_the_best_and_what_runs() -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=120)
+    display = SweepDisplay("runs/s", console=console, live=True)
+    console.print(display.render())
+    display.update(document(*USUAL, state="running"))
+    console.print(display.render())
+    shown = file.getvalue()
+    assert "4 of 8 done" in shown
+    assert "best: trial 3" in shown
+    assert re.search(r"trial 5 +3/20 +10.0 s +0.5000 +optimizer.lr=0.01", shown)
+
+
+def test_a_sweep_without_a_number_of_trials_has_no_of() -> None:
+    found = document(*USUAL)
+    found["progress"] = {**found["progress"], "of": None, "eta_seconds": None}
+    assert progress_line(found).startswith("4 done (2 complete, 1 pruned, 1 failed), 1 running, best")
+
+
+class _Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def parsed(page: str) -> _Tags:
+    found = _Tags()
+    found.feed(page)
+    return found
+
+
+def test_everything_on_the_page_is_escaped() -> None:
+    entries = (
+        trial(0, rank=1, values=[0.5], params={NASTY: NASTY}, folder=NASTY),
+        trial(1, "failed", failure=NASTY, folder=NASTY),
+    )
+    parameters = [{"name": NASTY, "kind": "categorical", "log": False, "low": None, "high": None, "choices": [NASTY]}]
+    found = document(*entries, name=NASTY, folder=NASTY, sampler=NASTY, problems=[NASTY], parameters=parameters)
+    found["objectives"] = [{"name": NASTY, "direction": "maximize"}]
+    found["ranking"]["reason"] = NASTY
+    page = parsed(report_page(found, [Drawing(NASTY, NASTY, b"<svg/>")]))
+    assert {tag for tag, _ in page.tags} & {"script", "iframe", "object", "link", "svg", "a"} == set()
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert page.text.count(NASTY) >= 10
+
+
+def test_the_page_needs_nothing_from_outside() -> None:
+    svg = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    page = report_page(document(*USUAL), [Drawing("history", "Optimisation history", svg)])
+    found = parsed(page)
+    sources = [attributes["src"] or "" for tag, attributes in found.tags if tag == "img"]
+    assert len(sources) == 1
+    assert base64.b64decode(sources[0].removeprefix("data:image/svg+xml;base64,")) == svg
+    assert not re.search(r"https?://|url\(|@import", page)
+    policies = [a["content"] for tag, a in found.tags if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
+
+
+@pytest.mark.row("D12")
+def test_the_page_tells_counts_the_leaderboard_failures_and_flags() -> None:
+    page = report_page(document(*USUAL), [])
+    text = parsed(page).text
+    for expected in ("4 of 8", "2:05", "saved by pruning (estimate)", "0.7500", "killed by SIGKILL", "trial-002"):
+        assert expected in text
+    assert page.count('<tr class="best">') == 1
+    assert re.search(r"<td>nan</td><td class=\"wide\">a loss was NaN or infinite</td><td class=\"wide\">2</td>", page)
+    assert "No trial has begun." in report_page(document(), [])
+
+
+def texts(svg: bytes) -> list[str]:
+    found = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    return ["".join(entry.itertext()).strip() for entry in found]
+
+
+def test_a_name_with_markup_or_a_formula_is_drawn_as_text() -> None:
+    target = Target("$\\frac{</text><script>", "minimize", {0: 1.0, 1: 2.0})
+    svg = draw(draw_history, History([target], {0: "complete", 1: "complete"}, {}, None, 0))
+    assert "$\\frac{</text><script> (minimized)" in texts(svg)
+    assert b"<script" not in svg
+
+
+@pytest.mark.row("C22")
+def test_a_parameter_searched_on_a_log_scale_has_a_log_axis() -> None:
+    values: dict[int, str | int | float | bool | None] = {0: 1e-4, 1: 1e-2}
+
+    def ticks(log: bool) -> list[str]:
+        axis = ParameterAxis("lr", "float", log, 1e-5, 1e-1, [], values)
+        return texts(draw(draw_slices, Landscape([Target("score", "maximize", {0: 0.4, 1: 0.5})], [axis], 1)))
+
+    assert {"0.001", "0.01", "0.1"} <= set(ticks(log=True))
+    assert "0.001" not in ticks(log=False)
+
+
+@pytest.mark.row("C22")
+def test_the_best_trial_is_named_in_the_legend() -> None:
+    lines = [Line(n, "complete" if n else "pruned", [0, 1, 2], [3.0, 2.0, float("nan")]) for n in range(3)]
+    shown = texts(draw(draw_lines, Lines([Panel("loss", lines)], 2)))
+    assert {"pruned", "complete", "best: trial 2", "epoch", "loss"} <= set(shown)
+
+
+def test_a_figure_leaves_the_settings_of_matplotlib_as_they_were() -> None:
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    draw(draw_lines, Lines([], None))
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_a_line_of_many_points_is_thinned_out_but_keeps_its_ends() -> None:
+    xs, ys = thinned(list(range(10_001)), [float(x) for x in range(10_001)])
+    assert len(xs) <= 500
+    assert (xs[0], xs[-1], ys[-1]) == (0, 10_000, 10_000.0)
+
+
+def test_values_are_spread_out_when_a_plain_axis_would_hide_the_small_ones() -> None:
+    assert spread_out([0.001, 5.0])
+    assert not spread_out([0.5, 5.0])
+    assert not spread_out([-1.0, 500.0])
+    assert not spread_out([float("nan")])
+
+
+def test_long_names_lose_their_middle() -> None:
+    assert shorten("a" * 20 + "b" * 20, 11) == "aaaaa…bbbbb"
+    assert shorten("one\ntwo") == "one two"
+
+
+def test_a_trial_takes_the_first_slot_that_is_free() -> None:
+    assert slots_of([(0, 0.0, 9.0), (1, 1.0, 3.0), (2, 3.0, 4.0), (3, 3.5, 5.0), (4, 9.0, 9.5)]) == {
+        0: 0,
+        1: 1,
+        2: 1,
+        3: 2,
+        4: 0,
+    }
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_figure_is_a_file_of_the_kind_asked_for(kind: str, tmp_path: Path) -> None:
+    start = draw(draw_lines, Lines([], None), kind)[:8]
+    assert start == (b"\x89PNG\r\n\x1a\n" if kind == "png" else b"<?xml ve")

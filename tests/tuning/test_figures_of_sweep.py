@@ -1,0 +1,206 @@
+"""The figures of a sweep: drawn in every condition, with their data beside them."""
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from hexlit.reporting.study_figures import Target
+from hexlit.tuning.figures import figures_of, write_figures
+from hexlit.tuning.importances import LEAST_TRIALS, parameter_importances
+from hexlit.tuning.parameters import Parameter
+from hexlit.tuning.results import read_results
+from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, pruned, running
+
+NAMES = ["history", "importances", "parallel", "slices", "intermediate", "curves", "timeline"]
+SPACE: dict[str, BaseDistribution] = {
+    "optimizer.lr": FloatDistribution(1e-5, 1e-1, log=True),
+    "net.blocks": IntDistribution(1, 8),
+    "net": CategoricalDistribution(["tiny", "a $b$ <c> & 'd' of a length that fits nowhere", None, True]),
+    "dropout": FloatDistribution(0.0, 0.5),
+}
+
+
+def trials(count: int, objectives: int = 1) -> list[Made]:
+    made = []
+    for number in range(count):
+        params = {
+            "optimizer.lr": 10 ** (-5 + 4 * (number * 0.37 % 1)),
+            "net.blocks": 1 + number % 8,
+            "net": SPACE["net"].choices[number % 4],  # type: ignore[attr-defined]
+            "dropout": 0.5 * (number * 0.61 % 1),
+        }
+        metrics = losses([2.0, 1.0 + number % 3], [0.5, math.nan if number % 5 == 1 else 0.4])
+        shared: dict[str, Any] = {"params": params, "distributions": SPACE, "metrics": metrics}
+        shared |= {"start": 10.0 * number, "end": 10.0 * number + 15}
+        if number % 5 == 1:
+            made.append(failed(**shared))
+        elif number % 5 == 3:
+            made.append(pruned(intermediate={} if objectives > 1 else {0: 0.1, 1: math.nan}, **shared))
+        else:
+            reported = {} if objectives > 1 else {0: 0.1, 1: 0.01 * number}
+            values = [0.01 * number, 5.0 - 0.01 * number][:objectives]
+            made.append(Made(values=values, intermediate=reported, **shared))
+    return made
+
+
+def drawn(folder: Path) -> dict[str, Any]:
+    results = read_results(folder)
+    drawings = write_figures(results, folder / "figures")
+    data = {}
+    for drawing in drawings:
+        svg = (folder / "figures" / f"{drawing.name}.svg").read_bytes()
+        assert svg == drawing.svg
+        assert ElementTree.fromstring(svg).tag.endswith("svg")
+        text = (folder / "figures" / f"{drawing.name}.json").read_text()
+        data[drawing.name] = json.loads(text, parse_constant=pytest.fail)["data"]
+    assert len(list((folder / "figures").iterdir())) == 2 * len(drawings)
+    return data
+
+
+@pytest.mark.row("C22")
+@pytest.mark.parametrize("count", [0, 1, 3, 30])
+def test_every_figure_is_drawn_with_its_data_however_many_trials_there_are(count: int, tmp_path: Path) -> None:
+    data = drawn(make_sweep(tmp_path / "s", trials(count)))
+    assert list(data) == NAMES
+    assert len(data["history"]["states"]) == count
+    assert len(data["timeline"]["bars"]) == count
+
+
+@pytest.mark.row("C22")
+def test_the_data_is_that_of_the_study(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", trials(12))
+    data = drawn(folder)
+    target = data["history"]["targets"][0]
+    assert (target["name"], target["direction"]) == ("strength.score", "maximize")
+    assert target["values"] == {str(n): 0.01 * n for n in (0, 2, 4, 5, 7, 9, 10)}
+    assert data["history"]["best"] == 10
+    lr, blocks, net, _ = data["slices"]["parameters"]
+    assert (lr["log"], lr["low"], lr["high"], blocks["kind"], net["kind"]) == (True, 1e-5, 0.1, "int", "categorical")
+    assert blocks["values"]["7"] == 8
+    lines = {line["trial"]: line for line in data["intermediate"]["panels"][0]["lines"]}
+    assert (lines[5]["epochs"], lines[5]["values"]) == ([0, 1], [0.1, 0.05])
+    assert lines[3]["values"] == [0.1, None]
+    assert lines[3]["state"] == "pruned"
+
+
+@pytest.mark.row("D14")
+def test_the_combined_curves_are_raw_and_standardised(tmp_path: Path) -> None:
+    made = [complete(0.5, metrics=losses([2.0, 1.0], [0.5, 0.4], weight=w)) for w in (0.5, 4.0)]
+    raw, standardised = drawn(make_sweep(tmp_path / "s", made))["curves"]["panels"]
+    assert [line["values"] for line in raw["lines"]] == [[2.25, 1.2], [4.0, 2.6]]
+    expected = pytest.approx([0.14 * 2 + 0.86 * 0.5, 0.14 + 0.86 * 0.4])
+    assert [line["values"] for line in standardised["lines"]] == [expected, expected]
+
+
+@pytest.mark.row("C22")
+def test_two_objectives_have_a_pareto_front_and_a_panel_each(tmp_path: Path) -> None:
+    ways = {"strength.score": "maximize", "seconds": "maximize"}
+    data = drawn(make_sweep(tmp_path / "s", trials(30, objectives=2), ways))
+    assert [*data] == [NAMES[0], "pareto", *NAMES[1:]]
+    assert [target["name"] for target in data["pareto"]["targets"]] == list(ways)
+    assert data["pareto"]["front"] == [n for n in range(29, -1, -1) if n % 5 not in (1, 3)]
+    assert [entry["target"] for entry in data["importances"]] == list(ways)
+
+
+def test_trials_that_ran_at_the_same_time_have_slots_of_their_own(tmp_path: Path) -> None:
+    made = [complete(0.1, start=0, end=30), complete(0.2, start=5, end=10), complete(0.3, start=12, end=20), running()]
+    bars = drawn(make_sweep(tmp_path / "s", made, n_jobs=2))["timeline"]["bars"]
+    assert [(bar["trial"], bar["slot"], bar["start"], bar["end"]) for bar in bars[:3]] == [
+        (0, 0, 0.0, 30.0),
+        (1, 1, 5.0, 10.0),
+        (2, 1, 12.0, 20.0),
+    ]
+
+
+def test_a_ranking_by_the_standardised_loss_is_what_the_figures_show_first(tmp_path: Path) -> None:
+    made = [complete(float(n), metrics=losses([1.0 + n], [0.5])) for n in range(3)]
+    data = drawn(make_sweep(tmp_path / "s", made, {"train.loss": "minimize"}))
+    assert [target["name"] for target in data["history"]["targets"]] == ["standardised loss", "train.loss"]
+    assert [target["name"] for target in data["slices"]["targets"]] == ["standardised loss"]
+
+
+def test_a_plain_multirun_is_drawn_by_the_course_of_its_objective(tmp_path: Path) -> None:
+    for number in range(3):
+        make_job(tmp_path / "s", number, [f"net={'abc'[number]}"], strength__score=[0.1, None, 0.3])
+    data = drawn(tmp_path / "s")
+    line = data["intermediate"]["panels"][0]["lines"][0]
+    assert (line["epochs"], line["values"]) == ([0, 2], [0.1, 0.3])
+    assert data["slices"]["parameters"][0]["choices"] == ["a", "b", "c"]
+
+
+def test_the_same_sweep_gives_the_same_figures(tmp_path: Path) -> None:
+    results = read_results(make_sweep(tmp_path / "s", trials(5)))
+    first, second = (write_figures(results, tmp_path / name) for name in ("a", "b"))
+    assert first == second
+
+
+def test_no_figure_opens_a_window_or_touches_pyplot(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    make_sweep(tmp_path / "s", trials(3))
+    program = (
+        "import sys; from pathlib import Path; from hexlit.tuning.result_files import write_results; "
+        f"write_results(Path({str(tmp_path / 's')!r}), True); "
+        "print([name for name in ('matplotlib.pyplot', 'tkinter', 'torch', 'sklearn') if name in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (found.stdout, found.stderr) == ("[]\n", "")
+
+
+def studied(count: int) -> tuple[list[Parameter], dict[int, dict[str, Any]]]:
+    settings: dict[int, dict[str, Any]] = {
+        n: {"lr": 10 ** (-4 + 3 * (n * 0.379 % 1)), "blocks": 1 + n * 7 % 5, "net": "abc"[n * 5 % 3]}
+        for n in range(count)
+    }
+    parameters = [
+        Parameter("blocks", "int", low=1, high=5),
+        Parameter("lr", "float", True, 1e-4, 1e-1),
+        Parameter("net", "categorical", choices=("a", "b", "c")),
+        Parameter("constant", "float", low=0.5, high=0.5),
+    ]
+    return parameters, settings
+
+
+@pytest.mark.row("C22")
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.parametrize("matters", ["lr", "blocks", "net"])
+def test_the_one_parameter_that_matters_is_found(direction: str, matters: str) -> None:
+    parameters, settings = studied(60)
+    worth: dict[str, Callable[[Any], float]] = {
+        "lr": lambda found: abs(math.log10(found["lr"]) + 2.5),
+        "blocks": lambda found: found["blocks"],
+        "net": lambda found: ord(found["net"]),
+    }
+    sign = 1 if direction == "minimize" else -1
+    target = Target("score", direction, {n: sign * float(worth[matters](found)) for n, found in settings.items()})
+    values = parameter_importances(target, parameters, settings).values
+    assert values is not None
+    assert next(iter(values)) == matters
+    assert values[matters] > 0.6
+    assert sum(values.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.row("C22")
+def test_importances_that_cannot_be_told_say_why() -> None:
+    parameters, settings = studied(LEAST_TRIALS)
+    few = Target("score", "minimize", {n: float(n) for n in range(LEAST_TRIALS - 1)})
+    assert parameter_importances(few, parameters, settings).values is None
+    assert parameter_importances(few, parameters, settings).reason == "importances take 10 complete trials; there are 9"
+    same = Target("score", "minimize", dict.fromkeys(settings, 1.0))
+    assert parameter_importances(same, parameters, settings).reason == "all trials have the same score"
+    enough = Target("score", "minimize", {n: float(n) for n in settings})
+    assert parameter_importances(enough, parameters, settings).values is not None
+    fixed = {n: {"constant": 0.5} for n in settings}
+    assert parameter_importances(enough, parameters, fixed).reason == "no parameter has several values"
+
+
+def test_every_figure_has_a_title_of_its_own(tmp_path: Path) -> None:
+    titles = [figure.title for figure in figures_of(read_results(make_sweep(tmp_path / "s", trials(3))))]
+    assert len(set(titles)) == len(titles) == len(NAMES)

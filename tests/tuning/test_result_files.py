@@ -1,0 +1,183 @@
+"""The files that a sweep's results are written to."""
+
+import copy
+import csv
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from hexlit.tuning.result_files import as_document, schema, write_document, write_results
+from hexlit.tuning.results import read_results
+from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    attrs = {"failure": "out of memory: asked for <b>2 GiB</b>"}
+    trials = [
+        complete(0.4, metrics=losses([2.0, 1.0], [0.5, 0.4])),
+        failed(attrs=attrs, metrics=losses([2.0, math.nan], [0.5, 0.4])),
+        complete(0.9, params={"optimizer.lr": 0.003}, metrics=losses([2.0, 0.9], [0.5, 0.3])),
+        pruned(intermediate={0: 0.1, 1: math.nan}),
+        complete(math.inf),
+    ]
+    return make_sweep(tmp_path / "runs" / "hex5" / "s", trials)
+
+
+def read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text(), parse_constant=pytest.fail)
+    return found
+
+
+@pytest.mark.row("D12")
+def test_the_results_are_what_the_schema_says(sweep: Path) -> None:
+    results = write_results(sweep, figures=False)
+    document = read(sweep / "overall_results.json")
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(document, schema())
+    assert document == as_document(results)
+    assert (document["best"], document["ranking"]["order"], document["ranking"]["unranked"]) == (2, [2, 0], [4])
+    assert document["counts"] == {"complete": 3, "pruned": 1, "failed": 1, "running": 0, "interrupted": 0}
+    assert [trial["rank"] for trial in document["trials"]] == [1, 2, None, None, None]
+
+
+@pytest.mark.row("D12")
+def test_failures_are_listed_with_reasons(sweep: Path) -> None:
+    write_results(sweep, figures=False)
+    reason = "out of memory: asked for <b>2 GiB</b>"
+    expected = [{"trial": 1, "state": "failed", "reason": reason, "folder": "trial-001"}]
+    assert read(sweep / "overall_results.json")["failures"] == expected
+
+
+@pytest.mark.row("D12")
+def test_nan_and_infinities_are_null(sweep: Path) -> None:
+    write_results(sweep, figures=False)
+    trials = {trial["number"]: trial for trial in read(sweep / "overall_results.json")["trials"]}
+    assert trials[1]["policy_loss"] is None
+    assert trials[1]["flags"] == ["nan"]
+    assert trials[3]["latest"] is None
+    assert trials[4]["values"] == [None]
+
+
+@pytest.mark.row("D12")
+@pytest.mark.parametrize(
+    "breaks",
+    [
+        lambda d: d.pop("counts"),
+        lambda d: d.update(more=1),
+        lambda d: d.update(version=2),
+        lambda d: d.update(state="done"),
+        lambda d: d["trials"][0].update(state="perfect"),
+        lambda d: d["trials"][0].update(rank=0),
+        lambda d: d["trials"][0].update(values="0.4"),
+        lambda d: d["trials"][0].pop("standardised_loss"),
+        lambda d: d["ranking"].update(order=[2, 2]),
+        lambda d: d["failures"][0].update(reason=""),
+        lambda d: d["progress"].update(eta_seconds=-1.0),
+    ],
+)
+def test_broken_results_are_refused_and_the_old_file_stays(breaks: Callable[[Any], object], sweep: Path) -> None:
+    write_results(sweep, figures=False)
+    path = sweep / "overall_results.json"
+    before = path.read_bytes()
+    document = copy.deepcopy(read(path))
+    breaks(document)
+    with pytest.raises(jsonschema.ValidationError):
+        write_document(path, document)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.row("D12")
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_results(sweep, figures=False)
+    before = {path.name: path.read_bytes() for path in sweep.iterdir() if path.is_file()}
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    (sweep / "sweep.json").write_text((sweep / "sweep.json").read_text().replace("hex5", "hex7"))
+    before["sweep.json"] = (sweep / "sweep.json").read_bytes()
+    with pytest.raises(OSError, match="No space left"):
+        write_results(sweep, figures=False)
+    assert {path.name: path.read_bytes() for path in sweep.iterdir() if path.is_file()} == before
+
+
+def test_the_leaderboard_has_the_successes_first_with_their_ranks(sweep: Path) -> None:
+    write_results(sweep, figures=False)
+    with (sweep / "leaderboard.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["rank"], row["trial"], row["state"]) for row in rows] == [
+        ("1", "2", "complete"),
+        ("2", "0", "complete"),
+        ("", "4", "complete"),
+        ("", "3", "pruned"),
+        ("", "1", "failed"),
+    ]
+    assert (rows[0]["strength.score"], rows[0]["optimizer.lr"]) == ("0.9", "0.003")
+    assert float(rows[0]["standardised_loss"]) == pytest.approx(0.14 * 0.9 + 0.86 * 0.3)
+    assert (rows[4]["flags"], rows[4]["failure"]) == ("nan", "out of memory: asked for <b>2 GiB</b>")
+
+
+def test_the_leaderboard_names_the_pareto_front(tmp_path: Path) -> None:
+    trials = [Made(values=(0.9, 9.0)), Made(values=(0.4, 10.0)), Made(values=(0.5, 1.0))]
+    folder = make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"})
+    write_results(folder, figures=False)
+    with (folder / "leaderboard.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["rank"] for row in rows] == ["front", "front", ""]
+
+
+@pytest.mark.row("D13")
+def test_results_are_written_while_the_sweep_goes_on(tmp_path: Path) -> None:
+    trials = [running(intermediate={0: 0.2}), complete(0.5), running()]
+    folder = make_sweep(tmp_path / "s", trials, n_trials=9, finished=None)
+    mark_alive(folder)
+    write_results(folder, figures=True)
+    document = read(folder / "overall_results.json")
+    assert (document["state"], document["finished"]) == ("running", None)
+    assert (document["progress"]["done"], document["progress"]["of"], document["progress"]["running"]) == (1, 9, 2)
+    assert document["progress"]["eta_seconds"] > 0
+    assert (folder / "report.html").is_file()
+
+
+def test_without_figures_none_is_drawn_and_an_old_page_stays(sweep: Path) -> None:
+    (sweep / "report.html").write_text("old")
+    write_results(sweep, figures=False)
+    assert (sweep / "report.html").read_text() == "old"
+    assert not (sweep / "figures").exists()
+
+
+def test_a_plain_multirun_has_the_same_files(tmp_path: Path) -> None:
+    for number in range(2):
+        make_job(tmp_path / "s", number, [f"seed={number}"], strength__score=[0.1, 0.5 + number])
+    write_results(tmp_path / "s", figures=True)
+    document = read(tmp_path / "s" / "overall_results.json")
+    jsonschema.validate(document, schema())
+    assert (document["kind"], document["best"]) == ("sequential", 1)
+    names = {path.name for path in (tmp_path / "s").iterdir() if path.is_file()}
+    assert names == {"overall_results.json", "leaderboard.csv", "best.yaml", "report.html"}
+
+
+def test_amounts_that_make_no_sense_are_left_out(tmp_path: Path) -> None:
+    attrs = {"seconds": -1.0, "epochs": "many", "host_peak_bytes": -5, "attempts": 0, "max_epochs": math.inf}
+    made = complete(0.5, attrs=attrs, start=10.0, end=0.0)
+    folder = make_sweep(tmp_path / "s", [made], seconds=-3.0, n_trials=-1, started=math.nan)
+    write_results(folder, figures=True)
+    document = read(folder / "overall_results.json")
+    assert (document["seconds"], document["started"], document["progress"]["of"]) == (None, None, None)
+    (found,) = document["trials"]
+    assert [found[name] for name in ("seconds", "epochs", "host_peak_bytes", "attempts")] == [0.0, None, None, 1]
+
+
+def test_reading_again_what_was_written_changes_nothing(sweep: Path) -> None:
+    write_results(sweep, figures=True)
+    once = as_document(read_results(sweep))
+    write_results(sweep, figures=True)
+    assert as_document(read_results(sweep)) == once

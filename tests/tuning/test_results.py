@@ -1,0 +1,369 @@
+"""A sweep's folder, read in every condition that it can be in."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.tuning.progress import seconds_left, time_saved
+from hexlit.tuning.results import read_results
+from hexlit.tuning.sweep_folder import newest_sweep
+from hexlit.tuning.trials import TrialResult
+from tests.tuning.sweeps import (
+    BEGAN,
+    Made,
+    complete,
+    failed,
+    losses,
+    make_job,
+    make_sweep,
+    mark_alive,
+    mark_dead,
+    pruned,
+    running,
+    write_metrics,
+)
+
+MULTIRUN = """
+hydra:
+  sweeper: {_target_: hydra._internal.core_plugins.basic_sweeper.BasicSweeper, max_batch_size: null, params: null}
+  overrides:
+    task: ["seed=1,2,3", "net=tiny", "name=${oc.env:HOME}"]
+"""
+
+
+@pytest.mark.row("D11")
+def test_only_successes_are_ranked_by_a_score(tmp_path: Path) -> None:
+    trials = [complete(0.4), failed(), complete(0.9), pruned(intermediate={0: 0.99}), complete(0.6), complete(math.inf)]
+    found = read_results(make_sweep(tmp_path / "s", trials))
+    assert (found.state, found.ranking.by, found.ranking.order) == ("finished", "objective", (2, 4, 0))
+    assert found.ranking.unranked == (5,)
+    assert found.ranking.reason == "by strength.score, maximized"
+    assert found.best is not None
+    assert found.best.number == 2
+    assert found.counts == {"complete": 4, "pruned": 1, "failed": 1, "running": 0, "interrupted": 0}
+    ranked = [(rank, trial.number) for rank, trial in found.by_rank()]
+    assert ranked == [(1, 2), (2, 4), (3, 0), (None, 5), (None, 3), (None, 1)]
+
+
+@pytest.mark.row("D14")
+def test_trials_of_different_weights_are_ranked_by_the_standardised_loss(tmp_path: Path) -> None:
+    """The raw total is smallest for the trial that hardly weighs the value loss, which is the worst in it."""
+    shapes = [([1.0], [0.9], 0.1), ([1.2], [0.3], 4.0), ([1.1], [0.5], 1.0)]
+    totals = [policy[0] + weight * value[0] for policy, value, weight in shapes]
+    trials = [complete(total, metrics=losses(*shape)) for total, shape in zip(totals, shapes, strict=True)]
+    found = read_results(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
+    assert sorted(range(3), key=totals.__getitem__) == [0, 2, 1]
+    assert (found.ranking.by, found.ranking.order) == ("standardised_loss", (1, 2, 0))
+    assert "0.14 policy + 0.86 value loss (train)" in found.ranking.reason
+    assert "may differ" in found.ranking.reason
+
+
+def test_a_total_without_policy_and_value_ranks_as_it_is_and_says_so(tmp_path: Path) -> None:
+    found = read_results(make_sweep(tmp_path / "s", [complete(2.0), complete(1.0)], {"val.loss": "minimize"}))
+    assert (found.ranking.by, found.ranking.order) == ("objective", (1, 0))
+    assert "no trial has policy and value losses" in found.ranking.reason
+
+
+def test_a_policy_loss_is_no_weighted_total(tmp_path: Path) -> None:
+    trials = [complete(2.0, metrics=losses([2.0], [0.1])), complete(1.0, metrics=losses([1.0], [0.9]))]
+    found = read_results(make_sweep(tmp_path / "s", trials, {"train.policy_loss": "minimize"}))
+    assert (found.ranking.by, found.ranking.order) == ("objective", (1, 0))
+
+
+def test_a_complete_trial_without_a_final_loss_has_no_rank(tmp_path: Path) -> None:
+    trials = [complete(1.0, metrics=losses([1.0, math.nan], [0.5, 0.5])), complete(9.0, metrics=losses([8.0], [1.0]))]
+    found = read_results(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
+    assert (found.ranking.order, found.ranking.unranked) == ((1,), (0,))
+    assert found.trials[0].flags == ("nan",)
+
+
+@pytest.mark.row("D11")
+def test_several_objectives_have_a_front_and_no_order(tmp_path: Path) -> None:
+    points = [(0.9, 9.0), (0.5, 1.0), (0.4, 2.0), (0.7, 4.0), (0.7, 4.0), (math.nan, 1.0)]
+    trials = [Made(values=point) for point in points[:5]]
+    found = read_results(make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"}))
+    assert (found.ranking.by, found.ranking.order) == ("pareto", ())
+    assert found.ranking.front == (0, 3, 4, 1)
+    assert found.best is not None
+    assert found.best.number == 0
+    assert [rank for rank, _ in found.by_rank()] == [None] * 5
+    assert [trial.number for _, trial in found.by_rank()] == [0, 3, 4, 1, 2]
+
+
+def test_what_the_study_and_the_files_say_comes_together(tmp_path: Path) -> None:
+    attrs = {
+        "overrides": ["optimizer.lr=0.01", "trainer.max_epochs=8"],
+        "seconds": 12.5,
+        "device_peak_bytes": 2000,
+        "attempts": 2,
+    }
+    metrics = losses([3.0, 2.0], [0.5, 0.4])
+    folder = make_sweep(tmp_path / "s", [complete(0.5, attrs=attrs, metrics=metrics, intermediate={1: 0.5, 0: 0.1})])
+    memory = {"memory": {"host_peak_bytes": 5000, "device_peak_bytes": 7}}
+    (folder / "trial-000" / "summary.json").write_text(json.dumps(memory))
+    (trial,) = read_results(folder).trials
+    assert trial.overrides == ("optimizer.lr=0.01", "trainer.max_epochs=8")
+    assert (trial.folder, trial.epochs, trial.max_epochs, trial.seconds) == ("trial-000", 2, 8, 12.5)
+    assert (trial.host_peak_bytes, trial.device_peak_bytes, trial.attempts) == (5000, 2000, 2)
+    assert list(trial.intermediate.items()) == [(0, 0.1), (1, 0.5)]
+    assert (trial.started, trial.ended) == (BEGAN, BEGAN + 60)
+
+
+def test_the_files_of_a_trial_tried_again_are_those_of_its_last_attempt(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.5, metrics={"train.loss": [9.0]})])
+    write_metrics(folder / "trial-000-retry", {"train.loss": [1.0, 0.5]})
+    (trial,) = read_results(folder).trials
+    assert (trial.folder, trial.epochs) == ("trial-000-retry", 2)
+
+
+def test_several_seeds_of_a_trial_are_one_mean(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.5)], seeds=2)
+    for seed, policy in enumerate((1.0, 3.0)):
+        write_metrics(folder / "trial-000" / f"seed-{seed}", losses([policy], [0.5]))
+        memory = {"memory": {"host_peak_bytes": 100 * (seed + 1)}}
+        (folder / "trial-000" / f"seed-{seed}" / "summary.json").write_text(json.dumps(memory))
+    (trial,) = read_results(folder).trials
+    assert trial.curves.last("train.policy_loss") == 2.0
+    assert trial.host_peak_bytes == 200
+
+
+@pytest.mark.row("D12")
+def test_failures_have_their_reasons(tmp_path: Path) -> None:
+    trials = [failed(attrs={"failure": "killed by SIGKILL"}), failed(), failed(attrs={"interrupted": True})]
+    found = read_results(make_sweep(tmp_path / "s", trials))
+    assert [(trial.state, trial.failure) for trial in found.trials] == [
+        ("failed", "killed by SIGKILL"),
+        ("failed", "no reason was recorded"),
+        ("interrupted", "the sweep ended while it ran"),
+    ]
+    assert found.progress.done == 2
+
+
+@pytest.mark.row("D13")
+def test_a_live_sweep_says_how_far_it_is(tmp_path: Path) -> None:
+    trials = [complete(0.3, end=100.0), pruned(end=50.0), running(start=100.0), complete(0.8, end=150.0)]
+    folder = make_sweep(tmp_path / "s", trials, n_trials=8, n_jobs=2, finished=None)
+    mark_alive(folder)
+    found = read_results(folder, now=BEGAN + 160.0)
+    assert (found.state, found.trials[2].state, found.trials[2].seconds) == ("running", "running", 60.0)
+    progress = found.progress
+    assert (progress.done, progress.of, progress.running, progress.best) == (3, 8, 1, 3)
+    # A mean of 100 s: one slot is free in 40 s, the other now; four to come end at 100, 140, 200, 240.
+    assert progress.eta_seconds == pytest.approx(240.0)
+
+
+@pytest.mark.row("D13")
+def test_a_killed_sweep_has_nothing_running(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.3), running()], n_trials=8, finished=None)
+    mark_dead(folder)
+    found = read_results(folder)
+    assert (found.state, found.trials[1].state, found.progress.eta_seconds) == ("interrupted", "interrupted", None)
+    assert found.trials[1].failure == "the sweep ended while it ran"
+
+
+def test_a_trial_whose_own_process_lives_still_runs(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [running()], finished=None)
+    mark_alive(folder / "trial-000")
+    assert read_results(folder).trials[0].state == "running"
+
+
+def test_a_trial_of_another_machine_on_the_same_database_still_runs(tmp_path: Path) -> None:
+    storage = "sqlite:///" + str(tmp_path / "study.db")
+    folder = make_sweep(tmp_path / "s", [], finished=None, storage=storage)
+    import optuna
+
+    optuna.create_study(storage=storage, study_name="study", direction="maximize").ask()
+    assert read_results(folder).trials[0].state == "running"
+    (folder / "trial-000").mkdir()  # it is ours, and its process has gone
+    assert read_results(folder).trials[0].state == "interrupted"
+
+
+def test_nothing_is_known_of_the_time_left_before_a_trial_has_ended() -> None:
+    assert seconds_left([TrialResult(0, "running", seconds=5.0)], 4, 2) is None
+    ended = [TrialResult(0, "complete", seconds=10.0), TrialResult(1, "interrupted", seconds=900.0)]
+    assert seconds_left(ended, None, 2) is None
+    assert seconds_left(ended, 5, 2) == 20.0
+    assert seconds_left(ended, 5, None) == 40.0
+    assert seconds_left([*ended, TrialResult(2, "running", seconds=99.0)], 2, 2) == 0.0
+
+
+@pytest.mark.row("C12")
+def test_pruning_saved_the_epochs_not_done_at_each_trials_own_pace() -> None:
+    def one(state: str, epochs: int | None, most: int | None, seconds: float | None) -> TrialResult:
+        return TrialResult(0, state, epochs=epochs, max_epochs=most, seconds=seconds)
+
+    saving = time_saved(
+        [
+            one("pruned", 4, 20, 8.0),  # 16 epochs of 2 s
+            one("pruned", 5, 20, 50.0),  # 15 epochs of 10 s
+            one("pruned", 0, 20, 3.0),
+            one("pruned", 5, None, 3.0),
+            one("complete", 10, 20, 10.0),
+        ]
+    )
+    assert (saving.seconds, saving.trials, saving.unknown) == (182.0, 2, 2)
+
+
+@pytest.mark.row("C12")
+def test_the_time_saved_is_taken_from_the_study(tmp_path: Path) -> None:
+    attrs = {"epochs": 5, "max_epochs": 20, "seconds": 10.0}
+    found = read_results(make_sweep(tmp_path / "s", [complete(0.5), pruned(attrs=attrs)]))
+    assert found.saving.seconds == 30.0
+
+
+def test_a_torn_end_of_the_journal_costs_nothing(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.5)])
+    with (folder / "study.journal").open("a") as file:
+        file.write('{"op_code":4,"worker_id":"a')
+    found = read_results(folder)
+    assert (found.ranking.order, found.problems) == ((0,), ())
+
+
+def test_a_broken_journal_leaves_what_the_folders_say(tmp_path: Path) -> None:
+    metrics = {"strength.score": [0.2, 0.7]}
+    folder = make_sweep(tmp_path / "s", [complete(0.7, metrics=metrics), failed()])
+    (folder / "trial-000" / "summary.json").write_text("{}")
+    (folder / "trial-000" / ".hydra").mkdir()
+    (folder / "trial-000" / ".hydra" / "overrides.yaml").write_text("- optimizer.lr=0.5\n- hydra.run.dir=a\n")
+    journal = folder / "study.journal"
+    journal.write_text("{ torn\n" + journal.read_text())
+    found = read_results(folder, now=BEGAN * 2)
+    assert [trial.state for trial in found.trials] == ["complete", "failed"]
+    assert (found.ranking.order, found.trials[0].values) == ((0,), (0.7,))
+    assert found.trials[0].params == {"optimizer.lr": 0.5}
+    assert any("study.journal: the study cannot be read" in problem for problem in found.problems)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"n_trials": "many", "objectives": 3, "started": "x"}'])
+def test_a_broken_sweep_file_leaves_what_the_study_says(text: str, tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.4), complete(0.7)])
+    (folder / "sweep.json").write_text(text)
+    found = read_results(folder)
+    assert found.ranking.order == (1, 0)
+    assert (found.progress.of, found.state) == (None, "interrupted")
+
+
+def test_a_missing_sweep_file_is_told(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.4)])
+    (folder / "sweep.json").unlink()
+    assert read_results(folder).problems == ("sweep.json is missing",)
+
+
+def test_a_sweep_that_has_just_begun_has_no_trial_and_no_problem(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [], n_trials=5, finished=None)
+    (folder / "study.journal").unlink()
+    mark_alive(folder)
+    found = read_results(folder)
+    assert (found.trials, found.problems, found.progress.of, found.best) == ((), (), 5, None)
+
+
+def test_a_trial_that_waits_has_not_begun(tmp_path: Path) -> None:
+    import optuna
+
+    assert read_results(make_sweep(tmp_path / "s", [Made(optuna.trial.TrialState.WAITING)])).trials == ()
+
+
+def test_a_folder_named_outside_the_sweep_is_not_read(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.5)])
+    write_metrics(tmp_path / "elsewhere", {"train.loss": [1.0]})
+    text = (folder / "study.journal").read_text()
+    (folder / "study.journal").write_text(text.replace('"trial-000"', '"../elsewhere"'))
+    (trial,) = read_results(folder).trials
+    assert (trial.folder, trial.epochs) == (None, None)
+
+
+def sequential(folder: Path, seeds: int) -> Path:
+    for seed in range(seeds):
+        score = [0.1, 0.2 + 0.1 * seed]
+        columns: dict[str, Any] = {name.replace(".", "__"): v for name, v in losses([2.0, 1.0], [0.5, 0.4]).items()}
+        make_job(folder, seed, [f"seed={seed + 1}", "net=tiny"], **columns, strength__score=score)
+    (folder / "multirun.yaml").write_text(MULTIRUN)
+    return folder
+
+
+@pytest.mark.row("D11")
+def test_a_plain_multirun_is_ranked_by_its_strength(tmp_path: Path) -> None:
+    found = read_results(sequential(tmp_path / "hex5" / "s", 3))
+    assert (found.tuned, found.state, found.facts.name) == (False, "finished", "hex5")
+    assert [trial.params for trial in found.trials] == [{"seed": 1}, {"seed": 2}, {"seed": 3}]
+    assert (found.ranking.order, found.objectives[0].name) == ((2, 1, 0), "strength.score")
+    assert (found.progress.done, found.progress.of) == (3, 3)
+    assert found.trials[1].host_peak_bytes == 1001
+
+
+def test_a_plain_multirun_without_strength_is_ranked_by_the_standardised_loss(tmp_path: Path) -> None:
+    for number, (policy, value, weight) in enumerate([(1.0, 0.9, 0.1), (1.2, 0.3, 4.0)]):
+        columns: dict[str, Any] = {n.replace(".", "__"): v for n, v in losses([policy], [value], weight).items()}
+        make_job(tmp_path / "s", number, [f"value_weight={weight}"], **columns)
+    found = read_results(tmp_path / "s")
+    assert (found.ranking.by, found.ranking.order) == ("standardised_loss", (1, 0))
+    assert [trial.params for trial in found.trials] == [{"value_weight": 0.1}, {"value_weight": 4.0}]
+    assert found.problems == ("multirun.yaml does not say how many jobs were asked for",)
+
+
+def test_jobs_of_a_plain_multirun_that_failed_were_killed_or_run(tmp_path: Path) -> None:
+    folder = sequential(tmp_path / "hex5" / "s", 3)
+    for number in range(3):
+        (folder / str(number) / "summary.json").unlink()
+    mark_dead(folder / "1")
+    mark_alive(folder / "2")
+    found = read_results(folder)
+    assert [trial.state for trial in found.trials] == ["failed", "interrupted", "running"]
+    assert found.state == "running"
+    assert "train.log" in str(found.trials[0].failure)
+
+
+def test_a_plain_multirun_whose_jobs_are_missing_was_stopped(tmp_path: Path) -> None:
+    found = read_results(sequential(tmp_path / "hex5" / "s", 2))
+    assert (found.state, found.progress.done, found.progress.of) == ("interrupted", 2, 3)
+
+
+def test_a_job_that_has_just_got_its_folder_is_starting(tmp_path: Path) -> None:
+    run = make_job(tmp_path / "s", 0, ["seed=1"], summary=False)
+    changed = (run / ".hydra").stat().st_mtime
+    assert read_results(tmp_path / "s", now=changed + 5).trials[0].state == "running"
+    assert read_results(tmp_path / "s", now=changed + 500).trials[0].state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        ([], "there is no such folder"),
+        (["s/"], "holds no sweep; a sweep's folder has trial-000/ or 0/ in it"),
+        (["s/.hydra/"], "is a single run"),
+        (["s/multirun.yaml"], "holds no sweep"),
+    ],
+)
+def test_a_folder_without_a_sweep_is_a_mistake(make: list[str], expected: str, tmp_path: Path) -> None:
+    for name in make:
+        path = tmp_path / name
+        (path if name.endswith("/") else path.parent).mkdir(parents=True)
+        if not name.endswith("/"):
+            path.touch()
+    with pytest.raises(UsageError, match=expected):
+        read_results(tmp_path / "s")
+
+
+def test_the_newest_sweep_is_the_one_begun_last(tmp_path: Path) -> None:
+    import os
+
+    with pytest.raises(UsageError, match="there is no sweep below"):
+        newest_sweep(tmp_path)
+    older, newer = make_sweep(tmp_path / "b" / "1", []), sequential(tmp_path / "a" / "1", 1)
+    os.utime(older / "sweep.json", (1, 1))
+    assert newest_sweep(tmp_path) == newer
+    os.utime(older / "sweep.json")
+    os.utime(newer / "multirun.yaml", (2, 2))
+    assert newest_sweep(tmp_path) == older
+
+
+@pytest.mark.row("D13")
+def test_reading_writes_nothing(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.5), running()], finished=None)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    read_results(folder)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
