@@ -1,0 +1,133 @@
+"""`hexlit train --multirun sweep=...`, with real trainings on a tiny board."""
+
+import csv
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+import torch
+from omegaconf import OmegaConf
+from optuna.trial import FrozenTrial
+
+from hexlit.commands.train import main
+from hexlit.tuning.storage import open_storage
+from tests.commands.test_train import as_a_process
+from tests.commands.tiny import TINY
+
+POINTS = "optimizer.lr=0.003,0.03"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The folder of a sweep."""
+
+    folder: Path
+
+    @property
+    def trials(self) -> list[FrozenTrial]:
+        study = optuna.load_study(study_name=None, storage=open_storage(None, self.folder))
+        return sorted(study.get_trials(), key=lambda trial: str(trial.params))
+
+    def results(self, trial: FrozenTrial) -> dict[str, Any]:
+        """Everything of a trial that no clock has a part in."""
+        folder = self.folder / trial.user_attrs["folder"]
+        with (folder / "metrics.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        timed = ("seconds", "per_second", "memory.", "share")
+        plain = [{k: v for k, v in row.items() if not any(word in k for word in timed)} for row in rows]
+        weights = torch.load(folder / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
+        return {"values": trial.values, "metrics": plain, "weights": {k: v.tolist() for k, v in weights.items()}}
+
+
+def sweep(folder: Path, *overrides: str) -> Sweep:
+    tiny = [override for override in TINY if not override.startswith(("accelerator.threads", "logger="))]
+    fixed = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra.sweep.dir=sweep", POINTS]
+    with as_a_process(folder):
+        assert main([*fixed, *tiny, *overrides]) == 0
+    return Sweep(folder / "sweep")
+
+
+@pytest.fixture(scope="module")
+def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    return sweep(tmp_path_factory.mktemp("sweep"), "accelerator.threads=1", "logger.wandb.project=tiny")
+
+
+@pytest.mark.row("D2")
+def test_a_training_comes_to_the_same_beside_another(side_by_side: Sweep, tmp_path: Path) -> None:
+    """D2: on a CPU with the same threads, every metric and every weight."""
+    alone = sweep(tmp_path, "accelerator.threads=1", "hydra.sweeper.n_jobs=1", "logger=csv")
+    assert [trial.params for trial in alone.trials] == [trial.params for trial in side_by_side.trials]
+    for one, other in zip(alone.trials, side_by_side.trials, strict=True):
+        assert alone.results(one) == side_by_side.results(other)
+
+
+def test_every_trial_is_a_run_of_the_same_group(side_by_side: Sweep) -> None:
+    """W&B: one group, a run a trial, with its overrides, its state and its value."""
+    paths = sorted(side_by_side.folder.rglob("*.wandb"))
+    runs = {wandb_run(path)["config"]["trial"]: wandb_run(path) for path in paths}
+    assert len(paths) == len(runs) == len(side_by_side.trials) == 2
+    assert len({run["run_id"] for run in runs.values()}) == 2
+    for trial in side_by_side.trials:
+        run = runs[trial.number]
+        assert f"optimizer.lr={trial.params['optimizer.lr']}" in run["config"]["overrides"]
+        assert run["summary"]["state"] == "complete"
+        assert run["summary"]["objective"]["strength.score"] == pytest.approx(trial.value)
+    groups = {inspected("--json", path).partition('"group":"')[2].partition('"')[0] for path in paths}
+    assert groups == {"hex5-sweep"}
+
+
+def wandb_run(path: Path) -> dict[str, Any]:
+    run: dict[str, Any] = json.loads(inspected("--summary", "--json", path))
+    return run
+
+
+def inspected(*arguments: object) -> str:
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+@pytest.mark.row("B8")
+def test_the_best_trial_is_trained_in_full(side_by_side: Sweep, tmp_path: Path) -> None:
+    """B8: with what was found, and without the trial's budget."""
+    with as_a_process(tmp_path):
+        code = main([f"+best={side_by_side.folder}", "trainer.max_epochs=1", "hydra.run.dir=run", "logger=csv"])
+    assert code == 0
+    config = OmegaConf.load(tmp_path / "run" / ".hydra" / "config.yaml")
+    best = max(side_by_side.trials, key=lambda trial: float(trial.value or 0))
+    assert config.optimizer.lr == best.params["optimizer.lr"]
+    assert config.board == 3
+    assert config.trainer.max_epochs == 1
+    assert config.best == str(side_by_side.folder)
+    kept = OmegaConf.load(side_by_side.folder / "best.yaml")
+    assert kept.left_out == ["trainer.max_epochs=2"]
+
+
+@pytest.mark.row("B8")
+def test_a_missing_best_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with as_a_process(tmp_path):
+        assert main([f"+best={tmp_path}"]) == 2
+        assert "best.yaml is not there" in capsys.readouterr().err
+        (tmp_path / "best.yaml").write_text("overrides: 3: 4")
+        assert main([f"+best={tmp_path}"]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
+    """Soft: the epoch ends, checkpoints and tables are written, and W&B is told."""
+    pruner = ["hydra/sweeper/pruner=threshold", "hydra.sweeper.pruner.lower=2", "hydra.sweeper.pruner.n_warmup_steps=0"]
+    tiny = [override for override in TINY if not override.startswith("logger=")]
+    with as_a_process(tmp_path):
+        fixed = ["--multirun", "hydra/sweeper=optuna", "hydra.sweep.dir=sweep", "optimizer.lr=interval(0.001,0.01)"]
+        assert main([*fixed, *tiny, *pruner, "hydra.sweeper.n_trials=1"]) == 2, "none came to its end"
+    pruned = Sweep(tmp_path / "sweep")
+    [trial] = pruned.trials
+    assert trial.state.name == "PRUNED"
+    assert len(pruned.results(trial)["metrics"]) == 1
+    assert json.loads((pruned.folder / "trial-000" / "summary.json").read_text())["epochs"] == 1
+    assert wandb_run(next(pruned.folder.rglob("*.wandb")))["summary"]["state"] == "pruned"
+    assert not list(pruned.folder.rglob("*.tmp"))
