@@ -130,7 +130,10 @@ def best_arguments(argv: list[str]) -> list[str]:
         raise UsageError(f"best={value}: no sweep with a best trial ({path} is not there)") from None
     except Exception as error:  # a torn file can make the parser raise anything
         raise UsageError(f"best={value}: {path} does not name a trial's overrides ({type(error).__name__})") from error
-    return [*overrides, *(argument for argument in argv if argument not in named), f"best={quoted(str(path.parent))}"]
+    own = [argument for argument in argv if argument not in named]
+    keys = {argument.lstrip("+").partition("=")[0] for argument in own}
+    taken = [override for override in overrides if override.lstrip("+").partition("=")[0] not in keys]
+    return [*taken, *own, f"best={quoted(str(path.parent))}"]
 
 
 def train(config: DictConfig) -> Any:

@@ -105,7 +105,9 @@ def best_line(document: Mapping[str, Any]) -> str:
     values = [f"{n} {figure_text(v)}" for n, v in zip(names, best["values"] or [], strict=False)]
     if document["ranking"]["by"] == "standardised_loss":
         values.insert(0, f"standardised loss {figure_text(best['standardised_loss'])}")
-    facts = " · ".join(text for text in (", ".join(values), params) if text)
+    after = document["progress"]["best_after_seconds"]
+    after = "" if after is None else f"after {format_duration(after)}"
+    facts = " · ".join(text for text in (", ".join(values), params, after) if text)
     return f"{what}: trial {best['number']}" + (f" · {facts}" if facts else "")
 
 

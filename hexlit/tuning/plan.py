@@ -52,6 +52,8 @@ class Plan:
     """Asks a trial for more parameters."""
     overrides: list[str]
     """What the user has fixed for all trials."""
+    recipe: list[str]
+    """The experiment that a search space has chosen, which a full training has to name."""
     own_overrides: list[str]
     """What the sweep fixes beside it: a trial's share of the machine."""
     hydra_overrides: list[str]
@@ -132,6 +134,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         space=space,
         custom=custom,
         overrides=_without(fixed_overrides(fixed), ("sweep.resume",)),
+        recipe=_recipe(config, fixed),
         own_overrides=_share_of_machine(config, n_jobs, [*fixed, *space]),
         hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),
         flags=_flags(config),
@@ -216,10 +219,15 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
         "started": started,
         "finished": finished,
         "seconds": seconds,
-        "overrides": plan.overrides,
+        "overrides": [*plan.recipe, *plan.overrides],
         "command": plan.command,
         "saved": time.time(),
     }
+
+
+def _recipe(config: DictConfig, fixed: Mapping[str, str]) -> list[str]:
+    chosen = config.hydra.runtime.choices.get("experiment")
+    return [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
 
 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:

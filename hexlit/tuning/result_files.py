@@ -99,6 +99,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
                 "eta_seconds": progress.eta_seconds,
                 "best": progress.best,
                 "best_value": best_value(results),
+                "best_after_seconds": _best_after(results),
             },
             "pruning": {
                 "saved_seconds": saving.seconds,
@@ -161,6 +162,12 @@ def leaderboard(results: SweepResults) -> str:
         cells += [trial.failure, trial.folder, *(trial.params.get(name) for name in names)]
         table.writerow("" if cell is None else cell for cell in cells)
     return text.getvalue()
+
+
+def _best_after(results: SweepResults) -> float | None:
+    """Seconds from the beginning of the sweep to the end of its best trial, pauses included."""
+    best, started = results.best, results.facts.started
+    return None if best is None or best.ended is None or started is None else best.ended - started
 
 
 def _trial(trial: TrialResult, rank: int | None, split: str | None) -> dict[str, Any]:

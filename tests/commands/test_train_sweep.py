@@ -77,7 +77,7 @@ def test_every_trial_is_a_run_of_the_same_group(side_by_side: Sweep) -> None:
         assert f"optimizer.lr={trial.params['optimizer.lr']}" in run["config"]["overrides"]
         assert run["summary"]["state"] == "complete"
         assert run["summary"]["objective"]["strength.score"] == pytest.approx(trial.value)
-    groups = {inspected("--json", path).partition('"group":"')[2].partition('"')[0] for path in paths}
+    groups = {inspected("--json", path).partition('"run_group":"')[2].partition('"')[0] for path in paths}
     assert groups == {"hex5-sweep"}
 
 

@@ -51,7 +51,13 @@ def document(*trials: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "seconds": 600.0,
         "counts": counts,
         "progress": {"done": counts["complete"] + counts["pruned"] + counts["failed"], "of": 8}
-        | {"running": counts["running"], "eta_seconds": 90.0, "best": best, "best_value": 0.75},
+        | {
+            "running": counts["running"],
+            "eta_seconds": 90.0,
+            "best": best,
+            "best_value": 0.75,
+            "best_after_seconds": None,
+        },
         "pruning": {"saved_seconds": 125.0, "estimated_trials": 1, "unknown_trials": 0},
         "ranking": {"by": "objective", "reason": "by strength.score, maximized", "direction": "maximize"}
         | {"order": order, "pareto_front": [], "unranked": []},
