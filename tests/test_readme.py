@@ -32,6 +32,16 @@ def test_the_python_example_finds_what_its_comment_says() -> None:
 
 def test_every_experiment_and_group_option_is_named() -> None:
     conf = Path(__file__).parents[1] / "conf"
-    for group in ("experiment", "accelerator", "net", "search", "selfplay", "optimizer", "logger"):
+    for group in (
+        "experiment",
+        "accelerator",
+        "net",
+        "search",
+        "selfplay",
+        "optimizer",
+        "logger",
+        "sweep",
+        "hydra/sweeper/pruner",
+    ):
         for option in (conf / group).glob("*.yaml"):
             assert f"`{option.stem}`" in README, f"{group}={option.stem}"

@@ -149,6 +149,10 @@ def train(config: DictConfig) -> Any:
         from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)
+    chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
+    if settings.resume is None and (chosen != "none" or settings.sweep.resume):
+        what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
+        raise UsageError(f"{what}: a sweep is run by hexlit train --multirun with hydra/sweeper=optuna")
     from hexlit.commands.hex_training import train_hex
 
     train_hex(settings, folder)

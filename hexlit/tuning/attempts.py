@@ -51,6 +51,12 @@ class Attempts:
         else:
             in_this_process = launcher == "joblib" and OmegaConf.select(config, "hydra.launcher.n_jobs") == 1
             self._runner = LauncherRunner(make_launcher, at_once=not in_this_process)
+            if limits != Limits():
+                log.warning(
+                    "hydra/launcher=%s: sweep.memory_budget, sweep.device_memory_budget and sweep.trial_timeout are "
+                    "kept by the basic launcher only; set the limits of this launcher",
+                    launcher,
+                )
         configured = str(OmegaConf.select(config, "accelerator.device") or "auto")
         self._slots = {
             device: Slots(device, plan.judged.slots or plan.n_jobs) for device in plan.judged.devices or [configured]

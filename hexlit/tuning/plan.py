@@ -231,7 +231,12 @@ def _recipe(config: DictConfig, fixed: Mapping[str, str]) -> list[str]:
 
 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
-    """The trial's share of the cores, where nobody has said otherwise; the same whether trials run side by side."""
+    """The trial's share of the cores, where nobody has said otherwise and trials run on this machine.
+
+    It is the same when processes cannot be had and the trials run one after another.
+    """
+    if config.hydra.runtime.choices.get("hydra/launcher", "basic") not in ("basic", "joblib"):
+        return []
     key = "accelerator.threads"
     if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key):
         return []

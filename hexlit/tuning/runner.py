@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -26,6 +27,10 @@ log = logging.getLogger(__name__)
 GIB = 2**30
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the memory of a trial."""
+TEMPORARY = "tmp"
+"""Folder for temporary files inside that of an attempt."""
+_LONGEST_TEMPORARY = 70
+"""Characters of a path, below which the path of a socket there (107 at most) is still possible."""
 _SOFT_END = 15.0
 """Seconds that a trial has to end by itself once it was asked to."""
 
@@ -108,11 +113,10 @@ class ProcessRunner:
     def run(self, job: Job, alive: Callable[[], None]) -> Ending:
         """See `Runner`; raises NoProcessError where none can be started."""
         began = time.monotonic()
-        lifeline, slot, temporary = Lifeline(), job.slot, job.folder / "tmp"
+        lifeline, slot, temporary = Lifeline(), job.slot, _temporary_folder(job.folder)
         try:
             descriptors = [lifeline.fileno()] + ([] if slot is None else [slot.fileno()])
             ticket = replace(job.ticket, lifeline=lifeline.fileno())
-            temporary.mkdir(exist_ok=True)
             with (job.folder / "console.log").open("ab") as console:
                 process = subprocess.Popen(
                     self._arguments(job),
@@ -136,8 +140,7 @@ class ProcessRunner:
         finally:
             _end_session(process)
             lifeline.close()
-            remove_temporary(job.folder)
-            shutil.rmtree(temporary, ignore_errors=True)  # checkpoints that were being written, and libraries' own
+            clean(job.folder, temporary)
         return Ending(
             failure=failure,
             interrupted=watch.interrupted,
@@ -247,7 +250,7 @@ class LauncherRunner:
         except (Exception, SystemExit) as error:  # a job that left, or was killed, ends its launcher
             return f"{type(error).__name__}: {_first_line(error)}"
         finally:
-            remove_temporary(job.folder)
+            clean(job.folder)
         if result.status != JobStatus.COMPLETED:
             raised = result._return_value
             return f"{type(raised).__name__}: {_first_line(raised)}"
@@ -270,6 +273,21 @@ def _every(seconds: float, call: Callable[[], None]) -> Any:
     finally:
         ended.set()
         thread.join()
+
+
+def clean(folder: Path, temporary: Path | None = None) -> None:
+    """Remove what a process that has ended in the middle of its work in `folder` was writing."""
+    remove_temporary(folder)
+    shutil.rmtree(temporary or folder / TEMPORARY, ignore_errors=True)
+
+
+def _temporary_folder(folder: Path) -> Path:
+    """Where the trial's process, and libraries in it, keep temporary files: below `folder` if that will do."""
+    own = folder / TEMPORARY
+    if len(str(own)) > _LONGEST_TEMPORARY:
+        return Path(tempfile.mkdtemp(prefix="hexlit-trial-"))
+    own.mkdir(exist_ok=True)
+    return own
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import logging
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,10 +104,10 @@ def counts(trial: "FrozenTrial") -> bool:
     return bool(trial.state.is_finished()) and not trial.user_attrs.get("interrupted", False)
 
 
-def retry_interrupted(study: "Study") -> list[int]:
+def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
     """Fail the trials that somebody worked on who is gone, and put their parameters first in the queue.
 
-    Returns their numbers. Trials whose watcher still lives, on this machine or another, are left alone.
+    Returns them. Trials whose watcher still lives, on this machine or another, are left alone.
     """
     from optuna.trial import TrialState
 
@@ -119,7 +119,7 @@ def retry_interrupted(study: "Study") -> list[int]:
             log.warning("trial %d is still watched by process %s on %s", trial.number, facts["pid"], facts["host"])
             continue
         interrupt(study, trial)
-        retried.append(trial.number)
+        retried.append(trial)
     for trial in study.get_trials(deepcopy=False):
         if trial.user_attrs.get("interrupted") and trial.number not in done_again and trial.params:
             study.enqueue_trial(trial.params, user_attrs={"retry_of": trial.number})
@@ -143,9 +143,3 @@ def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
     """Say that `watcher` is with the trial; one that has just ended needs none."""
     with contextlib.suppress(UpdateFinishedTrialError):
         study._storage.set_trial_user_attr(trial_id, "watcher", asdict(watcher))
-
-
-def failure_of(attributes: Mapping[str, Any]) -> str | None:
-    """The reason that a trial has given for its failure."""
-    reason = attributes.get("failure")
-    return None if reason is None else str(reason)

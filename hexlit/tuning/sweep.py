@@ -25,9 +25,10 @@ from hexlit.reporting.sweep import print_results
 from hexlit.reporting.sweep_progress import SweepProgress
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.build import build_sampler
+from hexlit.tuning.outcome import outcome, reason, shown
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
-from hexlit.tuning.runner import GIB, Ending, Limits
+from hexlit.tuning.runner import GIB, Ending, Limits, clean
 from hexlit.tuning.space import render
 from hexlit.tuning.storage import hidden_password
 from hexlit.tuning.study import Watcher, counts, create_study, interrupt, retry_interrupted, sign_of_life
@@ -108,18 +109,18 @@ class Sweep:
         self._attempts = Attempts(plan, self._study, self._config, self._limits, self._make_launcher, self._stop)
         OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
         self._save(finished=None)
-        finished = False
         try:
             with (
                 contextlib.closing(ProcessTree(os.getpid())) as self._tree,
                 SweepProgress(plan.n_trials, title=f"hexlit sweep · {plan.study_name}") as self._progress,
             ):
                 self._work()
-            finished = True
-        finally:
-            self._save(finished=time.time() if finished else None)
-            remove_process_file(plan.folder)
-            results = write_results(plan.folder, figures=finished, study=self._study)
+        except BaseException:
+            self._save_results()
+            raise
+        self._save(finished=time.time())
+        remove_process_file(plan.folder)
+        results = write_results(plan.folder, figures=True, study=self._study)
         print_results(as_document(results), self._progress.console, LEADING)
         return self._verdict()
 
@@ -139,8 +140,11 @@ class Sweep:
         if before:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
             again = retry_interrupted(study)
+            for trial in again:
+                clean(plan.folder / str(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")))
             if again:
-                log.info("trials %s were interrupted, and are done again", ", ".join(map(str, again)))
+                numbers = ", ".join(str(trial.number) for trial in again)
+                log.info("interrupted, and done again: trial %s", numbers)
         return study
 
     def _work(self) -> None:
@@ -151,7 +155,7 @@ class Sweep:
                 while True:
                     while len(running) < plan.n_jobs and self._may_begin(running):
                         trial, overrides = self._ask()
-                        attempt = _UnderWay(trial, time.monotonic(), _shown(trial))
+                        attempt = _UnderWay(trial, time.monotonic(), shown(trial))
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = attempt
                         self._show(running)
                     if not running:
@@ -161,8 +165,8 @@ class Sweep:
                     if ended:
                         self._show(running)
                         self._save_results()
-                    for outcome in outcomes:
-                        self._progress.ended(outcome)
+                    for told in outcomes:
+                        self._progress.ended(told)
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials; sweep.resume=true goes on with the sweep", len(running))
@@ -177,7 +181,8 @@ class Sweep:
         plan = self._plan
         trials = self._study.get_trials(deepcopy=False)
         done = [trial for trial in trials if counts(trial)]
-        if len(done) + len(running) >= plan.n_trials:
+        under_way = sum(trial.state == TrialState.RUNNING for trial in trials)  # on other machines, too
+        if len(done) + under_way >= plan.n_trials:
             return False
         if plan.timeout is not None and time.monotonic() - self._began > plan.timeout:
             return False
@@ -230,7 +235,7 @@ class Sweep:
                 interrupt(self._study, trial)
             else:
                 facts = {
-                    "failure": _reason(ending, known),
+                    "failure": reason(ending, known),
                     "seconds": round(ending.seconds, 3),
                     "host_peak_bytes": ending.host_peak_bytes,
                     "device_peak_bytes": ending.device_peak_bytes,
@@ -239,7 +244,7 @@ class Sweep:
                     if value is not None:
                         trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
-        return _outcome(noted(self._study, trial), self._plan)
+        return outcome(noted(self._study, trial), self._plan)
 
     def _show(self, running: dict[Future[Ending], _UnderWay]) -> None:
         trials = self._study.get_trials(deepcopy=False)
@@ -311,35 +316,6 @@ def _terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _reason(ending: Ending, noted: FrozenTrial) -> str:
-    """Why a trial failed: what it has said itself, unless it was ended from outside."""
-    said = noted.user_attrs.get("failure")
-    seen = ending.failure
-    if seen is None:
-        return str(said) if said else "ended without a value"
-    return str(said) if said and seen.startswith("exit code") else seen
-
-
-def _shown(trial: Trial) -> str:
-    """The trial's number and parameters on one line."""
-    params = trial.params.items()
-    shown = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in params)
-    return f"{trial.number}: {' '.join(shown)}"
-
-
-def _outcome(trial: FrozenTrial, plan: Plan) -> str:
-    """One line on a trial that has ended."""
-    number = f"trial {trial.number}"
-    if trial.state == TrialState.COMPLETE:
-        values = ", ".join(f"{name} {value:.4g}" for name, value in zip(plan.objectives, trial.values, strict=True))
-        return f"{number}: {values}"
-    if trial.state == TrialState.PRUNED:
-        return f"{number}: pruned after {trial.user_attrs.get('epochs', '?')} epochs"
-    if trial.user_attrs.get("interrupted"):
-        return f"{number}: interrupted"
-    return f"{number}: failed, {trial.user_attrs.get('failure')}"
 
 
 def _without_password(config: DictConfig) -> DictConfig:

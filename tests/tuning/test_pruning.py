@@ -1,5 +1,7 @@
 """The Trainer's callback: what it reports, when, and that a training it ends comes to a clean end."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,3 +107,38 @@ def test_what_has_done_all_its_epochs_is_not_pruned(tmp_path: Path) -> None:
     study = Study(until=3)
     fit(tmp_path, study, Descent())
     assert not study.pruned
+
+
+TWO_PROCESSES = """
+import sys
+import subprocess
+import sys
+from pathlib import Path
+import lightning as L
+import torch
+from torch.utils.data import DataLoader
+from hexlit.tuning.pruning import Pruning
+from tests.tuning.test_pruning import Descent, Study
+
+class Ends(L.Callback):
+    def on_fit_end(self, trainer, pl_module):
+        said = Path(sys.argv[1], f"rank-{trainer.global_rank}")
+        said.write_text(f"{trainer.current_epoch} {study.pruned} {len(study.reports)}")
+
+study = Study(until=1)
+trainer = L.Trainer(
+    max_epochs=4, accelerator="cpu", devices=2, strategy="ddp_fork", logger=False, enable_checkpointing=False,
+    callbacks=[Pruning(study, "value"), Ends()], enable_progress_bar=False, enable_model_summary=False,
+)
+trainer.fit(Descent(), DataLoader(list(range(8)), batch_size=2))
+"""
+
+
+@pytest.mark.slow
+def test_several_processes_stop_together_and_one_reports(tmp_path: Path) -> None:
+    """The Trainer's own strategies: rank 0 reports, and what it hears is for all."""
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", TWO_PROCESSES, str(tmp_path)]
+    subprocess.run(command, cwd=root, check=True, capture_output=True, timeout=180)
+    assert (tmp_path / "rank-0").read_text() == "2 True 2"
+    assert (tmp_path / "rank-1").read_text() == "2 True 0"

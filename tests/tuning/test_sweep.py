@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -374,3 +375,80 @@ def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
     study = optuna.load_study(study_name=None, storage=open_storage(None, place.folder / "starved"))
     assert [(trial.params, trial.values, trial.state) for trial in study.get_trials()] == with_processes
     assert (told.stdout + told.stderr).count("one after another") == 1
+
+
+@pytest.mark.row("D8")
+def test_a_trial_waits_for_memory(place: Place) -> None:
+    """D7-8: with a budget that is free once, but not twice, the trials run one after another."""
+    free = psutil.virtual_memory().available / 2**30
+    place.run(LR, "hydra.sweeper.n_trials=3", f"sweep.memory_budget={free * 2}", seconds=0.05)
+    spans = sorted((trial.datetime_start, trial.datetime_complete) for trial in place.trials())
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))  # type: ignore[operator]
+
+
+def test_a_study_in_a_database(place: Place) -> None:
+    database = ["hydra.sweeper.storage=sqlite:///study.db", "hydra.sweeper.study_name=mine"]
+    place.run(LR, "hydra.sweeper.n_trials=4", *database)
+    storage = open_storage(f"sqlite:///{place.folder}/study.db", place.folder)
+    trials = optuna.load_study(study_name="mine", storage=storage).get_trials()
+    assert states(trials) == ["COMPLETE"] * 4
+    assert place.results()["counts"]["complete"] == 4
+    assert not (place.sweep / "study.journal").exists()
+    told = place.run(LR, *database, "hydra.sweep.dir=elsewhere", code=2).stderr
+    assert "sweep.resume=true" in told, "there is such a study"
+
+
+def test_wilcoxon_hears_the_value_of_each_seed(place: Place) -> None:
+    place.run(LR, "hydra.sweeper.n_trials=2", "sweep.seeds=3", "trainer.max_epochs=2", "hydra/sweeper/pruner=wilcoxon")
+    for trial in place.trials():
+        assert list(trial.intermediate_values) == [0, 1, 2][: len(trial.intermediate_values)]
+        assert len(trial.intermediate_values) == 3 or trial.state == TrialState.PRUNED
+
+
+def test_a_space_of_the_stock_plugin_runs_unchanged(place: Place) -> None:
+    """Both of its forms, its sampler's settings and its direction."""
+    stock = """
+# hexlit train --multirun --config-dir . sweep=stock
+# @package _global_
+defaults:
+  - override /hydra/sweeper: optuna
+  - override /hydra/sweeper/sampler: tpe
+hydra:
+  sweeper:
+    sampler: {seed: 123, consider_prior: true, prior_weight: 1.0, n_startup_trials: 10, multivariate: false}
+    direction: maximize
+    study_name: null
+    storage: null
+    n_trials: 3
+    n_jobs: 1
+    params:
+      optimizer.lr: tag(log, interval(1e-4, 1e-1))
+      net.channels: choice(8, 16)
+      data.window: range(1000, 3000, step=500)
+      optimizer.schedule: cosine
+"""
+    (place.folder / "sweep_configs" / "sweep").mkdir(parents=True)
+    (place.folder / "sweep_configs" / "sweep" / "stock.yaml").write_text(stock)
+    command = [sys.executable, "-m", "hexlit", "train", "--multirun", "--config-dir", "sweep_configs", "sweep=stock"]
+    fixed = ["board=3", "logger=csv", "trainer.max_epochs=2", f"hydra.sweep.dir={place.sweep}"]
+    environment = place.environment()
+    subprocess.run([*command, *fixed], cwd=place.folder, env=environment, check=True, capture_output=True)
+    trials = place.trials()
+    assert states(trials) == ["COMPLETE"] * 3
+    for trial in trials:
+        assert set(trial.params) == {"optimizer.lr", "net.channels", "data.window"}
+        assert trial.params["data.window"] in range(1000, 3001, 500)
+        assert "optimizer.schedule=cosine" in trial.user_attrs["overrides"]
+
+
+@pytest.mark.parametrize("overrides", [["sweep=quick"], ["sweep.resume=true"]])
+def test_a_sweep_without_multirun_is_refused(place: Place, overrides: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "hexlit", "train", *overrides],
+        cwd=place.folder,
+        env=place.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "--multirun" in done.stderr

@@ -1,0 +1,40 @@
+"""What became of a trial, in words."""
+
+from typing import TYPE_CHECKING
+
+from hexlit.tuning.plan import Plan
+from hexlit.tuning.runner import Ending
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial, Trial
+
+
+def shown(trial: "Trial") -> str:
+    """The trial's number and parameters on one line."""
+    params = trial.params.items()
+    texts = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in params)
+    return f"{trial.number}: {' '.join(texts)}"
+
+
+def reason(ending: Ending, trial: "FrozenTrial") -> str:
+    """Why `trial` failed: what it has said itself, unless it was ended from outside."""
+    said = trial.user_attrs.get("failure")
+    seen = ending.failure
+    if seen is None:
+        return str(said) if said else "ended without a value"
+    return str(said) if said and seen.startswith("exit code") else seen
+
+
+def outcome(trial: "FrozenTrial", plan: Plan) -> str:
+    """One line on a trial that has ended."""
+    from optuna.trial import TrialState
+
+    number = f"trial {trial.number}"
+    if trial.state == TrialState.COMPLETE:
+        values = ", ".join(f"{name} {value:.4g}" for name, value in zip(plan.objectives, trial.values, strict=True))
+        return f"{number}: {values}"
+    if trial.state == TrialState.PRUNED:
+        return f"{number}: pruned after {trial.user_attrs.get('epochs', '?')} epochs"
+    if trial.user_attrs.get("interrupted"):
+        return f"{number}: interrupted"
+    return f"{number}: failed, {trial.user_attrs.get('failure')}"
