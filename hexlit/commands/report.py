@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:  # what draws and what reads studies is imported only when a sweep is really looked at
     from rich.console import Console
@@ -67,8 +68,7 @@ def named_folder(argv: list[str]) -> list[str]:
     named = [*paths, *(word for word in words if word.startswith("folder="))]
     if len(named) > 1:
         raise UsageError(f"{' '.join(named)}: name one folder")
-    escaped = paths[0].replace("\\", "\\\\").replace("'", "\\'")
-    return [f"folder='{escaped}'" if word == paths[0] else word for word in argv]
+    return [f"folder={quoted(paths[0])}" if word == paths[0] else word for word in argv]
 
 
 def _refuse_flag(message: str) -> NoReturn:
@@ -101,7 +101,7 @@ def watch(folder: Path, every: float, console: "Console") -> None:
     from hexlit.tuning.results import GOING_ON, read_results
 
     idle = 0
-    with SweepDisplay(str(folder), console=console) as display:
+    with SweepDisplay(f"hexlit report · {folder}", console=console) as display:
         while True:
             results = read_results(folder)
             display.update(as_document(results))

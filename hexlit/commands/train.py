@@ -20,7 +20,7 @@ from hexlit.tasks.hex.config import ReplayConfig
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.config import SweepConfig
-from hexlit.tuning.ticket import quoted
+from hexlit.tuning.space import quoted
 
 LARGEST_BOARD = 19
 

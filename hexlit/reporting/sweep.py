@@ -197,7 +197,7 @@ def value_text(value: object) -> str:
 class SweepDisplay:
     """Shows a sweep while it goes on: a live picture on a terminal, elsewhere a line whenever a count has changed.
 
-    with SweepDisplay("runs/hex5/...") as display:
+    with SweepDisplay("hexlit report · runs/hex5/...") as display:
         display.update(document)
     """
 
@@ -222,21 +222,22 @@ class SweepDisplay:
         if self.live:
             self._display.stop()
 
-    def update(self, document: Mapping[str, Any]) -> None:
-        """Take in the results of this instant."""
+    def update(self, document: Mapping[str, Any], news: Sequence[str] = ()) -> None:
+        """Take in the results of this instant, and what has just happened."""
         self._document = document
         progress = document["progress"]
         changed = (document["state"], tuple(document["counts"].values()), progress["best"], progress["best_value"])
-        if self.live or changed == self._told:
+        if self.live or (changed == self._told and not news):
             return
         self._told = changed
-        self.console.file.write(f"{time.strftime('%H:%M:%S')}  {progress_line(document)}\n")
+        line = " · ".join([progress_line(document), *news])
+        self.console.file.write(f"{time.strftime('%H:%M:%S')}  {line}\n")
         self.console.file.flush()
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
         document = self._document
-        title = Text(f"hexlit report · {self._title}", "bold")
+        title = Text(self._title, "bold")
         if document is None:
             return Panel(Text("reading", "dim"), title=title, title_align="left", border_style="dim")
         progress = document["progress"]

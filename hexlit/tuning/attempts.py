@@ -1,6 +1,8 @@
 """Bringing trials to their end: a slot on a device, a folder, a process, and one more attempt without memory."""
 
+import contextlib
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
+from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.folders import new_folder
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.runner import Ending, Job, LauncherRunner, Limits, NoProcessError, ProcessRunner, Runner
@@ -59,7 +62,8 @@ class Attempts:
                 )
         configured = str(OmegaConf.select(config, "accelerator.device") or "auto")
         self._slots = {
-            device: Slots(device, plan.judged.slots or plan.n_jobs) for device in plan.judged.devices or [configured]
+            device: Slots(device_name(device), plan.judged.slots or plan.n_jobs)
+            for device in plan.judged.devices or [configured]
         }
 
     def bring_to_end(self, trial: Trial, overrides: list[str]) -> Ending:
@@ -134,6 +138,14 @@ class Attempts:
                     return device, slot
             self._stop.wait(0.1)
         return None
+
+
+def device_name(configured: str) -> str:
+    """The one name of a device, however it is written; of `auto`, what it most likely is, found out without torch."""
+    if configured == "auto":
+        with contextlib.closing(Nvml()) as driver:
+            configured = "cuda" if not driver.reason else "mps" if sys.platform == "darwin" else "cpu"
+    return "cuda:0" if configured == "cuda" else configured
 
 
 def noted(study: Study, trial: Trial) -> FrozenTrial:

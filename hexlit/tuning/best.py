@@ -7,9 +7,9 @@ from typing import Any
 
 from hexlit.files import write_text_atomic
 from hexlit.reporting.summary import plain
-from hexlit.tuning.parameters import Value
 from hexlit.tuning.ranking import ranked_value
 from hexlit.tuning.results import SweepResults
+from hexlit.tuning.space import render
 from hexlit.tuning.sweep_folder import shown_folder
 from hexlit.tuning.trials import TrialResult
 
@@ -19,8 +19,6 @@ BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops")
 """How long a trial may train says nothing of how long the training with its settings should."""
 
 _OF_THE_SWEEP = ("hydra", "sweep")
-_WORD = re.compile(r"[A-Za-z_][\w./-]*")
-_NOT_TEXT = {"null", "true", "false", "nan", "inf"}
 
 
 def write_best(results: SweepResults) -> Path | None:
@@ -67,23 +65,8 @@ def best_overrides(best: TrialResult, fixed: Sequence[str]) -> tuple[list[str], 
         if key in best.params or re.split(r"[./@]", key)[0] in _OF_THE_SWEEP:
             continue
         (left_out if key in BUDGET else kept).append(line)
-    kept += [had.get(name, f"{name}={quoted(value)}") for name, value in best.params.items()]
+    kept += [had.get(name, render(name, value)) for name, value in best.params.items()]
     return kept, left_out
-
-
-def quoted(value: Value) -> str:
-    """`value` as the right side of a Hydra override."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if _WORD.fullmatch(value) and value.lower() not in _NOT_TEXT:
-        return value
-    escaped = re.sub(r"(\\*)'", r"\1\1\\'", value)  # Hydra reads backslashes literally except before a quote
-    escaped = re.sub(r"(\\+)$", r"\1\1", escaped)
-    return f"'{escaped}'"
 
 
 def _key(line: str) -> str:

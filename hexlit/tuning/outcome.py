@@ -6,14 +6,7 @@ from hexlit.tuning.plan import Plan
 from hexlit.tuning.runner import Ending
 
 if TYPE_CHECKING:
-    from optuna.trial import FrozenTrial, Trial
-
-
-def shown(trial: "Trial") -> str:
-    """The trial's number and parameters on one line."""
-    params = trial.params.items()
-    texts = (f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}" for name, value in params)
-    return f"{trial.number}: {' '.join(texts)}"
+    from optuna.trial import FrozenTrial
 
 
 def reason(ending: Ending, trial: "FrozenTrial") -> str:

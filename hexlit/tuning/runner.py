@@ -19,8 +19,9 @@ from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, Resou
 from hexlit.tuning.folders import remove_temporary
 from hexlit.tuning.lifeline import Lifeline
 from hexlit.tuning.slots import Slot
+from hexlit.tuning.space import quoted
 from hexlit.tuning.study import SIGN_OF_LIFE
-from hexlit.tuning.ticket import VARIABLE, TrialTicket, quoted
+from hexlit.tuning.ticket import VARIABLE, TrialTicket
 
 log = logging.getLogger(__name__)
 

@@ -92,6 +92,12 @@ def render(name: str, value: Any) -> str:
     return f"{name}={_text(name, value)}"
 
 
+def quoted(text: str) -> str:
+    """`text` as Hydra reads a string, whatever it holds."""
+    quote = Quote.double if "'" in text and '"' not in text else Quote.single
+    return QuotedString(text, quote).with_quotes()
+
+
 def space_from_mapping(mapping: Mapping[str, Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
     """The older form: parameter -> {type: float | int | categorical, low, high, log, step, choices}.
 
@@ -245,7 +251,7 @@ def _choice(name: str, element: Any) -> "CategoricalChoiceType":
     if isinstance(element, QuotedString):
         element = element.text
     if isinstance(element, str):
-        return _string(element) if _is_literal(element) else element
+        return quoted(element) if _is_literal(element) else element
     if isinstance(element, Sequence | Mapping):
         return _text(name, element)
     if element is None or isinstance(element, bool | int | float):
@@ -305,7 +311,7 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, QuotedString):
         return value.with_quotes()
     if isinstance(value, str):
-        return value if _PLAIN.fullmatch(value) else _string(value)
+        return value if _PLAIN.fullmatch(value) else quoted(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Integral):
@@ -317,11 +323,6 @@ def _text(name: str, value: Any) -> str:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return "[" + ",".join(_text(name, each) for each in value) + "]"
     raise UsageError(f"{name}: Hydra has no way to write a {type(value).__name__}, {value!r}")
-
-
-def _string(text: str) -> str:
-    quote = Quote.double if "'" in text and '"' not in text else Quote.single
-    return QuotedString(text, quote).with_quotes()
 
 
 def _key(name: str, key: Any) -> str:

@@ -9,25 +9,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
+from rich.console import Console
 
 from hexlit.accelerate.host import free_host_bytes
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.reporting.sweep import print_results
-from hexlit.reporting.sweep_progress import SweepProgress
+from hexlit.reporting.sweep import SweepDisplay, print_results
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.build import build_sampler
-from hexlit.tuning.outcome import outcome, reason, shown
+from hexlit.tuning.outcome import outcome, reason
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
+from hexlit.tuning.results import read_results
 from hexlit.tuning.runner import GIB, Ending, Limits, clean
 from hexlit.tuning.space import render
 from hexlit.tuning.storage import hidden_password
@@ -73,15 +73,6 @@ def run_sweep(
         remove_process_file(plan.folder)
 
 
-@dataclass(frozen=True)
-class _UnderWay:
-    """A trial that is being worked on."""
-
-    trial: Trial
-    began: float
-    shown: str
-
-
 class Sweep:
     """One session of a sweep."""
 
@@ -99,6 +90,7 @@ class Sweep:
         )
         self._before = read_json(plan.folder / SWEEP_FILE)
         self._began = time.monotonic()
+        self._console = Console()
         self._host_peak: int | None = None
         self._device_peak: int | None = None
 
@@ -112,7 +104,7 @@ class Sweep:
         try:
             with (
                 contextlib.closing(ProcessTree(os.getpid())) as self._tree,
-                SweepProgress(plan.n_trials, title=f"hexlit sweep · {plan.study_name}") as self._progress,
+                SweepDisplay(f"hexlit train --multirun · {plan.study_name}", console=self._console) as self._display,
             ):
                 self._work()
         except BaseException:
@@ -121,7 +113,7 @@ class Sweep:
         self._save(finished=time.time())
         remove_process_file(plan.folder)
         results = write_results(plan.folder, figures=True, study=self._study)
-        print_results(as_document(results), self._progress.console, LEADING)
+        print_results(as_document(results), self._console, LEADING)
         return self._verdict()
 
     def _open(self) -> Study:
@@ -149,34 +141,29 @@ class Sweep:
 
     def _work(self) -> None:
         plan = self._plan
-        running: dict[Future[Ending], _UnderWay] = {}
+        running: dict[Future[Ending], Trial] = {}
         with ThreadPoolExecutor(plan.n_jobs, "trial") as pool, _terminated_as_interrupted():
             try:
                 while True:
                     while len(running) < plan.n_jobs and self._may_begin(running):
                         trial, overrides = self._ask()
-                        attempt = _UnderWay(trial, time.monotonic(), shown(trial))
-                        running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = attempt
-                        self._show(running)
+                        running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
                     if not running:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
-                    outcomes = [self._settle(running.pop(future).trial, future.result()) for future in ended]
-                    if ended:
-                        self._show(running)
+                    news = [self._settle(running.pop(future), future.result()) for future in ended]
+                    if news:
                         self._save_results()
-                    for told in outcomes:
-                        self._progress.ended(told)
+                    self._display.update(as_document(read_results(plan.folder, study=self._study)), news)
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials; sweep.resume=true goes on with the sweep", len(running))
-                for future, attempt in running.items():
+                for future, trial in running.items():
                     with contextlib.suppress(Exception):
-                        ending = future.result()
-                        self._settle(attempt.trial, ending)
+                        self._settle(trial, future.result())
                 raise
 
-    def _may_begin(self, running: dict[Future[Ending], _UnderWay]) -> bool:
+    def _may_begin(self, running: dict[Future[Ending], Trial]) -> bool:
         """Whether another trial is to begin now."""
         plan = self._plan
         trials = self._study.get_trials(deepcopy=False)
@@ -245,27 +232,6 @@ class Sweep:
                         trial.set_user_attr(name, value)
                 self._study.tell(trial, state=TrialState.FAIL)
         return outcome(noted(self._study, trial), self._plan)
-
-    def _show(self, running: dict[Future[Ending], _UnderWay]) -> None:
-        trials = self._study.get_trials(deepcopy=False)
-        done = [trial for trial in trials if counts(trial)]
-        self._progress.update(
-            done=len(done),
-            pruned=sum(trial.state == TrialState.PRUNED for trial in done),
-            failed=sum(trial.state == TrialState.FAIL for trial in done),
-            running={attempt.shown: attempt.began for attempt in running.values()},
-            best=self._best(),
-            slots=self._plan.n_jobs,
-        )
-
-    def _best(self) -> str | None:
-        try:
-            if len(self._plan.directions) > 1:
-                return f"{len(self._study.best_trials)} on the Pareto front"
-            best = self._study.best_trial
-        except ValueError:  # none is complete
-            return None
-        return f"{self._plan.objectives[0]} {best.value:.4g} in trial {best.number}"
 
     def _save(self, *, finished: float | None) -> None:
         """Write `sweep.json`."""

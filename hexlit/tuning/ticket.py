@@ -43,9 +43,3 @@ def ticket_of(environment: Mapping[str, str]) -> TrialTicket | None:
     """The ticket in `environment`; None outside a sweep."""
     text = environment.get(VARIABLE)
     return TrialTicket(**json.loads(text)) if text else None
-
-
-def quoted(value: str) -> str:
-    """`value` as Hydra reads a string, whatever it holds."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

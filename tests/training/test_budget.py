@@ -8,7 +8,7 @@ from typing import Any
 import lightning as L
 import pytest
 
-from hexlit.training.budget import FlopBudget, TimeBudget, WallTime, progress
+from hexlit.training.budget import FlopBudget, TimeBudget, WallTime, progress, spent
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.phases import PhaseClock
 from tests.training.test_evaluation import Display, fit
@@ -212,3 +212,22 @@ def test_wall_time_adds_the_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     second = WallTime(45.0)
     second.load_state_dict(first.state_dict())
     assert second.seconds == 15.0
+
+
+def test_what_is_spent_is_the_share_of_the_budget_that_is_spent_furthest() -> None:
+    """Of several budgets the furthest; without any, of the epochs."""
+
+    class Spent(L.Callback):
+        def __init__(self) -> None:
+            self.seen: list[float] = []
+
+        def on_train_epoch_end(self, trainer: L.Trainer, pl_module: Any) -> None:
+            self.seen.append(spent(trainer))
+
+    costly, seen = Costly([10.0, 20.0, 10.0, 10.0]), Spent()
+    budget = FlopBudget(80.0, lambda: costly.spent)
+    fit(4, [costly, budget, TimeBudget(time.monotonic() + 1e6), seen])
+    assert seen.seen == pytest.approx([0.125, 0.375, 0.5, 0.625], abs=1e-3)
+    alone = Spent()
+    fit(4, [alone])
+    assert alone.seen == [0.25, 0.5, 0.75, 1.0]

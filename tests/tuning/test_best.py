@@ -8,9 +8,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution, IntDistribution
 
-from hexlit.tuning.best import quoted
 from hexlit.tuning.parameters import Value
 from hexlit.tuning.result_files import write_results
+from hexlit.tuning.space import render
 from tests.tuning.sweeps import LR, Made, complete, failed, losses, make_job, make_sweep, pruned
 
 FIXED = [
@@ -103,14 +103,13 @@ def test_a_job_of_a_plain_multirun_is_repeated_with_all_its_overrides(tmp_path: 
         "12",
         "it's",
         "a,b",
-        "[1,2]",
         "x\\",
         "\\'",
         "${a}",
     ],
 )
 def test_a_value_is_written_so_that_hydra_reads_it_back(value: Value) -> None:
-    (found,) = OverridesParser.create().parse_overrides([f"key={quoted(value)}"])
+    (found,) = OverridesParser.create().parse_overrides([render("key", value)])
     read = found.value()
     assert str(read) == str(value) if isinstance(value, str) else read == value
     assert found.value_type is None or not found.is_sweep_override()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.tuning.curves import Curves, mean_curves, read_curves, sanity_flags
+from hexlit.tasks.hex.module import STANDARD_POLICY_WEIGHT, STANDARD_VALUE_WEIGHT
+from hexlit.tuning.curves import POLICY_WEIGHT, VALUE_WEIGHT, Curves, mean_curves, read_curves, sanity_flags
 from tests.tuning.sweeps import losses, write_metrics
 
 
@@ -97,3 +98,7 @@ def test_what_looks_wrong_gets_a_flag(columns: dict[str, list[float]], expected:
 
 def test_one_bad_seed_flags_its_trial() -> None:
     assert sanity_flags([curves(train__loss=[2.0, 1.0]), curves(train__loss=[2.0, math.nan])]) == ("nan",)
+
+
+def test_the_standard_weights_are_those_that_trainings_log() -> None:
+    assert (POLICY_WEIGHT, VALUE_WEIGHT) == (STANDARD_POLICY_WEIGHT, STANDARD_VALUE_WEIGHT)
