@@ -14,6 +14,7 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.commands.hex_training import train_hex
 from hexlit.commands.train import TrainConfig
 from hexlit.training.budget import spent
+from hexlit.training.config import TrainerConfig
 from hexlit.training.loggers import note_in_wandb
 from hexlit.tuning.config import BUDGET_STEPS
 from hexlit.tuning.pruning import Pruning
@@ -49,6 +50,24 @@ def train_seed(settings: TrainConfig, folder: Path, trial: RunningTrial, number:
     memory = summary["memory"]
     trial.note(**{name: value for name, value in memory.items() if value is not None})
     trial.end_seed(values, pruning.epochs, epochs)
+    if trial.pruned:
+        seeds_left = trial.ticket.seeds - number - 1
+        trial.note(saved_seconds=round(time_left(summary, settings.trainer, pruning.epochs, seeds_left), 3))
+
+
+def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, seeds_left: int) -> float:
+    """Seconds that a training given up after `epochs` epochs would have gone on, and those of further seeds.
+
+    At its own pace, without its start, for all its epochs or as long as its time allows.
+    """
+    phases = summary["phases"].items()
+    pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name != "compiling") / max(1, epochs)
+    rest = (trainer.max_epochs - epochs) * pace
+    further = trainer.max_epochs * pace
+    if trainer.max_seconds is not None:
+        rest = min(rest, max(0.0, trainer.max_seconds - summary["wall_seconds"]))
+        further = min(further, trainer.max_seconds)
+    return rest + seeds_left * further
 
 
 def step_of_budget(trainer: L.Trainer) -> int:

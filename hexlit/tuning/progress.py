@@ -10,7 +10,10 @@ from hexlit.tuning.trials import COMPLETE, FAILED, PRUNED, RUNNING, TrialResult
 
 @dataclass(frozen=True)
 class Saving:
-    """Time that pruning saved, estimated: (epochs it would have done - epochs done) x its own seconds an epoch."""
+    """Time that pruning saved, estimated: (epochs it would have done - epochs done) x its own seconds an epoch.
+
+    A trial that knows what its start took, and what its budget of time would have allowed, says it itself.
+    """
 
     seconds: float
     """Sum over the pruned trials that it can be told of."""
@@ -41,7 +44,10 @@ def time_saved(trials: Sequence[TrialResult]) -> Saving:
     for trial in trials:
         if trial.state != PRUNED:
             continue
-        if trial.epochs and trial.max_epochs is not None and trial.seconds is not None:
+        if trial.saved_seconds is not None:
+            seconds += trial.saved_seconds
+            known += 1
+        elif trial.epochs and trial.max_epochs is not None and trial.seconds is not None:
             seconds += max(0, trial.max_epochs - trial.epochs) * trial.seconds / trial.epochs
             known += 1
         else:

@@ -84,6 +84,10 @@ class RunningTrial:
 
     def end_seed(self, values: Mapping[str, Any], epochs: int, max_epochs: int) -> None:
         """A seed's training has ended with these `values` by metric, after `epochs` of `max_epochs` epochs."""
+        earlier = self._trial.user_attrs.get("epochs", 0)
+        self.note(epochs=earlier + epochs, max_epochs=max_epochs * self.ticket.seeds)
+        if self.pruned:
+            return
         found = []
         for name in self.ticket.objectives:
             value = values.get(name)
@@ -93,13 +97,9 @@ class RunningTrial:
             found.append(float(value))
         if self.may_prune and self.ticket.monitor not in values:
             raise UsageError(f"sweep.monitor={self.ticket.monitor}: no such metric was logged")
-        if not self.pruned:
-            self._ended.append(found)
-            if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, found[0]):
-                self.pruned = len(self._ended) < self.ticket.seeds
-        earlier = self._trial.user_attrs.get("epochs", 0)
-        self._trial.set_user_attr("epochs", earlier + epochs)
-        self._trial.set_user_attr("max_epochs", max_epochs * self.ticket.seeds)
+        self._ended.append(found)
+        if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, found[0]):
+            self.pruned = len(self._ended) < self.ticket.seeds
 
     @property
     def values(self) -> list[float]:

@@ -46,6 +46,8 @@ class TrialResult:
     started: float | None = None
     ended: float | None = None
     """Seconds since 1970."""
+    saved_seconds: float | None = None
+    """What giving it up has saved, as the trial itself estimates it; None where it has not."""
     failure: str | None = None
     """Why it failed or was interrupted."""
     flags: tuple[str, ...] = ()
@@ -146,7 +148,8 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
         attempts=_whole(said.get("attempts")) or 1,
         retry_of=_whole(said.get("retry_of")),
     )
-    facts_of_trial = {"failure": failure, "started": started, "ended": ended}
+    saved = _number(said.get("saved_seconds"))
+    facts_of_trial = {"failure": failure, "started": started, "ended": ended, "saved_seconds": saved}
     for name in ("epochs", "max_epochs", "host_peak_bytes", "device_peak_bytes"):
         facts_of_trial[name] = _whole(said.get(name))
     return _with_runs(known, runs, facts_of_trial)
