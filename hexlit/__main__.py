@@ -1,8 +1,16 @@
 """`python -m hexlit` is the same as `hexlit`."""
 
+import os
 import sys
 
 from hexlit.cli import main
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    if "HEXLIT_TRIAL" in os.environ:
+        # A trial of a sweep has written and told everything by now, and the next one waits for its slot: Python takes
+        # more than a second to take torch down.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -16,7 +16,16 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 from hexlit.accelerate.nvml import Nvml
 from hexlit.tuning.folders import new_folder
 from hexlit.tuning.plan import Plan
-from hexlit.tuning.runner import Ending, Job, LauncherRunner, Limits, NoProcessError, ProcessRunner, Runner
+from hexlit.tuning.runner import (
+    Ending,
+    Job,
+    LauncherRunner,
+    Limits,
+    NoProcessError,
+    ProcessRunner,
+    Runner,
+    temporary_folder,
+)
 from hexlit.tuning.slots import Slot, Slots
 from hexlit.tuning.study import Watcher, sign_of_life
 from hexlit.tuning.ticket import TrialTicket
@@ -87,6 +96,8 @@ class Attempts:
         plan = self._plan
         folder = new_folder(plan.folder, name)
         trial.set_user_attr("folder", folder.name)
+        temporary = temporary_folder(folder)
+        trial.set_user_attr("temporary", str(temporary))
         job = Job(
             TrialTicket(
                 storage=plan.storage,
@@ -106,6 +117,7 @@ class Attempts:
             plan.hydra_overrides,
             plan.flags,
             slot,
+            temporary,
         )
         watcher = Watcher.this()
 

@@ -50,6 +50,8 @@ class Job:
     """Flags of the command line, such as --config-dir."""
     slot: Slot | None = None
     """The device slot that the trial's process takes over."""
+    temporary: Path | None = None
+    """Folder for temporary files, made already."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class ProcessRunner:
     def run(self, job: Job, alive: Callable[[], None]) -> Ending:
         """See `Runner`; raises NoProcessError where none can be started."""
         began = time.monotonic()
-        lifeline, slot, temporary = Lifeline(), job.slot, _temporary_folder(job.folder)
+        lifeline, slot = Lifeline(), job.slot
         try:
             descriptors = [lifeline.fileno()] + ([] if slot is None else [slot.fileno()])
             ticket = replace(job.ticket, lifeline=lifeline.fileno())
@@ -124,7 +126,7 @@ class ProcessRunner:
                     stdin=subprocess.DEVNULL,
                     stdout=console,
                     stderr=subprocess.STDOUT,
-                    env={**os.environ, VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)},
+                    env={**os.environ, VARIABLE: ticket.encoded(), **_temporary(job)},
                     start_new_session=True,
                     pass_fds=descriptors,
                 )
@@ -141,7 +143,7 @@ class ProcessRunner:
         finally:
             _end_session(process)
             lifeline.close()
-            clean(job.folder, temporary)
+            clean(job.folder, job.temporary)
         return Ending(
             failure=failure,
             interrupted=watch.interrupted,
@@ -282,13 +284,17 @@ def clean(folder: Path, temporary: Path | None = None) -> None:
     shutil.rmtree(temporary or folder / TEMPORARY, ignore_errors=True)
 
 
-def _temporary_folder(folder: Path) -> Path:
-    """Where the trial's process, and libraries in it, keep temporary files: below `folder` if that will do."""
+def temporary_folder(folder: Path) -> Path:
+    """Make the place for temporary files of the trial and of libraries in it: in `folder` if that will do."""
     own = folder / TEMPORARY
     if len(str(own)) > _LONGEST_TEMPORARY:
         return Path(tempfile.mkdtemp(prefix="hexlit-trial-"))
     own.mkdir(exist_ok=True)
     return own
+
+
+def _temporary(job: Job) -> dict[str, str]:
+    return {} if job.temporary is None else {"TMPDIR": str(job.temporary)}
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:

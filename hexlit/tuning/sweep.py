@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
@@ -133,7 +134,8 @@ class Sweep:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
             again = retry_interrupted(study)
             for trial in again:
-                clean(plan.folder / str(trial.user_attrs.get("folder", f"trial-{trial.number:03d}")))
+                if "folder" in trial.user_attrs:
+                    clean(plan.folder / trial.user_attrs["folder"], Path(trial.user_attrs["temporary"]))
             if again:
                 numbers = ", ".join(str(trial.number) for trial in again)
                 log.info("interrupted, and done again: trial %s", numbers)
@@ -144,17 +146,16 @@ class Sweep:
         running: dict[Future[Ending], Trial] = {}
         with ThreadPoolExecutor(plan.n_jobs, "trial") as pool, _terminated_as_interrupted():
             try:
+                news: list[str] = []
                 while True:
                     while len(running) < plan.n_jobs and self._may_begin(running):
                         trial, overrides = self._ask()
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
+                    self._show(news)  # after the slots are full again
                     if not running:
                         return
                     ended, _ = wait(running, timeout=_TICK, return_when=FIRST_COMPLETED)
                     news = [self._settle(running.pop(future), future.result()) for future in ended]
-                    if news:
-                        self._save_results()
-                    self._display.update(as_document(read_results(plan.folder, study=self._study)), news)
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials; sweep.resume=true goes on with the sweep", len(running))
@@ -243,6 +244,12 @@ class Sweep:
             seconds=before.get("seconds", 0.0) + time.monotonic() - self._began,
         )
         write_text_atomic(self._plan.folder / SWEEP_FILE, json.dumps(facts, indent=2) + "\n")
+
+    def _show(self, news: list[str]) -> None:
+        """Show how things are, with the trials that have just ended, whose results are kept first."""
+        if news:
+            self._save_results()
+        self._display.update(as_document(read_results(self._plan.folder, study=self._study)), news)
 
     def _save_results(self) -> None:
         self._save(finished=None)

@@ -68,7 +68,7 @@ def test_a_sweep_survives_its_trials_and_itself(tmp_path: Path) -> None:
     sweep = SweepOf24(tmp_path.resolve())
     process = sweep.start()
     try:
-        wait_for(lambda: ended(sweep.trials()) >= TRIALS // 2, process)
+        wait_for(lambda: ended(sweep.trials()) >= TRIALS // 2 and running(sweep.trials()) == 2, process)
         process.send_signal(signal.SIGKILL)
         process.wait()
         wait_for(lambda: sweep.processes() == [], None)
@@ -108,6 +108,10 @@ def test_a_sweep_survives_its_trials_and_itself(tmp_path: Path) -> None:
 
 def ended(trials: list[FrozenTrial]) -> int:
     return sum(trial.state.is_finished() for trial in trials)
+
+
+def running(trials: list[FrozenTrial]) -> int:
+    return sum(trial.state == TrialState.RUNNING for trial in trials)
 
 
 def last(trial: FrozenTrial) -> float:
