@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import lightning as L
-from lightning.pytorch.callbacks import Checkpoint
+from lightning.pytorch.callbacks import EarlyStopping
 
 
 class Reporter(Protocol):
@@ -17,12 +17,12 @@ class Reporter(Protocol):
         ...
 
 
-class Pruning(Checkpoint):
+class Pruning(EarlyStopping):
     """Reports a metric after each epoch in which it was measured, or every few steps, and stops the Trainer softly.
 
     The epoch in which a trial is given up ends as any other: loggers are flushed and checkpoints written. With several
-    processes, that of rank 0 reports, and all stop together. It is a `Checkpoint` by type alone, since the Trainer
-    calls those after everything that logs, the module's own hooks included; it comes after the real ones in the list.
+    processes, that of rank 0 reports, and all stop together. Of Lightning's own it has the type alone: the Trainer
+    calls an `EarlyStopping` after everything that logs, the module's own hooks included.
 
     Attributes:
         metrics: the latest value of everything that was logged.
@@ -42,6 +42,7 @@ class Pruning(Checkpoint):
 
         The steps of the study begin with `first_step`; `step_of` says where a training is instead of its epoch.
         """
+        super().__init__(monitor)
         self._trial = trial
         self._monitor = monitor
         self._every = every_n_steps
@@ -51,6 +52,19 @@ class Pruning(Checkpoint):
         self._latest_step = -1
         self.metrics: dict[str, float] = {}
         self.epochs = 0
+
+    @property
+    def state_key(self) -> str:
+        return type(self).__qualname__
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}  # what was reported is in the study
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        return None
+
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Do nothing: an epoch ends later."""
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The Trainer keeps old values: one that is the same object after this epoch was not measured in it."""

@@ -111,8 +111,6 @@ def test_what_has_done_all_its_epochs_is_not_pruned(tmp_path: Path) -> None:
 
 TWO_PROCESSES = """
 import sys
-import subprocess
-import sys
 from pathlib import Path
 import lightning as L
 import torch
