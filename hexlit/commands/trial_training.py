@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import lightning as L
-import psutil
 
 from hexlit.accelerate.memory import is_out_of_memory
 from hexlit.accelerate.profile import build_profile
 from hexlit.commands.hex_training import train_hex
 from hexlit.commands.train import TrainConfig
+from hexlit.errors import UsageError
 from hexlit.training.budget import spent
 from hexlit.training.config import TrainerConfig
 from hexlit.training.loggers import note_in_wandb
@@ -26,12 +26,13 @@ def train_trial(settings: TrainConfig, folder: Path, ticket: TrialTicket) -> flo
     """Work on the trial of `ticket` in `folder`; its value or values, None when it was pruned."""
     if settings.logger.wandb.group is None:
         settings.logger.wandb.group = ticket.group
+    began = time.monotonic()
     with running_trial(ticket, lambda error: micro_batch_of(settings, error)) as trial:
         for number in range(ticket.seeds):
             train_seed(settings, folder, trial, number)
             if trial.pruned:
                 break
-        trial.note(seconds=round(time.time() - psutil.Process().create_time(), 3))
+        trial.note(seconds=round(time.monotonic() - began, 3))
         values = trial.values if not trial.pruned else []
     return None if not values else values[0] if len(values) == 1 else values
 
@@ -44,9 +45,15 @@ def train_seed(settings: TrainConfig, folder: Path, trial: RunningTrial, number:
     epochs = settings.trainer.max_epochs
     by_budget = settings.sweep.compare_at == "budget"
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
-    name = "-".join([trial.ticket.group, *place.relative_to(trial.ticket.folder).parts])
+    parts = place.relative_to(trial.ticket.folder).parts
+    name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *parts])
     summary = train_hex(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name)
     values = pruning.metrics | dict(numbers(summary))
+    if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
+        raise UsageError(
+            f"sweep.monitor={trial.ticket.monitor}: is not measured in epochs; name another, or choose "
+            "hydra/sweeper/pruner=none"
+        )
     memory = summary["memory"]
     trial.note(**{name: value for name, value in memory.items() if value is not None})
     trial.end_seed(values, pruning.epochs, epochs)
@@ -58,7 +65,7 @@ def train_seed(settings: TrainConfig, folder: Path, trial: RunningTrial, number:
 def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, seeds_left: int) -> float:
     """Seconds that a training given up after `epochs` epochs would have gone on, and those of further seeds.
 
-    At its own pace, without its start, for all its epochs or as long as its time allows.
+    At its own pace, without its start, for all its epochs or as long as its budgets allow.
     """
     phases = summary["phases"].items()
     pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name != "compiling") / max(1, epochs)
@@ -67,6 +74,11 @@ def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, s
     if trainer.max_seconds is not None:
         rest = min(rest, max(0.0, trainer.max_seconds - summary["wall_seconds"]))
         further = min(further, trainer.max_seconds)
+    flops = summary["cost"]["flops"]
+    if trainer.max_flops is not None and flops:
+        a_flop = epochs * pace / flops
+        rest = min(rest, max(0.0, trainer.max_flops - flops) * a_flop)
+        further = min(further, trainer.max_flops * a_flop)
     return rest + seeds_left * further
 
 

@@ -13,7 +13,8 @@ COMPARED_AT = ("epochs", "budget")
 BUDGET_STEPS = 20
 """Steps that a budget is divided into."""
 DIRECTIONS = ("minimize", "maximize")
-_LARGER_IS_BETTER = ("score", "share", "optimality", "accuracy", "_right", "per_second")
+_LARGER_IS_BETTER = ("score", "rollouts_share", "optimality", "accuracy", "_right", "per_second")
+_SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb")
 
 
 @dataclass
@@ -26,7 +27,8 @@ class SweepConfig:
     monitor: str | None = None
     """Metric that pruning looks at after each epoch; null: the objective."""
     report_every: int | None = None
-    """Steps after which the monitored metric is reported; null: after every epoch in which it was measured."""
+    """Steps after which the monitored metric is reported, as its mean over them: a loss of the training, or what is
+    logged in every step. Null: after every epoch in which it was measured."""
     compare_at: str = "epochs"
     """When the pruner compares trials: after as many `epochs`, or after as much of the `budget`: twentieths of
     `trainer.max_time` or `trainer.max_flops`, whichever is further spent. Its settings count in the same steps."""
@@ -55,6 +57,8 @@ class SweepConfig:
             raise UsageError(
                 f"sweep.report_every={self.report_every}: counts steps, and sweep.compare_at=budget does not"
             )
+        if self.seeds > 1 and self.report_every is not None:
+            raise UsageError(f"sweep.report_every={self.report_every}: counts steps of one seed; sweep.seeds must be 1")
         for name, least in (("seeds", 1), ("report_every", 1), ("slots", 1)):
             value = getattr(self, name)
             if value is not None and value < least:
@@ -75,9 +79,12 @@ class SweepConfig:
 def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
     """`minimize` or `maximize` for each objective; where `direction` is None, what its name suggests.
 
-    Names of scores, shares and accuracies are maximised, all others minimised.
+    Names of scores, accuracies and rates are maximised, those of losses, errors and costs minimised.
     """
     if direction is None:
+        for name in objectives:
+            if not name.endswith((*_LARGER_IS_BETTER, *_SMALLER_IS_BETTER)):
+                raise UsageError(f"hydra.sweeper.direction=null: say whether to minimize or maximize {name}")
         return ["maximize" if name.endswith(_LARGER_IS_BETTER) else "minimize" for name in objectives]
     given = [direction] if isinstance(direction, str) or not isinstance(direction, Sequence) else list(direction)
     names = [getattr(entry, "name", entry) for entry in given]

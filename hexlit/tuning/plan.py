@@ -1,18 +1,21 @@
 """What a sweep is to do, read from its configuration and checked before anything runs; and where its folder is."""
 
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf.errors import OmegaConfBaseException
 
 from hexlit.accelerate.host import usable_cores
-from hexlit.accelerate.process_file import read_process_file
 from hexlit.errors import UsageError
 from hexlit.tuning.build import build_pruner, plain
 from hexlit.tuning.config import SweepConfig, directions_of
+from hexlit.tuning.place import absolute, find_place
+from hexlit.tuning.recipe import recipe_of
 from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, space_from_mapping
 from hexlit.tuning.sweep_folder import SWEEP_FILE, read_json
 
@@ -32,7 +35,7 @@ _OF_THE_PARENT = (
     "hydra.job.num",
 )
 """Hydra's settings that are about the sweep itself and not for its trials (`hydra.sweeper` does no harm there)."""
-_OF_ONE_SESSION = ("sweep.resume", "n_trials", "n_jobs", "timeout", "max_failure_rate", "hydra.sweep.dir")
+_OF_ONE_SESSION = ("storage", "sweep.resume", "n_trials", "n_jobs", "timeout", "max_failure_rate", "hydra.sweep.dir")
 """Settings in which the command that goes on with a sweep may differ from the one that began it."""
 
 
@@ -53,7 +56,7 @@ class Plan:
     overrides: list[str]
     """What the user has fixed for all trials."""
     recipe: list[str]
-    """The experiment that a search space has chosen, which a full training has to name."""
+    """What the search space has fixed beside it, which a full training has to name: an experiment, and values."""
     own_overrides: list[str]
     """What the sweep fixes beside it: a trial's share of the machine."""
     hydra_overrides: list[str]
@@ -68,6 +71,8 @@ class Plan:
     pruner_node: dict[str, Any] | None
     """The node `hydra.sweeper.pruner`; None where nothing is pruned."""
     seed: int | None
+    sweep_id: str
+    """Tells the sweep from all others."""
     n_trials: int
     n_jobs: int
     timeout: float | None
@@ -79,18 +84,18 @@ class Plan:
         return self.judged.monitor or self.objectives[0]
 
 
-def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequence[str]) -> Plan:
+def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequence[str], loader: Any) -> Plan:
     """The plan of the composed `config`, the sweeper's `settings` and the task's overrides `arguments`.
 
-    Makes the sweep's folder, or with `sweep.resume=true` finds it.
+    Makes the sweep's folder, or with `sweep.resume=true` finds it. `loader` is Hydra's, to compose with.
 
     Raises:
-        UsageError: a setting is wrong, the study is there already, or there is none to go on with.
+        UsageError: a setting is wrong, the study is there already, there is none to go on with, or it was begun with
+            other settings.
     """
     from optuna.pruners import NopPruner
 
-    judged = OmegaConf.to_object(config.sweep)
-    assert isinstance(judged, SweepConfig)
+    judged = _checked(config)
     params = plain(settings["params"]) or {}
     older = space_from_mapping(plain(settings["search_space"])) if settings["search_space"] and not params else {}
     swept, fixed = parse_space([*arguments_of(params), *arguments])
@@ -122,11 +127,11 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         raise UsageError(f"hydra.sweeper.timeout={timeout}: must be above 0 seconds")
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
-    folder, study_name = _place(config, settings, judged.resume, hydra_overrides, command)
-    return Plan(
+    folder, study_name = find_place(config, settings, judged.resume, hydra_overrides, command)
+    plan = Plan(
         folder=folder,
         study_name=study_name,
-        storage=settings["storage"],
+        storage=absolute(settings["storage"]),
         resume=judged.resume,
         judged=judged,
         objectives=objectives,
@@ -134,7 +139,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         space=space,
         custom=custom,
         overrides=_without(fixed_overrides(fixed), ("sweep.resume",)),
-        recipe=_recipe(config, fixed),
+        recipe=recipe_of(config, fixed, loader),
         own_overrides=_share_of_machine(config, n_jobs, [*fixed, *space]),
         hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),
         flags=_flags(config),
@@ -144,59 +149,40 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         pruner=pruner,
         pruner_node=pruner_node,
         seed=config.get("seed"),
+        sweep_id=str(read_json(folder / SWEEP_FILE).get("id") or secrets.token_hex(4)),
         n_trials=n_trials,
         n_jobs=n_jobs,
         timeout=timeout,
         max_failure_rate=rate,
     )
+    _refuse_changes(plan, read_json(folder / SWEEP_FILE))
+    return plan
 
 
-def _place(
-    config: DictConfig, settings: Mapping[str, Any], resume: bool, hydra_overrides: Sequence[str], command: list[str]
-) -> tuple[Path, str]:
-    """Folder and name of the study."""
-    folder = Path(str(config.hydra.sweep.dir)).absolute()
-    name = settings["study_name"]
-    own_folder = any(override.startswith("hydra.sweep.dir=") for override in hydra_overrides)
-    if name is not None and not own_folder:
-        if not name or name.startswith(".") or not all(letter.isalnum() or letter in "-_." for letter in name):
-            raise UsageError(
-                f"hydra.sweeper.study_name={name}: letters, digits, '-', '_' and '.' only, since a folder is named so"
-            )
-        folder = folder.parent / name
-    if resume:
-        if name is None and not own_folder:
-            folder = _latest_of(folder.parent, command)
-        process = read_process_file(folder)
-        if process is not None and process.alive:
-            raise UsageError(f"sweep.resume=true: the sweep in {folder} goes on still, in process {process.pid}")
-    facts = read_json(folder / SWEEP_FILE)
-    if facts and not resume:
-        raise UsageError(
-            f"hydra.sweeper.study_name={facts.get('study_name')}: there is such a study in {folder}; add "
-            "sweep.resume=true to go on with it, or choose another name"
-        )
-    if not facts and resume and settings["storage"] is None:
-        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to go on with")
+def _checked(config: DictConfig) -> SweepConfig:
+    """The section `sweep`; the whole configuration is checked, so that not every trial has to say what is wrong."""
+    task = config.copy()
+    with open_dict(task), read_write(task):
+        del task["hydra"]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"hydra.sweep.dir={folder}: cannot be made ({error.strerror})") from error
-    study_name = facts.get("study_name") or name or f"{config.get('name', 'sweep')}-{folder.name}"
-    return folder, str(study_name)
+        settings: Any = OmegaConf.to_object(task)
+    except OmegaConfBaseException as error:
+        raise UsageError(str(error).splitlines()[0]) from error
+    judged: SweepConfig = settings["sweep"] if isinstance(settings, dict) else settings.sweep
+    return judged
 
 
-def _latest_of(runs: Path, command: list[str]) -> Path:
-    """The latest sweep below `runs` that this `command` began."""
-    sweeps = [(facts, path.parent) for path in runs.glob(f"*/{SWEEP_FILE}") if (facts := read_json(path))]
-    same = [(facts["started"], folder) for facts, folder in sweeps if facts.get("command") == command]
-    if not same:
-        others = f"; there are {', '.join(sorted(folder.name for _, folder in sweeps))}" if sweeps else ""
-        raise UsageError(
-            f"sweep.resume=true: no sweep in {runs} was begun by this command{others}; name one by "
-            "hydra.sweep.dir=FOLDER"
-        )
-    return max(same)[1]
+def _refuse_changes(plan: Plan, facts: Mapping[str, Any]) -> None:
+    """Trials of one study have to be comparable: what they have in common must be what it was."""
+    common = {
+        "sweep.objective": ("objectives", plan.objectives),
+        "sweep.monitor": ("monitor", plan.monitor),
+        "sweep.seeds": ("seeds", plan.judged.seeds),
+        "the overrides": ("overrides", [*plan.recipe, *plan.overrides]),
+    }
+    for name, (key, value) in common.items():
+        if key in facts and facts[key] != value:
+            raise UsageError(f"sweep.resume=true: {name} was {facts[key]} in {plan.folder}, and is {value}; keep it")
 
 
 def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: float) -> dict[str, Any]:
@@ -206,6 +192,7 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
     return {
         "version": VERSION,
         "name": plan.name,
+        "id": plan.sweep_id,
         "study_name": plan.study_name,
         "storage": None if plan.storage is None else hidden_password(plan.storage),
         "objectives": plan.objectives,
@@ -223,11 +210,6 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
         "command": plan.command,
         "saved": time.time(),
     }
-
-
-def _recipe(config: DictConfig, fixed: Mapping[str, str]) -> list[str]:
-    chosen = config.hydra.runtime.choices.get("experiment")
-    return [] if chosen is None or "experiment" in fixed else [f"experiment={chosen}"]
 
 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
@@ -250,7 +232,8 @@ def _flags(config: DictConfig) -> list[str]:
 
 
 def _chosen(config: DictConfig, group: str) -> bool:
-    return any(str(override).startswith(f"{group}=") for override in config.hydra.overrides.hydra)
+    """Whether somebody has chosen an option of `group`, here or in a search space."""
+    return str(config.hydra.runtime.choices.get(group)) not in ("None", "median")
 
 
 def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:

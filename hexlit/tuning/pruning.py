@@ -1,6 +1,6 @@
 """The Trainer's callback that reports to the study, and ends a training that the pruner gives up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import lightning as L
@@ -50,6 +50,7 @@ class Pruning(EarlyStopping):
         self._step_of = step_of
         self._old: Any = None
         self._latest_step = -1
+        self._steps: list[Any] = []
         self.metrics: dict[str, float] = {}
         self.epochs = 0
 
@@ -74,8 +75,14 @@ class Pruning(EarlyStopping):
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Report, where steps are counted and it is time to."""
-        if self._every is not None and (trainer.global_step % self._every) == 0:
-            self._report(trainer, trainer.global_step // self._every - 1)
+        if self._every is None:
+            return
+        self._steps.append(self._of_step(trainer, outputs))
+        if len(self._steps) == self._every:
+            known = [float(value) for value in self._steps if value is not None]
+            self._steps = []
+            if known:
+                self._decide(trainer, trainer.global_step // self._every - 1, sum(known) / len(known))
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Report what this epoch has measured."""
@@ -84,12 +91,22 @@ class Pruning(EarlyStopping):
             self._report(trainer, trainer.current_epoch if self._step_of is None else self._step_of(trainer))
         self.metrics.update({name: float(value) for name, value in trainer.callback_metrics.items()})
 
+    def _of_step(self, trainer: L.Trainer, outputs: Any) -> Any:
+        """The metric of a step: what the module has returned under its name, or logged; None for neither."""
+        if isinstance(outputs, Mapping) and self._monitor.rpartition(".")[2] in outputs:
+            return outputs[self._monitor.rpartition(".")[2]].detach()
+        value = trainer.callback_metrics.get(self._monitor)
+        return None if value is self._old else value
+
     def _report(self, trainer: L.Trainer, step: int) -> None:
         value = trainer.callback_metrics.get(self._monitor)
         if value is None or value is self._old or step <= self._latest_step:
             return
         self._latest_step = step
-        give_up = trainer.is_global_zero and self._trial.report(self._first_step + step, float(value))
+        self._decide(trainer, step, float(value))
+
+    def _decide(self, trainer: L.Trainer, step: int, value: float) -> None:
+        give_up = trainer.is_global_zero and self._trial.report(self._first_step + step, value)
         give_up = trainer.strategy.broadcast(give_up)
         ends_anyway = trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
         if give_up and not ends_anyway:

@@ -86,7 +86,9 @@ def rank_trials(trials: Sequence[TrialResult], objectives: Sequence[Objective], 
     order = tuple(
         trial.number for trial in sorted(finite, key=lambda t: (objective.signed((t.values or (0.0,))[0]), t.number))
     )
-    return Ranking(by, reason, objective, order, (), tuple(t.number for t in complete if t not in finite))
+    ranked_numbers = set(order)
+    left = tuple(trial.number for trial in complete if trial.number not in ranked_numbers)
+    return Ranking(by, reason, objective, order, (), left)
 
 
 def _pareto(complete: Sequence[TrialResult], objectives: Sequence[Objective]) -> Ranking:

@@ -1,6 +1,7 @@
-"""How a trial is brought to its end: in a process of its own that is watched, or by one of Hydra's launchers."""
+"""An attempt at a trial in a process of its own, which is watched."""
 
 import contextlib
+import hashlib
 import logging
 import os
 import shutil
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, ResourceSample
 from hexlit.tuning.folders import remove_temporary
@@ -28,6 +29,9 @@ log = logging.getLogger(__name__)
 GIB = 2**30
 _LOOK_EVERY = 0.5
 """Seconds between two looks at the memory of a trial."""
+CONSOLE = "console.log"
+"""What the process of an attempt prints, in its folder."""
+EXIT_CODE = "exit code"
 TEMPORARY = "tmp"
 """Folder for temporary files inside that of an attempt."""
 _LONGEST_TEMPORARY = 70
@@ -50,8 +54,6 @@ class Job:
     """Flags of the command line, such as --config-dir."""
     slot: Slot | None = None
     """The device slot that the trial's process takes over."""
-    temporary: Path | None = None
-    """Folder for temporary files, made already."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,19 @@ class Ending:
     device_peak_bytes: int | None = None
 
 
+@dataclass
+class UnderWay:
+    """An attempt while it goes on, as others see it."""
+
+    alive: Callable[[], None]
+    """To be called every minute or so."""
+    device: str = ""
+    """The device that it was given."""
+    host_bytes: int = 0
+    device_bytes: int = 0
+    """What it takes now, as far as is known."""
+
+
 class NoProcessError(Exception):
     """The system gives no process to run a trial in."""
 
@@ -74,8 +89,8 @@ class NoProcessError(Exception):
 class Runner(Protocol):
     """Brings attempts to their end; called by several threads at once."""
 
-    def run(self, job: Job, alive: Callable[[], None]) -> Ending:
-        """Work on `job` until it has ended; `alive` is called every minute or so meanwhile."""
+    def run(self, job: Job, under_way: UnderWay) -> Ending:
+        """Work on `job` until it has ended, and keep `under_way` true meanwhile."""
         ...
 
 
@@ -113,37 +128,43 @@ class ProcessRunner:
         self._limits = limits
         self._stop = stop
 
-    def run(self, job: Job, alive: Callable[[], None]) -> Ending:
+    def run(self, job: Job, under_way: UnderWay) -> Ending:
         """See `Runner`; raises NoProcessError where none can be started."""
         began = time.monotonic()
         lifeline, slot = Lifeline(), job.slot
         try:
             descriptors = [lifeline.fileno()] + ([] if slot is None else [slot.fileno()])
             ticket = replace(job.ticket, lifeline=lifeline.fileno())
-            with (job.folder / "console.log").open("ab") as console:
-                process = subprocess.Popen(
-                    self._arguments(job),
-                    stdin=subprocess.DEVNULL,
-                    stdout=console,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, VARIABLE: ticket.encoded(), **_temporary(job)},
-                    start_new_session=True,
-                    pass_fds=descriptors,
-                )
-        except OSError as error:
+            environment = _environment(job, ticket)
+            with (job.folder / CONSOLE).open("ab") as console:
+                try:
+                    process = subprocess.Popen(
+                        self._arguments(job),
+                        stdin=subprocess.DEVNULL,
+                        stdout=console,
+                        stderr=subprocess.STDOUT,
+                        env=environment,
+                        start_new_session=True,
+                        pass_fds=descriptors,
+                    )
+                except OSError as error:
+                    raise NoProcessError(error.strerror or str(error)) from error
+        except BaseException:
             lifeline.close()
-            raise NoProcessError(error.strerror or str(error)) from error
+            raise
         finally:
             if slot is not None:
                 slot.release()  # the trial's process holds it from now on
         lifeline.started()
         try:
-            watch = _Watch(process, self._limits, self._stop)
-            failure = watch.until_ended(alive)
+            watch = _Watch(process, self._limits, self._stop, under_way)
+            failure = watch.until_ended()
         finally:
             _end_session(process)
             lifeline.close()
-            clean(job.folder, job.temporary)
+            clean(job.folder)
+        if failure is not None and failure.startswith(EXIT_CODE):
+            failure = f"{failure}{_last_words(job.folder / CONSOLE)}"
         return Ending(
             failure=failure,
             interrupted=watch.interrupted,
@@ -161,6 +182,7 @@ class ProcessRunner:
             *job.flags,
             *job.overrides,
             *job.hydra_overrides,
+            "hydra.sweeper.storage=null",  # it is in the ticket, and in no file of the trial
             f"hydra.run.dir={quoted(str(job.folder))}",
             "hydra.mode=RUN",
         ]
@@ -169,15 +191,18 @@ class ProcessRunner:
 class _Watch:
     """Waits for a process, looking at what it takes."""
 
-    def __init__(self, process: subprocess.Popen[bytes], limits: Limits, stop: threading.Event) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], limits: Limits, stop: threading.Event, under_way: UnderWay
+    ) -> None:
         self._process = process
+        self._under_way = under_way
         self._limits = limits
         self._stop = stop
         self.interrupted = False
         self.host_peak: int | None = None
         self.device_peak: int | None = None
 
-    def until_ended(self, alive: Callable[[], None]) -> str | None:
+    def until_ended(self) -> str | None:
         """Why the process failed; None where its exit code is 0."""
         began = time.monotonic()
         told = began
@@ -201,7 +226,7 @@ class _Watch:
                     return reason  # at once: memory that runs full hurts the other trials
                 if now - told > SIGN_OF_LIFE:
                     told = now
-                    alive()
+                    self._under_way.alive()
 
     def _sample(self, tree: ProcessTree | None) -> ResourceSample | None:
         if tree is None:
@@ -210,8 +235,10 @@ class _Watch:
             sample = tree.sample()
         except ProcessEndedError:
             return None
-        self.host_peak = _larger(self.host_peak, sample.host_bytes)
-        self.device_peak = _larger(self.device_peak, sample.device_bytes)
+        self.host_peak = larger(self.host_peak, sample.host_bytes)
+        self.device_peak = larger(self.device_peak, sample.device_bytes)
+        self._under_way.host_bytes = sample.host_bytes or 0
+        self._under_way.device_bytes = sample.device_bytes or 0
         return sample
 
     def _end(self, reason: str) -> str:
@@ -222,79 +249,39 @@ class _Watch:
         return reason
 
 
-class LauncherRunner:
-    """Gives each job to one of Hydra's launchers, one launch a job."""
-
-    def __init__(self, make: Callable[[], Any], *, at_once: bool) -> None:
-        """`make()` is a launcher that is set up; with `at_once` several launch side by side."""
-        self._make = make
-        self._turn: contextlib.AbstractContextManager[Any] = contextlib.nullcontext() if at_once else threading.Lock()
-
-    def run(self, job: Job, alive: Callable[[], None]) -> Ending:
-        """See `Runner`."""
-        if job.slot is not None:
-            job.slot.release()
-        with self._turn, _every(SIGN_OF_LIFE, alive):
-            began = time.monotonic()
-            failure = self._launch(job)
-            return Ending(failure=failure, seconds=time.monotonic() - began)
-
-    def _launch(self, job: Job) -> str | None:
-        from hydra.core.utils import JobStatus
-
-        overrides = [
-            *job.overrides,
-            f"hydra.sweep.dir={quoted(str(job.folder.parent))}",
-            f"hydra.sweep.subdir={quoted(job.folder.name)}",
-            f"+hydra.job.env_set.{VARIABLE}={quoted(job.ticket.encoded())}",
-        ]
-        try:
-            [result] = self._make().launch([overrides], initial_job_idx=job.ticket.number)
-        except (Exception, SystemExit) as error:  # a job that left, or was killed, ends its launcher
-            return f"{type(error).__name__}: {_first_line(error)}"
-        finally:
-            clean(job.folder)
-        if result.status != JobStatus.COMPLETED:
-            raised = result._return_value
-            return f"{type(raised).__name__}: {_first_line(raised)}"
-        return None
-
-
-@contextlib.contextmanager
-def _every(seconds: float, call: Callable[[], None]) -> Any:
-    """`call` every so many seconds while the block runs."""
-    ended = threading.Event()
-
-    def repeat() -> None:
-        while not ended.wait(seconds):
-            call()
-
-    thread = threading.Thread(target=repeat, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-
-
-def clean(folder: Path, temporary: Path | None = None) -> None:
+def clean(folder: Path) -> None:
     """Remove what a process that has ended in the middle of its work in `folder` was writing."""
     remove_temporary(folder)
-    shutil.rmtree(temporary or folder / TEMPORARY, ignore_errors=True)
+    shutil.rmtree(_temporary_folder(folder), ignore_errors=True)
 
 
-def temporary_folder(folder: Path) -> Path:
-    """Make the place for temporary files of the trial and of libraries in it: in `folder` if that will do."""
+def _temporary_folder(folder: Path) -> Path:
+    """The place for temporary files of the attempt in `folder`, and of libraries in it: inside it, if that will do."""
     own = folder / TEMPORARY
-    if len(str(own)) > _LONGEST_TEMPORARY:
-        return Path(tempfile.mkdtemp(prefix="hexlit-trial-"))
-    own.mkdir(exist_ok=True)
-    return own
+    if len(str(own)) <= _LONGEST_TEMPORARY:
+        return own
+    name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"hexlit-trial-{name}"
 
 
-def _temporary(job: Job) -> dict[str, str]:
-    return {} if job.temporary is None else {"TMPDIR": str(job.temporary)}
+def _environment(job: Job, ticket: TrialTicket) -> dict[str, str]:
+    """Of the process of an attempt."""
+    temporary = _temporary_folder(job.folder)
+    temporary.mkdir(mode=0o700, exist_ok=True)
+    own = {VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)}
+    # Compiled code is for all trials.
+    shared = {"TORCHINDUCTOR_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"hexlit-inductor-{os.getuid()}")}
+    kept = {name: value for name, value in os.environ.items() if name != "HYDRA_FULL_ERROR"}
+    return {**shared, **kept, **own}
+
+
+def _last_words(console: Path) -> str:
+    """The last line that a process has printed."""
+    with contextlib.suppress(OSError):
+        lines = console.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        if lines:
+            return f": {lines[-1].strip()[:300]}"
+    return ""
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:
@@ -308,17 +295,19 @@ def _describe(code: int) -> str | None:
     if code == 0:
         return None
     if code > 0:
-        return f"exit code {code}"
+        return f"{EXIT_CODE} {code}"
     try:
         return f"killed by {signal.Signals(-code).name}"
     except ValueError:
         return f"killed by signal {-code}"
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """Of what `error` says."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else "no message"
 
 
-def _larger(one: int | None, other: int | None) -> int | None:
+def larger(one: int | None, other: int | None) -> int | None:
+    """The larger of two numbers, where both are known."""
     return other if one is None else one if other is None else max(one, other)

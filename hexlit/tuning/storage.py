@@ -21,6 +21,7 @@ from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import BaseJournalBackend, JournalFileOpenLock
 
 from hexlit.errors import UsageError
+from hexlit.tuning.sweep_folder import JOURNAL_FILE
 
 try:
     import fcntl
@@ -29,8 +30,11 @@ except ImportError:  # Windows: Optuna's own lock is used there
 
 log = logging.getLogger(__name__)
 
-JOURNAL_FILE = "study.journal"
 PATIENCE = 60.0  # seconds that a process waits for others to be done with an SQLite file
+
+HIDDEN = "***"
+STORAGE_VARIABLE = "HEXLIT_STORAGE"
+"""Environment variable with the whole URL of a study, whose password no file and no command line shows."""
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PASSWORD = re.compile(r"(://[^:/@?]*:)([^?]*)(?=@)")
@@ -71,7 +75,21 @@ def open_storage(spec: str | None, folder: Path) -> BaseStorage:
 
 def hidden_password(url: str) -> str:
     """The URL with *** in place of its password; any other text as it is."""
-    return _QUERY_PASSWORD.sub(r"\1***", _PASSWORD.sub(r"\1***", url, count=1))
+    return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url, count=1))
+
+
+def whole_url(shown: str | None) -> str | None:
+    """The storage that is `shown` without its password, whole again; anything else as it is.
+
+    Raises:
+        UsageError: nobody has said the password in the environment.
+    """
+    if shown is None or HIDDEN not in shown:
+        return shown
+    url = os.environ.get(STORAGE_VARIABLE)
+    if url is None or hidden_password(url) != shown:
+        raise UsageError(f"{shown}: the password is not kept; set {STORAGE_VARIABLE} to the whole URL")
+    return url
 
 
 class HealingJournal(BaseJournalBackend):

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,7 @@ from optuna import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 from rich.console import Console
 
-from hexlit.accelerate.host import free_host_bytes
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
-from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.reporting.sweep import SweepDisplay, print_results
@@ -29,9 +28,9 @@ from hexlit.tuning.outcome import outcome, reason
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
-from hexlit.tuning.runner import GIB, Ending, Limits, clean
+from hexlit.tuning.runner import Ending, clean, first_line
 from hexlit.tuning.space import render
-from hexlit.tuning.storage import hidden_password
+from hexlit.tuning.storage import STORAGE_VARIABLE, hidden_password
 from hexlit.tuning.study import Watcher, counts, create_study, interrupt, retry_interrupted, sign_of_life
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
 
@@ -56,17 +55,19 @@ def run_sweep(
     Raises:
         UsageError: a setting is wrong, no trial succeeded, or too many failed.
     """
-    plan = make_plan(config, settings, arguments)
+    plan = make_plan(config, settings, arguments, hydra_context.config_loader)
 
     def make_launcher() -> Any:
         from hydra.core.plugins import Plugins
 
-        there = OmegaConf.merge(config, {"hydra": {"sweep": {"dir": str(plan.folder)}}})
+        there = OmegaConf.merge(_without_password(config), {"hydra": {"sweep": {"dir": str(plan.folder)}}})
         assert isinstance(there, DictConfig)
         return Plugins.instance().instantiate_launcher(
             config=there, hydra_context=hydra_context, task_function=task_function
         )
 
+    if plan.storage is not None and hidden_password(plan.storage) != plan.storage:
+        os.environ[STORAGE_VARIABLE] = plan.storage  # for the trials: it is on no command line and in no file
     write_process_file(plan.folder)
     try:
         return Sweep(plan, config, make_launcher).run()
@@ -83,32 +84,23 @@ class Sweep:
         self._config = config
         self._make_launcher = make_launcher
         self._stop = threading.Event()
-        judged = plan.judged
-        self._limits = Limits(
-            host_bytes=None if judged.memory_budget is None else judged.memory_budget * GIB,
-            device_bytes=None if judged.device_memory_budget is None else judged.device_memory_budget * GIB,
-            seconds=judged.trial_timeout,
-        )
         self._before = read_json(plan.folder / SWEEP_FILE)
         self._began = time.monotonic()
         self._console = Console()
-        self._host_peak: int | None = None
-        self._device_peak: int | None = None
 
     def run(self) -> float | list[float]:
         """Bring the trials to their end; see `run_sweep`."""
         plan = self._plan
         self._study = self._open()
-        self._attempts = Attempts(plan, self._study, self._config, self._limits, self._make_launcher, self._stop)
+        self._attempts = Attempts(plan, self._study, self._config, self._make_launcher, self._stop)
         OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
         self._save(finished=None)
         try:
-            with (
-                contextlib.closing(ProcessTree(os.getpid())) as self._tree,
-                SweepDisplay(f"hexlit train --multirun · {plan.study_name}", console=self._console) as self._display,
-            ):
+            title = f"hexlit train --multirun · {plan.study_name}"
+            with SweepDisplay(title, console=self._console) as self._display:
                 self._work()
         except BaseException:
+            remove_process_file(plan.folder)
             self._save_results()
             raise
         self._save(finished=time.time())
@@ -132,14 +124,16 @@ class Sweep:
         before = len(study.get_trials(deepcopy=False))
         if before:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
-            again = retry_interrupted(study)
-            for trial in again:
-                if "folder" in trial.user_attrs:
-                    clean(plan.folder / trial.user_attrs["folder"], Path(trial.user_attrs["temporary"]))
-            if again:
-                numbers = ", ".join(str(trial.number) for trial in again)
-                log.info("interrupted, and done again: trial %s", numbers)
+            self._retry_interrupted(study)
         return study
+
+    def _retry_interrupted(self, study: Study) -> None:
+        again = retry_interrupted(study)
+        for trial in again:
+            if "folder" in trial.user_attrs:
+                clean(self._plan.folder / Path(trial.user_attrs["folder"]).name)
+        if again:
+            log.info("interrupted, and done again: trial %s", ", ".join(str(trial.number) for trial in again))
 
     def _work(self) -> None:
         plan = self._plan
@@ -150,6 +144,7 @@ class Sweep:
                 while True:
                     while len(running) < plan.n_jobs and self._may_begin(running):
                         trial, overrides = self._ask()
+                        self._attempts.expect(trial)
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
                     self._show(news)  # after the slots are full again
                     if not running:
@@ -161,7 +156,8 @@ class Sweep:
                 log.warning("ending %d trials; sweep.resume=true goes on with the sweep", len(running))
                 for future, trial in running.items():
                     with contextlib.suppress(Exception):
-                        self._settle(trial, future.result())
+                        # However it ended just now, by the signal that ends the sweep: that is no failure of its own.
+                        self._settle(trial, replace(future.result(), interrupted=True))
                 raise
 
     def _may_begin(self, running: dict[Future[Ending], Trial]) -> bool:
@@ -170,24 +166,17 @@ class Sweep:
         trials = self._study.get_trials(deepcopy=False)
         done = [trial for trial in trials if counts(trial)]
         under_way = sum(trial.state == TrialState.RUNNING for trial in trials)  # on other machines, too
+        if under_way and not running:
+            self._retry_interrupted(self._study)  # a machine that has been silent for long enough by now
         if len(done) + under_way >= plan.n_trials:
             return False
         if plan.timeout is not None and time.monotonic() - self._began > plan.timeout:
             return False
-        return not self._too_many_failed(done) and (not running or self._room())
+        return not self._too_many_failed(done) and self._attempts.room()
 
     def _too_many_failed(self, done: list[FrozenTrial]) -> bool:
         failed = sum(trial.state == TrialState.FAIL for trial in done)
         return failed > self._plan.max_failure_rate * max(len(done), _FEWEST_JUDGED)
-
-    def _room(self) -> bool:
-        """Whether the memory that is free would take another trial: its budget, or the most that one has taken."""
-        host = self._limits.host_bytes or self._host_peak
-        if host is not None and free_host_bytes() < host:
-            return False
-        device = self._limits.device_bytes or self._device_peak
-        free = None if device is None else self._tree.free_device_bytes()
-        return device is None or free is None or free >= device
 
     def _ask(self) -> tuple[Trial, list[str]]:
         """A new trial, and its task overrides."""
@@ -196,16 +185,15 @@ class Sweep:
         try:
             trial = self._study.ask(fixed_distributions=plan.space)
             sign_of_life(self._study, trial._trial_id, Watcher.this())
-            if plan.custom is not None:
-                plan.custom(self._config, trial)
+            self._ask_more(trial)
             fixed = {override.lstrip("+~").partition("=")[0] for override in plan.overrides}
             for name in fixed.intersection(trial.params):
                 raise UsageError(f"{name}: searched by {plan.custom}, and fixed on the command line; drop one")
         except BaseException as error:
             if trial is not None:
-                self._study.tell(trial, state=TrialState.FAIL)
+                interrupt(self._study, trial)
             if isinstance(error, ValueError) and not isinstance(error, UsageError):
-                reason = str(error).splitlines()[0]
+                reason = first_line(error)
                 raise UsageError(f"hydra.sweeper.params: {reason} (is it the space the study began with?)") from error
             raise
         overrides = [*plan.overrides, *plan.own_overrides]
@@ -213,10 +201,19 @@ class Sweep:
         trial.set_user_attr("overrides", [override for override in overrides if override not in plan.own_overrides])
         return trial, overrides
 
+    def _ask_more(self, trial: Trial) -> None:
+        """Let the user's function ask for more parameters."""
+        plan = self._plan
+        if plan.custom is None:
+            return
+        try:
+            plan.custom(self._config, trial)
+        except Exception as error:  # whatever foreign code raises
+            said = f"{type(error).__name__}: {first_line(error)}"
+            raise UsageError(f"hydra.sweeper.custom_search_space: {said}") from error
+
     def _settle(self, trial: Trial, ending: Ending) -> str:
         """Tell the study how `trial` ended, where it has not done so itself; the outcome in a line."""
-        self._host_peak = _larger(self._host_peak, ending.host_peak_bytes)
-        self._device_peak = _larger(self._device_peak, ending.device_peak_bytes)
         known = noted(self._study, trial)
         if known.state == TrialState.RUNNING:
             if ending.interrupted:
@@ -252,8 +249,8 @@ class Sweep:
         self._display.update(as_document(read_results(self._plan.folder, study=self._study)), news)
 
     def _save_results(self) -> None:
-        self._save(finished=None)
         try:
+            self._save(finished=None)
             write_results(self._plan.folder, figures=False, study=self._study)
         except OSError as error:  # a full disk is no reason to lose the trials under way
             log.warning("%s: the results are not brought up to date (%s)", self._plan.folder, error.strerror)
@@ -297,8 +294,7 @@ def _without_password(config: DictConfig) -> DictConfig:
     if config.hydra.sweeper.storage is not None:
         with open_dict(shown), read_write(shown):
             shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
+            shown.hydra.overrides.hydra = [
+                line for line in config.hydra.overrides.hydra if not str(line).startswith("hydra.sweeper.storage=")
+            ]
     return shown
-
-
-def _larger(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else max(one, other)

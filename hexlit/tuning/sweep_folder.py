@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from optuna import Study
 
 SWEEP_FILE = "sweep.json"
-JOURNAL = "study.journal"
+JOURNAL_FILE = "study.journal"
 MULTIRUN_FILE = "multirun.yaml"
-STORAGE_VARIABLE = "HEXLIT_STORAGE"
-"""Environment variable with the whole URL of a study whose password `sweep.json` hides."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class SweepFacts:
 
 def is_tuned(folder: Path) -> bool:
     """Whether the sweep is one of the tuning: it has a study, unlike a plain `--multirun`."""
-    return (folder / SWEEP_FILE).is_file() or (folder / JOURNAL).is_file()
+    return (folder / SWEEP_FILE).is_file() or (folder / JOURNAL_FILE).is_file()
 
 
 def is_sweep(folder: Path) -> bool:
@@ -86,7 +84,7 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return SweepFacts(), [f"{SWEEP_FILE} is missing"] if (folder / JOURNAL).is_file() else []
+        return SweepFacts(), [f"{SWEEP_FILE} is missing"] if (folder / JOURNAL_FILE).is_file() else []
     except (OSError, ValueError) as error:
         return SweepFacts(), [f"{SWEEP_FILE} cannot be read ({type(error).__name__})"]
     if not isinstance(found, dict):
@@ -121,20 +119,30 @@ def load_study(folder: Path) -> "Study":
     """
     import optuna
 
-    from hexlit.tuning.storage import open_storage
+    from hexlit.tuning.storage import open_storage, whole_url
 
     facts, _ = read_facts(folder)
-    path = folder / JOURNAL
-    if facts.storage is None and not path.is_file():
+    path = folder / JOURNAL_FILE if facts.storage is None else _file_of(facts.storage)
+    if path is not None and not path.is_file():  # opening it would make one
         raise UsageError(f"{path}: there is no such study yet")
     try:
-        storage = open_storage(os.environ.get(STORAGE_VARIABLE) or facts.storage, folder)
+        storage = open_storage(whole_url(facts.storage), folder)
         # The sampler is never asked; the default one would take time to make.
         return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
+    except UsageError:
+        raise
     except Exception as error:  # a damaged study, or a missing driver, can make Optuna raise anything
-        where = facts.storage or path
-        hint = f"; its password is not kept: set {STORAGE_VARIABLE} to the whole URL" if "***" in str(where) else ""
-        raise UsageError(f"{where}: the study cannot be read ({type(error).__name__}){hint}") from error
+        raise UsageError(f"{path or facts.storage}: the study cannot be read ({type(error).__name__})") from error
+
+
+def _file_of(storage: str) -> Path | None:
+    """The file of a study that is kept in one: a journal, or SQLite's; None for a server."""
+    kind, separator, rest = storage.partition("://")
+    if not separator:
+        return Path(storage)
+    if kind.partition("+")[0] not in ("sqlite", "journal"):
+        return None
+    return Path(rest.partition("?")[0].removeprefix("/" if kind.startswith("sqlite") else ""))
 
 
 def swept_overrides(folder: Path) -> tuple[list[str], int | None]:

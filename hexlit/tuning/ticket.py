@@ -14,7 +14,7 @@ class TrialTicket:
     """One trial of a study."""
 
     storage: str | None
-    """As `hydra.sweeper.storage`."""
+    """As `hydra.sweeper.storage`, without its password (see `hexlit.tuning.storage.whole_url`)."""
     folder: str
     """Absolute path of the sweep's folder."""
     study: str
@@ -31,6 +31,8 @@ class TrialTicket:
     seeds: int
     group: str
     """Name that the trials of the sweep share."""
+    sweep_id: str
+    """Tells the sweep from others with the same folder's name."""
     lifeline: int | None = None
     """File descriptor that ends when the sweep does."""
 

@@ -37,7 +37,7 @@ class RunningTrial:
         import optuna
         from optuna.pruners import WilcoxonPruner
 
-        from hexlit.tuning.storage import open_storage
+        from hexlit.tuning.storage import open_storage, whole_url
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.ticket = ticket
@@ -46,7 +46,7 @@ class RunningTrial:
         self._by_seed = isinstance(pruner, WilcoxonPruner)
         study = optuna.load_study(
             study_name=ticket.study,
-            storage=open_storage(ticket.storage, Path(ticket.folder)),
+            storage=open_storage(whole_url(ticket.storage), Path(ticket.folder)),
             sampler=optuna.samplers.RandomSampler(),  # the parameters are drawn already
             pruner=pruner,
         )
@@ -84,7 +84,7 @@ class RunningTrial:
 
     def end_seed(self, values: Mapping[str, Any], epochs: int, max_epochs: int) -> None:
         """A seed's training has ended with these `values` by metric, after `epochs` of `max_epochs` epochs."""
-        earlier = self._trial.user_attrs.get("epochs", 0)
+        earlier = self._trial.user_attrs.get("epochs") or 0
         self.note(epochs=earlier + epochs, max_epochs=max_epochs * self.ticket.seeds)
         if self.pruned:
             return
@@ -95,8 +95,6 @@ class RunningTrial:
                 near = ", ".join(sorted(values)) or "none"
                 raise UsageError(f"sweep.objective={name}: no such metric was logged; there are {near}")
             found.append(float(value))
-        if self.may_prune and self.ticket.monitor not in values:
-            raise UsageError(f"sweep.monitor={self.ticket.monitor}: no such metric was logged")
         self._ended.append(found)
         if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, found[0]):
             self.pruned = len(self._ended) < self.ticket.seeds

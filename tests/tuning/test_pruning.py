@@ -85,6 +85,18 @@ def test_every_few_steps(tmp_path: Path) -> None:
     assert [step for step, _ in study.reports] == [0, 1, 2]
 
 
+def test_a_loss_of_the_training_is_reported_as_its_mean_over_the_steps(tmp_path: Path) -> None:
+    """Most losses are logged once an epoch only; what the module returns of each step is there, too."""
+
+    class Returning(Descent):
+        def training_step(self, batch: Any, index: int) -> Any:
+            return {"loss": self.weight**2, "value_loss": torch.tensor(float(self.global_step))}
+
+    study = Study()
+    fit(tmp_path, study, Returning(), epochs=2, monitor="train.value_loss", every_n_steps=2)
+    assert study.reports == [(0, 0.5), (1, 2.5), (2, 4.5)]
+
+
 def test_the_steps_of_a_later_seed_come_after_those_before(tmp_path: Path) -> None:
     study = Study()
     fit(tmp_path, study, Descent(), first_step=8)

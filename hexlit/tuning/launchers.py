@@ -1,0 +1,86 @@
+"""Trials by one of Hydra's launchers: joblib, submitit for Slurm, or in this process where no other is to be had."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hexlit.tuning.runner import Ending, Job, UnderWay, clean, first_line
+from hexlit.tuning.space import quoted
+from hexlit.tuning.study import SIGN_OF_LIFE
+from hexlit.tuning.ticket import VARIABLE
+
+_LOOK_EVERY = 0.2
+
+
+class LauncherRunner:
+    """Gives each job to one of Hydra's launchers, one launch a job.
+
+    A job that has been launched cannot be called back: when the sweep ends, its trial counts as interrupted, and what
+    becomes of the job is the launcher's affair.
+    """
+
+    def __init__(self, make: Callable[[], Any], stop: threading.Event, *, at_once: bool) -> None:
+        """`make()` is a launcher that is set up; with `at_once` several launch side by side, until `stop` is set."""
+        self._make = make
+        self._stop = stop
+        self._turn = None if at_once else threading.Lock()
+
+    def run(self, job: Job, under_way: UnderWay) -> Ending:
+        """See `Runner`."""
+        if job.slot is not None:
+            job.slot.release()
+        with self._in_turn() as mine:
+            if not mine:
+                return Ending(failure="interrupted with the sweep", interrupted=True)
+            began = time.monotonic()
+            told: list[str | None] = []
+            # Beside this thread, which has to hear when the sweep ends.
+            thread = threading.Thread(target=lambda: told.append(self._launch(job)), daemon=True)
+            thread.start()
+            said = began
+            while thread.is_alive():
+                thread.join(_LOOK_EVERY)
+                if self._stop.is_set():
+                    return Ending(failure="interrupted with the sweep", interrupted=True)
+                if time.monotonic() - said > SIGN_OF_LIFE:
+                    said = time.monotonic()
+                    under_way.alive()
+            return Ending(failure=told[0], seconds=time.monotonic() - began)
+
+    @contextlib.contextmanager
+    def _in_turn(self) -> Iterator[bool]:
+        """Whether it is this job's turn; False when the sweep ends before."""
+        if self._turn is None:
+            yield not self._stop.is_set()
+            return
+        while not self._turn.acquire(timeout=_LOOK_EVERY):
+            if self._stop.is_set():
+                yield False
+                return
+        try:
+            yield not self._stop.is_set()
+        finally:
+            self._turn.release()
+
+    def _launch(self, job: Job) -> str | None:
+        from hydra.core.utils import JobStatus
+
+        overrides = [
+            *job.overrides,
+            "hydra.sweeper.storage=null",
+            f"hydra.sweep.dir={quoted(str(job.folder.parent))}",
+            f"hydra.sweep.subdir={quoted(job.folder.name)}",
+            f"+hydra.job.env_set.{VARIABLE}={quoted(job.ticket.encoded())}",
+        ]
+        try:
+            [result] = self._make().launch([overrides], initial_job_idx=job.ticket.number)
+        except (Exception, SystemExit) as error:  # a job that left, or was killed, ends its launcher
+            return f"{type(error).__name__}: {first_line(error)}"
+        finally:
+            clean(job.folder)
+        if result.status != JobStatus.COMPLETED:
+            raised = result._return_value
+            return f"{type(raised).__name__}: {first_line(raised)}"
+        return None
