@@ -116,7 +116,7 @@ def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         facts = trial.user_attrs.get("watcher")
         if facts is not None and Watcher(**facts).alive:
-            log.warning("trial %d is still watched by process %s on %s", trial.number, facts["pid"], facts["host"])
+            log.debug("trial %d is still watched by process %s on %s", trial.number, facts["pid"], facts["host"])
             continue
         interrupt(study, trial)
         retried.append(trial)

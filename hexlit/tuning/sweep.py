@@ -163,11 +163,11 @@ class Sweep:
     def _may_begin(self, running: dict[Future[Ending], Trial]) -> bool:
         """Whether another trial is to begin now."""
         plan = self._plan
+        if not running:
+            self._retry_interrupted(self._study)  # of another machine that has been silent for long enough by now
         trials = self._study.get_trials(deepcopy=False)
         done = [trial for trial in trials if counts(trial)]
         under_way = sum(trial.state == TrialState.RUNNING for trial in trials)  # on other machines, too
-        if under_way and not running:
-            self._retry_interrupted(self._study)  # a machine that has been silent for long enough by now
         if len(done) + under_way >= plan.n_trials:
             return False
         if plan.timeout is not None and time.monotonic() - self._began > plan.timeout:

@@ -154,7 +154,7 @@ def test_help_draws_nothing_and_imports_neither_optuna_nor_matplotlib() -> None:
     [
         (["a/b"], ["folder='a/b'"]),
         (["json=true", "a/b"], ["json=true", "folder='a/b'"]),
-        (["it's"], ["folder='it\\'s'"]),
+        (["it's"], ['folder="it\'s"']),
         (["--cfg", "job", "a"], ["--cfg", "job", "folder='a'"]),
         (["--cfg", "job"], ["--cfg", "job"]),
         (["folder=a"], ["folder=a"]),

@@ -181,6 +181,7 @@ def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted
     assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
 
 
+@pytest.mark.slow
 def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
     """A24, E13: the games of the next epoch were under way when the run was killed."""
     workers = ["selfplay.workers=2", "trainer.max_epochs=3"]

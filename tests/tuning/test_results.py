@@ -235,7 +235,7 @@ def test_a_broken_journal_leaves_what_the_folders_say(tmp_path: Path) -> None:
     assert [trial.state for trial in found.trials] == ["complete", "failed"]
     assert (found.ranking.order, found.trials[0].values) == ((0,), (0.7,))
     assert found.trials[0].params == {"optimizer.lr": 0.5}
-    assert any("study.journal: the study cannot be read" in problem for problem in found.problems)
+    assert any("study.journal, line 1: " in problem for problem in found.problems)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"n_trials": "many", "objectives": 3, "started": "x"}'])

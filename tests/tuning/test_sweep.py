@@ -134,7 +134,7 @@ def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
         "hydra/sweeper/pruner=none",
         "hydra.sweeper.max_failure_rate=1",
         "sweep.memory_budget=0.35",
-        "sweep.trial_timeout=20",
+        "sweep.trial_timeout=12",
         accidents=accidents,
     )
     trials = place.trials()
@@ -207,7 +207,14 @@ def test_trials_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> N
 
 
 @pytest.mark.row("C10")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how",
+    [
+        signal.SIGKILL,
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+    ],
+)
 def test_a_killed_sweep_goes_on_where_it_was(place: Place, how: signal.Signals) -> None:
     """C10-11, D10: no process is left, and resuming counts on; what was under way is done again with its parameters."""
     overrides = [LR, "hydra.sweeper.n_trials=7", "hydra/sweeper/pruner=none"]
@@ -421,7 +428,7 @@ def test_a_mistake_is_one_line(place: Place, overrides: list[str], told: str) ->
     assert "secret" not in lines[0]
 
 
-@pytest.mark.parametrize("launcher", ["joblib", "submitit_local"])
+@pytest.mark.parametrize("launcher", ["joblib", pytest.param("submitit_local", marks=pytest.mark.slow)])
 def test_other_launchers_get_one_launch_a_trial(place: Place, launcher: str) -> None:
     """They bring pickles of Hydra's state to processes that know nothing of the sweeper; a failed job is one trial."""
     pytest.importorskip(f"hydra_plugins.hydra_{launcher.partition('_')[0]}_launcher", reason="an extra")
