@@ -66,11 +66,8 @@ def test_every_pruner_can_be_made(path: Path) -> None:
             build_pruner(node)
         node["lower"] = 0.5
     pruner = build_pruner(node)
-    assert (
-        type(pruner)
-        .__name__.lower()
-        .startswith({"none": "nop", "eager": "median"}.get(path.stem, path.stem.replace("_", "")))
-    )
+    name = {"none": "nop", "eager": "median"}.get(path.stem, path.stem.replace("_", ""))
+    assert type(pruner).__name__.lower().startswith(name)
 
 
 def test_the_default_pruner_is_that_of_row_c9() -> None:
