@@ -31,7 +31,8 @@ _LOOK_EVERY = 0.5
 """Seconds between two looks at the memory of a trial."""
 CONSOLE = "console.log"
 """What the process of an attempt prints, in its folder."""
-EXIT_CODE = "exit code"
+_SPOKEN = (1, 2)
+"""Exit codes before which hexlit says why."""
 TEMPORARY = "tmp"
 """Folder for temporary files inside that of an attempt."""
 _LONGEST_TEMPORARY = 70
@@ -163,7 +164,7 @@ class ProcessRunner:
             _end_session(process)
             lifeline.close()
             clean(job.folder)
-        if failure is not None and failure.startswith(EXIT_CODE):
+        if process.returncode in _SPOKEN:
             failure = f"{failure}{_last_words(job.folder / CONSOLE)}"
         return Ending(
             failure=failure,
@@ -295,7 +296,7 @@ def _describe(code: int) -> str | None:
     if code == 0:
         return None
     if code > 0:
-        return f"{EXIT_CODE} {code}"
+        return f"exit code {code}"
     try:
         return f"killed by {signal.Signals(-code).name}"
     except ValueError:

@@ -103,7 +103,8 @@ def test_a_sweep_survives_its_trials_and_itself(tmp_path: Path) -> None:
     assert {failure["trial"] for failure in results["failures"]} >= set(PLANTED)
     assert sweep.processes() == []
     assert list(sweep.folder.rglob("*.tmp")) == []
-    assert list((sweep.folder / "tmp").iterdir()) == []
+    left = {path.name.rpartition("-")[0] for path in (sweep.folder / "tmp").iterdir()}
+    assert left <= {"hexlit-inductor"}, "torch's compiled code is kept for all"
 
 
 def ended(trials: list[FrozenTrial]) -> int:
