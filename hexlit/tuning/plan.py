@@ -1,7 +1,6 @@
 """What a sweep is to do, read from its configuration and checked before anything runs; and where its folder is."""
 
 import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +59,9 @@ class Plan:
     own_overrides: list[str]
     """What the sweep fixes beside it: a trial's share of the machine."""
     hydra_overrides: list[str]
+    """Hydra's own settings that the trials are given, too."""
     flags: list[str]
+    """Flags of the command line, likewise."""
     command: list[str]
     """What makes two commands the same sweep."""
     name: str
@@ -208,17 +209,16 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
         "seconds": seconds,
         "overrides": [*plan.recipe, *plan.overrides],
         "command": plan.command,
-        "saved": time.time(),
     }
 
 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
-    """The trial's share of the cores, where nobody has said otherwise and trials run on this machine.
+    """The trial's share of the cores, where nobody has said otherwise and trials run side by side on this machine.
 
     It is the same when processes cannot be had and the trials run one after another.
     """
-    if config.hydra.runtime.choices.get("hydra/launcher", "basic") not in ("basic", "joblib"):
-        return []
+    if config.hydra.runtime.choices.get("hydra/launcher", "basic") != "basic":
+        return []  # joblib's run one after another, others elsewhere
     key = "accelerator.threads"
     if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key):
         return []

@@ -49,11 +49,6 @@ def is_tuned(folder: Path) -> bool:
     return (folder / SWEEP_FILE).is_file() or (folder / JOURNAL_FILE).is_file()
 
 
-def is_sweep(folder: Path) -> bool:
-    """Whether there is a sweep in `folder`."""
-    return is_tuned(folder) or (folder / MULTIRUN_FILE).is_file() or next(numbered_folders(folder), None) is not None
-
-
 def numbered_folders(folder: Path) -> Iterator[tuple[int, Path]]:
     """Number and folder of the jobs of a plain `--multirun`, `0/`, `1/` and so on."""
     found = sorted((int(path.name), path) for path in folder.glob("[0-9]*") if path.name.isdecimal())
