@@ -34,8 +34,8 @@ def new_folder(parent: Path, name: str) -> Path:
             raise UsageError(f"{folder}: this folder cannot be made: {error.strerror}") from None
 
 
-def remove_temporary(folder: Path) -> int:
-    """Remove the files in and below `folder` that were being written when their process ended; returns their number.
+def remove_temporary(folder: Path, *, below: bool = True) -> int:
+    """Remove the files in (and `below`) `folder` that were being written when their process ended; returns their number.
 
     To be called when no process works there any more. Only regular files that carry the names of hexlit's own
     unfinished files go; links are not followed. Raises `OSError` where one cannot be removed.
@@ -47,4 +47,6 @@ def remove_temporary(folder: Path) -> int:
             if _UNFINISHED.fullmatch(name) and path.is_file() and not path.is_symlink():
                 path.unlink()
                 count += 1
+        if not below:
+            break
     return count

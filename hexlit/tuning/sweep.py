@@ -24,6 +24,7 @@ from hexlit.files import write_text_atomic
 from hexlit.reporting.sweep import SweepDisplay, print_results
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.build import build_sampler
+from hexlit.tuning.folders import remove_temporary
 from hexlit.tuning.outcome import outcome, reason
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
@@ -91,6 +92,10 @@ class Sweep:
     def run(self) -> float | list[float]:
         """Bring the trials to their end; see `run_sweep`."""
         plan = self._plan
+        if plan.resume:
+            # What a sweep was writing when it was killed; trials of other launchers may have outlived it.
+            basic = self._config.hydra.runtime.choices.get("hydra/launcher", "basic") == "basic"
+            remove_temporary(plan.folder, below=basic)
         self._study = self._open()
         self._attempts = Attempts(plan, self._study, self._config, self._make_launcher, self._stop)
         OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
