@@ -35,7 +35,7 @@ def new_folder(parent: Path, name: str) -> Path:
 
 
 def remove_temporary(folder: Path, *, below: bool = True) -> int:
-    """Remove the files in (and `below`) `folder` that were being written when their process ended; returns their number.
+    """Remove the files in (and `below`) `folder` that were being written when their process ended; returns how many.
 
     To be called when no process works there any more. Only regular files that carry the names of hexlit's own
     unfinished files go; links are not followed. Raises `OSError` where one cannot be removed.
