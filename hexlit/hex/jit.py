@@ -20,7 +20,7 @@ def _cache_folder() -> str:
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for room in ("hex", "search", "selfplay"):
-        for source in sorted((package / room).glob("*.py")):
+        for source in sorted((package / room).rglob("*.py")):
             digest.update(source.read_bytes())
     home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
     return str(home / "hexlit" / "kernels" / digest.hexdigest()[:16])

@@ -5,10 +5,17 @@ transpose (row and column exchanged) is three swaps of blocks, and a turn by 180
 functions are Numba kernels over `uint64`; they never see an `int64`, because Numba mixes the two into a float.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+from numba import types
+from numba.extending import intrinsic
 
 from hexlit.hex.jit import inline, kernel
+
+Words = npt.NDArray[np.uint64]
 
 STRIDE = 8  # bits a row
 MAX_SIZE = 8  # rows and columns that fit into 64 bits
@@ -17,13 +24,12 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 _SEVEN = np.uint64(7)
 _EIGHT = np.uint64(8)
-_NOT_FIRST_COLUMN = np.uint64(0xFEFEFEFEFEFEFEFE)
-_NOT_LAST_COLUMN = np.uint64(0x7F7F7F7F7F7F7F7F)
+NOT_FIRST_COLUMN = np.uint64(0xFEFEFEFEFEFEFEFE)
+NOT_LAST_COLUMN = np.uint64(0x7F7F7F7F7F7F7F7F)
 _M1 = np.uint64(0x5555555555555555)
 _M2 = np.uint64(0x3333333333333333)
 _M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
-_BYTES = np.uint64(0x0101010101010101)
-_S1, _S2, _S4, _S16, _S32, _S56 = (np.uint64(shift) for shift in (1, 2, 4, 16, 32, 56))
+_S1, _S2, _S4, _S16, _S32 = (np.uint64(shift) for shift in (1, 2, 4, 16, 32))
 _R8 = np.uint64(0x00FF00FF00FF00FF)
 _R16 = np.uint64(0x0000FFFF0000FFFF)
 _T1 = np.uint64(0x00AA00AA00AA00AA)
@@ -48,13 +54,20 @@ def unpack(board: int, size: int) -> npt.NDArray[np.bool_]:
     return np.array(bits, dtype=np.bool_)
 
 
-@inline
-def count(x: np.uint64) -> np.uint64:
-    """The number of cells in `x`."""
-    x = x - ((x >> _S1) & _M1)
-    x = (x & _M2) + ((x >> _S2) & _M2)
-    x = (x + (x >> _S4)) & _M4
-    return (x * _BYTES) >> _S56
+@intrinsic  # type: ignore[untyped-decorator]
+def count(typing_context: Any, board: Any) -> tuple[Any, Callable[..., Any]]:
+    """The number of cells in a word, int64: one instruction of the processor, which Numba has no name for."""
+    return types.int64(types.uint64), lambda context, builder, signature, words: builder.ctpop(words[0])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def index(typing_context: Any, board: Any) -> tuple[Any, Callable[..., Any]]:
+    """The number of the first cell's bit, int64; 64 for the empty word."""
+
+    def generate(context: Any, builder: Any, signature: Any, words: Any) -> Any:
+        return builder.cttz(words[0], context.get_constant(types.boolean, False))  # defined at zero, too
+
+    return types.int64(types.uint64), generate
 
 
 @inline
@@ -64,24 +77,18 @@ def lowest(x: np.uint64) -> np.uint64:
 
 
 @inline
-def several(x: np.uint64) -> bool:
-    """Whether `x` has at least two cells."""
-    return bool((x & (x - ONE)) != ZERO)
-
-
-@inline
 def neighbours(x: np.uint64) -> np.uint64:
     """Every cell beside a cell of `x`; may reach outside a board smaller than 8×8, so mask the result."""
-    east = x & _NOT_LAST_COLUMN
-    west = x & _NOT_FIRST_COLUMN
+    east = x & NOT_LAST_COLUMN
+    west = x & NOT_FIRST_COLUMN
     return (x << _EIGHT) | (x >> _EIGHT) | (east << ONE) | (east >> _SEVEN) | (west >> ONE) | (west << _SEVEN)
 
 
 @inline
 def twice(x: np.uint64) -> np.uint64:
     """Every cell beside at least two cells of `x`; mask the result as for `neighbours`."""
-    east = x & _NOT_LAST_COLUMN
-    west = x & _NOT_FIRST_COLUMN
+    east = x & NOT_LAST_COLUMN
+    west = x & NOT_FIRST_COLUMN
     one, other = x << _EIGHT, x >> _EIGHT
     both = one & other
     some = one | other

@@ -1,22 +1,24 @@
-"""An exact solver for Hex on boards of 2×2 to 8×8: who wins, and with which moves.
-
-The proof search is in `hexlit.hex.proof`; this is the way in for positions in the absolute frame.
-"""
+"""The way in to the exact solver, for positions in the absolute frame."""
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hexlit.errors import UsageError
-from hexlit.hex.bitboard import MAX_SIZE, flood, pack, transpose, unpack
-from hexlit.hex.proof import answer, new_work
-from hexlit.hex.transposition import UNSOLVED, WON
+from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, flood, pack, transpose, unpack
+from hexlit.hex.solver.proof import EVERYTHING, Ingredients, new_work, prove
+from hexlit.hex.solver.table import LOST, UNSOLVED, WON
 
 
 class UnsolvedError(RuntimeError):
     """The search gave up at its node limit; the position's value is not known."""
+
+
+_TABLE_BITS = {2: 4, 3: 8, 4: 12, 5: 14, 6: 18}
+"""Enough for all openings; larger boards have 22. A table costs time, too, since fresh memory does."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Solution:
     winning_moves: tuple[
         int, ...
     ]  # every winning cell of the side to move, ascending; empty when it loses or all is over
-    nodes: int  # positions looked at
+    nodes: int  # positions judged by their virtual connections
     seconds: float  # wall-clock time
 
 
@@ -35,18 +37,23 @@ class Solver:
     """Solves positions of one board size; what it has proved is kept for the next call.
 
     Args:
-        size: rows and columns, 2 to 8. Everything up to 5×5 is solved at once, the value of 6×6
-            too, all its openings in about a minute, larger boards once enough stones stand.
-        table_bits: the transposition table has 2**table_bits rows of 32 bytes, filled as needed.
+        size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in a second or two, of
+            7×7 in minutes; positions of 8×8 once a dozen stones stand.
+        table_bits: the transposition table has 2**table_bits rows of 48 bytes; unless given, enough for all openings
+            up to 7×7.
+        use: what the search makes use of, to measure what that brings.
     """
 
-    def __init__(self, size: int, table_bits: int = 22) -> None:
+    def __init__(self, size: int, table_bits: int | None = None, use: Ingredients = EVERYTHING) -> None:
         if not 2 <= size <= MAX_SIZE:
             raise UsageError(f"the solver cannot take size {size}: it takes 2 to {MAX_SIZE}")
+        table_bits = _TABLE_BITS.get(size, 22) if table_bits is None else table_bits
         if not 4 <= table_bits <= 30:
             raise UsageError(f"table_bits {table_bits} is out of range: choose 4 to 30")
         self.size = size
-        self._work = new_work(size, table_bits)
+        self.progress = 0, 0
+        """Moves settled, and moves in all, in the latest or present call of `solve`."""
+        self._work = new_work(size, table_bits, use)
 
     def solve(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> Solution:
         """The winner and every winning move.
@@ -66,13 +73,23 @@ class Solver:
         if over:
             return Solution(over * to_move, (), 0, time.perf_counter() - start)
         self._begin(node_limit)
-        result, wins = answer(own, opp, True, self._work)
-        self._check(result)
-        # Only the mover's frame is known here; White's moves are transposed back.
-        grid = unpack(int(wins), self.size).reshape(self.size, self.size)
-        moves = np.flatnonzero(grid if to_move == 1 else grid.T)
-        winner = to_move if result == WON else -to_move
-        return Solution(winner, tuple(moves.tolist()), int(self._work.nodes[0]), time.perf_counter() - start)
+        other, wins = np.uint64(transpose(opp)), []
+        left = np.flatnonzero(self._grid(~(own | opp), to_move)).tolist()
+        self.progress = 0, len(left)
+        moves = len(left)
+        while left:
+            move = left.pop(0)
+            after = np.uint64(transpose(own | self._word(move, to_move)))
+            result, carrier = prove(other, after, self._work)
+            self._check(result)
+            if result == LOST:
+                wins.append(move)
+            else:  # what lies outside the refutation's carrier is refuted, too
+                useful = self._grid(np.uint64(transpose(np.uint64(carrier))), to_move)
+                left = [cell for cell in left if useful[cell]]
+            self.progress = moves - len(left), moves
+        winner = to_move if wins else -to_move
+        return Solution(winner, tuple(wins), self.nodes, time.perf_counter() - start)
 
     def wins(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> bool:
         """Whether the side to move wins; as `solve`, but stops at the first winning move."""
@@ -81,9 +98,18 @@ class Solver:
         if over:
             return over == 1
         self._begin(node_limit)
-        result, _ = answer(own, opp, False, self._work)
+        result, _ = prove(own, opp, self._work)
         self._check(result)
         return bool(result == WON)
+
+    @property
+    def nodes(self) -> int:
+        """Positions judged in the latest call, or so far in the one under way in another thread."""
+        return int(self._work.nodes[0])
+
+    def give_up(self) -> None:
+        """Make the call under way in another thread end soon with `UnsolvedError`."""
+        self._work.nodes[1] = 0
 
     def _frame(self, cells: npt.NDArray[np.int8], to_move: int) -> tuple[np.uint64, np.uint64]:
         board = np.asarray(cells)
@@ -93,17 +119,27 @@ class Solver:
             raise UsageError(f"to_move is {to_move}: it must be +1 (Black) or -1 (White)")
         if not np.isin(board, (-1, 0, 1)).all():
             raise UsageError("cells hold a value other than +1 (black), -1 (white) and 0 (empty)")
-        if to_move == -1:
-            board = board.reshape(self.size, self.size).T.ravel()
+        board = self._turned(board, to_move)
         return pack(board == to_move, self.size), pack(board == -to_move, self.size)
+
+    def _turned(self, board: npt.NDArray[Any], to_move: int) -> npt.NDArray[Any]:
+        """`board` `[size*size]` seen from the mover's frame, or back: White's is transposed."""
+        return board if to_move == 1 else board.reshape(self.size, self.size).T.ravel()
+
+    def _grid(self, word: np.uint64, to_move: int) -> npt.NDArray[np.bool_]:
+        return self._turned(unpack(int(word), self.size), to_move)
+
+    def _word(self, cell: int, to_move: int) -> np.uint64:
+        row, column = divmod(cell, self.size) if to_move == 1 else divmod(cell, self.size)[::-1]
+        return np.uint64(1 << (STRIDE * row + column))
 
     def _finished(self, own: np.uint64, opp: np.uint64) -> int:
         """+1 when the mover has already connected, -1 when the opponent has, 0 while the game goes on."""
-        bottom = int(self._work.bottom)
-        if int(flood(self._work.top, own)) & bottom:
+        top, bottom = self._work.edges.top, int(self._work.edges.bottom)
+        if int(flood(top, own)) & bottom:
             return 1
         other = np.uint64(transpose(opp))
-        return -1 if int(flood(self._work.top, other)) & bottom else 0
+        return -1 if int(flood(top, other)) & bottom else 0
 
     def _begin(self, node_limit: int | None) -> None:
         if node_limit is not None and node_limit < 1:
@@ -113,7 +149,7 @@ class Solver:
 
     def _check(self, result: int) -> None:
         if result == UNSOLVED:
-            raise UnsolvedError(f"unsolved after {int(self._work.nodes[1])} nodes")
+            raise UnsolvedError(f"unsolved after {self.nodes} nodes")
 
 
 def winning_moves_batch(

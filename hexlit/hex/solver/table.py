@@ -1,0 +1,104 @@
+"""The transposition table of the exact solver: what is known of positions seen before.
+
+A table is uint64 `[rows, 6]`. Boards are words in the mover's frame (`hexlit.hex.solver.bitboard`); a position and the
+same turned by 180° share an entry, and through the mover's frame so do both with the colours exchanged and transposed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hexlit.hex.jit import kernel
+from hexlit.hex.solver.bitboard import ONE, ZERO, Words, rotate
+
+LOST, WON, UNSOLVED = 0, 1, 2  # for the player to move
+
+INFINITE = (1 << 22) - 1
+"""Proof and disproof numbers are below this."""
+
+# The value column holds 1 + state in two bits, and both numbers in 22 bits each; 0 is an empty row.
+_OWN, _OPP, _VALUE, _CELLS, _PROOF, _COST, COLUMNS = 0, 1, 2, 3, 4, 5, 6
+_PROBES = 4  # neighbouring rows that a position may stand in
+_STATE, _NUMBER = np.uint64(3), np.uint64(INFINITE)
+_PHI_AT, _DELTA_AT = np.uint64(2), np.uint64(24)
+
+_HASH_A = np.uint64(0x9E3779B97F4A7C15)
+_HASH_B = np.uint64(0xC2B2AE3D27D4EB4F)
+_S29, _S32 = np.uint64(29), np.uint64(32)
+_BUCKET = np.uint64(_PROBES)
+
+
+class Knowledge(NamedTuple):
+    """What is known of a position."""
+
+    state: int
+    """LOST, WON or UNSOLVED."""
+    phi: int
+    """The proof number: positions that are still to be proved, at least, for the mover to win (where UNSOLVED)."""
+    delta: int
+    """The disproof number: likewise for him to lose."""
+    cells: np.uint64
+    """Where solved, the carrier of the winner's strategy; else the moves that are not refuted."""
+    proof: np.uint64
+    """Where UNSOLVED, the union of the carriers that refute the others."""
+
+
+@kernel
+def solved(state: int, carrier: np.uint64) -> Knowledge:
+    """That a position is won or lost, with the winner's `carrier`."""
+    return Knowledge(state, 0, 0, carrier, ZERO)
+
+
+@kernel
+def _first_row(table: Words, own: np.uint64, opp: np.uint64) -> int:
+    key = own * _HASH_A ^ (opp + _HASH_A) * _HASH_B
+    key ^= key >> _S29
+    key *= _HASH_B
+    key ^= key >> _S32
+    return np.int64(key % (np.uint64(table.shape[0]) // _BUCKET) * _BUCKET)  # type: ignore[return-value]
+
+
+@kernel
+def find(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge]:
+    """Whether the position is in the table, and what is known of it."""
+    turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
+    turned = turned_own < own or (turned_own == own and turned_opp < opp)
+    if turned:
+        own, opp = turned_own, turned_opp
+    first = _first_row(table, own, opp)
+    for i in range(first, first + _PROBES):
+        row = table[i]
+        if row[_VALUE] == ZERO:
+            break
+        if row[_OWN] == own and row[_OPP] == opp:
+            cells = rotate(row[_CELLS], spare) if turned else row[_CELLS]
+            proof = rotate(row[_PROOF], spare) if turned else row[_PROOF]
+            phi, delta = (row[_VALUE] >> _PHI_AT) & _NUMBER, (row[_VALUE] >> _DELTA_AT) & _NUMBER
+            state = np.int64((row[_VALUE] & _STATE) - ONE)
+            return True, Knowledge(state, np.int64(phi), np.int64(delta), cells, proof)  # type: ignore[arg-type]
+    return False, Knowledge(UNSOLVED, 1, 1, ZERO, ZERO)
+
+
+@kernel
+def store(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int) -> None:
+    """Keep what is known after `cost` more nodes; when its rows are taken, the one that cost least gives way."""
+    turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
+    cells, proof = known.cells, known.proof
+    if turned_own < own or (turned_own == own and turned_opp < opp):
+        own, opp, cells, proof = turned_own, turned_opp, rotate(cells, spare), rotate(proof, spare)
+    first = _first_row(table, own, opp)
+    victim = first
+    before = ZERO
+    for i in range(first, first + _PROBES):
+        row = table[i]
+        if row[_VALUE] == ZERO or (row[_OWN] == own and row[_OPP] == opp):
+            victim = i
+            before = row[_COST]
+            break
+        if row[_COST] < table[victim, _COST]:
+            victim = i
+    row = table[victim]
+    row[_OWN], row[_OPP] = own, opp
+    row[_VALUE] = np.uint64(known.state + 1) | np.uint64(known.phi) << _PHI_AT | np.uint64(known.delta) << _DELTA_AT
+    row[_CELLS], row[_PROOF] = cells, proof
+    row[_COST] = before + np.uint64(cost)

@@ -1,0 +1,173 @@
+"""What makes the search fast, each against plain search: connections hold, filled-in cells change no winner."""
+
+import numpy as np
+import pytest
+
+from hexlit.hex.solver import Solver
+from hexlit.hex.solver.bitboard import count, index, pack, transpose, unpack
+from hexlit.hex.solver.connection import FULL, NOTHING, SEMI, connect, new_connections
+from hexlit.hex.solver.inferior import edges, fill_in, inferior_moves
+from hexlit.hex.solver.proof import Ingredients
+from tests.hex.solver.test_solver import brute_wins, random_board
+
+RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
+
+
+def words(board: np.ndarray, size: int) -> tuple[np.uint64, np.uint64]:
+    return pack(board == 1, size), pack(board == -1, size)
+
+
+def board_of(own: int, opp: int, size: int) -> np.ndarray:
+    return unpack(int(own), size).astype(np.int8) - unpack(int(opp), size).astype(np.int8)
+
+
+@pytest.mark.parametrize(("size", "fewest", "count_of_boards"), [(4, 4, 150), (5, 9, 100)])
+def test_connections_that_are_found_hold(size: int, fewest: int, count_of_boards: int) -> None:
+    """FULL: the side wins although the other moves, even with nothing outside the carrier; SEMI: moving first."""
+    rng = np.random.default_rng(size)
+    connections, sides, solver = new_connections(size), edges(size), Solver(size)
+    found = []
+    for _ in range(count_of_boards):
+        board = random_board(rng, size, int(rng.integers(fewest, size * size - 2)))
+        own, opp = words(board, size)
+        empty = np.uint64(sides.board & ~(own | opp))
+        state, carrier, common, _ = connect(own, empty, sides.top, sides.bottom, True, connections)
+        found.append(state)
+        if state == NOTHING:
+            continue
+        needed = unpack(int(carrier), size)
+        assert not (needed & (board != 0)).any()
+        alone = np.where((board == 0) & ~needed, np.int8(-1), board)
+        assert solver.wins(alone, -1 if state == FULL else 1) == (state == SEMI), board
+        if state == SEMI:
+            for cell in np.flatnonzero((board == 0) & ~unpack(int(common), size)):
+                met = board.copy()
+                met[cell] = -1
+                assert solver.wins(met, 1), "a move that leaves one of the threats alone loses"
+    assert min(found.count(state) for state in (NOTHING, SEMI, FULL)) > 5
+
+
+def test_the_edge_template_of_the_third_row_is_found() -> None:
+    """The ziggurat: a stone on the third row with two rows free below, widening to one side."""
+    size = 7
+    board = np.full((size, size), -1, np.int8)
+    board[:5, 3] = 1
+    board[4, 4] = 0
+    board[5, 2:5] = 0
+    board[6, 1:5] = 0
+    sides = edges(size)
+    for cells, expected in ((board, FULL), (np.where(np.indices(board.shape)[0] == 6, -1, board), NOTHING)):
+        own, opp = words(cells.astype(np.int8).ravel(), size)
+        empty = np.uint64(sides.board & ~(own | opp))
+        assert connect(own, empty, sides.top, sides.bottom, True, new_connections(size))[0] == expected
+
+
+def plain_ring(board: np.ndarray, row: int, column: int) -> list[int | None]:
+    """The neighbours in order: +1, -1, 0, and None at a corner between two edges; edges have their owner's colour."""
+    size = len(board)
+    ring: list[int | None] = []
+    for down, right in RING:
+        r, c = row + down, column + right
+        above, beside = not 0 <= r < size, not 0 <= c < size
+        ring.append(None if above and beside else 1 if above else -1 if beside else int(board[r, c]))
+    return ring
+
+
+def plain_dead(ring: list[int | None]) -> bool:
+    """Whether each way to colour the empty neighbours leaves each colour in one piece around the cell."""
+    if None in ring:
+        i = ring.index(None)
+        return any(plain_dead([*ring[:i], colour, *ring[i + 1 :]]) for colour in (1, -1))
+    if 0 in ring:
+        i = ring.index(0)
+        return all(plain_dead([*ring[:i], colour, *ring[i + 1 :]]) for colour in (1, -1))
+    return sum(ring[i] != ring[i - 1] for i in range(6)) <= 2
+
+
+@pytest.mark.parametrize("size", [3, 5, 8])
+def test_a_dead_cell_is_filled_in_exactly_where_the_plain_rule_says(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for _ in range(150):
+        board = random_board(rng, size, int(rng.integers(0, size * size)))
+        grid = board.reshape(size, size)
+        dead = [
+            cell
+            for cell in np.flatnonzero(board == 0).tolist()
+            if plain_dead(plain_ring(grid, cell // size, cell % size))
+        ]
+        own, opp, own_captured, opp_captured = fill_in(*words(board, size), edges(size))
+        filled = board_of(own, opp, size)
+        assert (filled[dead] != 0).all()
+        assert not int(own_captured) & int(opp_captured)
+        left = [
+            cell
+            for cell in np.flatnonzero(filled == 0).tolist()
+            if plain_dead(plain_ring(filled.reshape(size, size), cell // size, cell % size))
+        ]
+        assert left == []
+
+
+def test_filling_in_changes_no_winner() -> None:
+    rng = np.random.default_rng(3)
+    changed = captured = 0
+    for _ in range(150):
+        board = random_board(rng, 4, int(rng.integers(7, 14)))
+        own, opp, own_captured, opp_captured = fill_in(*words(board, 4), edges(4))
+        filled = board_of(own, opp, 4)
+        assert ((filled == board) | (board == 0)).all()
+        changed += (filled != board).any()
+        captured += bool(own_captured or opp_captured)
+        for player in (1, -1):
+            plain, after = tuple(board.tolist()), tuple(filled.tolist())
+            assert brute_wins(plain, 4, player) == brute_wins(after, 4, player), board
+    assert changed > 60
+    assert captured > 10
+
+
+def test_moves_left_out_win_only_where_others_do() -> None:
+    rng = np.random.default_rng(4)
+    left_out = 0
+    for _ in range(200):
+        board = random_board(rng, 4, int(rng.integers(6, 13)))
+        own, opp, _, _ = fill_in(*words(board, 4), edges(4))
+        filled = board_of(own, opp, 4)
+        empty = pack(filled == 0, 4)
+        needless, replies = inferior_moves(np.uint64(own), np.uint64(opp), empty, edges(4))
+        plain = tuple(filled.tolist())
+        assert not int(replies) & ~int(empty)
+        assert not int(needless) & ~int(empty)
+        left_out += int(needless) != 0
+        cells = np.flatnonzero(filled == 0).tolist()
+        winning = {c for c in cells if not brute_wins((*plain[:c], 1, *plain[c + 1 :]), 4, -1)}
+        needed = winning - set(np.flatnonzero(unpack(int(needless), 4)).tolist())
+        assert bool(winning) == bool(needed), filled
+    assert left_out > 30
+
+
+@pytest.mark.parametrize("without", Ingredients._fields)
+def test_without_an_ingredient_the_answers_are_the_same(without: str) -> None:
+    """Same answers on all openings of 4×4 and random positions of 5×5."""
+    rng = np.random.default_rng(5)
+    whole, part = Solver(5), Solver(5, use=Ingredients()._replace(**{without: False}))
+    for _ in range(25):
+        board = random_board(rng, 5, int(rng.integers(4, 10)))
+        assert part.solve(board, 1).winning_moves == whole.solve(board, 1).winning_moves
+    empty = np.zeros(16, np.int8)
+    plain = Solver(4, use=Ingredients()._replace(**{without: False}))
+    assert plain.solve(empty, 1).winning_moves == Solver(4).solve(empty, 1).winning_moves
+
+
+def test_words_count_and_find_their_cells() -> None:
+    from hexlit.hex.jit import kernel
+
+    @kernel
+    def both(word: np.uint64) -> tuple[int, int]:
+        return count(word), index(word)
+
+    rng = np.random.default_rng(6)
+    for _ in range(50):
+        cells = rng.random(64) < rng.random()
+        word = pack(cells, 8)
+        first = int(np.flatnonzero(cells)[0]) if cells.any() else 64
+        assert both(word) == (int(cells.sum()), first)
+        assert (unpack(int(transpose(word)), 8) == cells.reshape(8, 8).T.ravel()).all()
