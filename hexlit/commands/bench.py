@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.nets.tower import HexNet
 
 QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
-KINDS = (*QUICK, "batch", "compare")
+KINDS = (*QUICK, "batch", "compare", "solver")
 
 
 @dataclass
@@ -30,9 +30,9 @@ class BenchConfig:
     """What `hexlit bench` takes."""
 
     what: str = "all"
-    """games, search, forward, train, selfplay, loader, workers, batch, compare, or all of these but the last two."""
+    """games, search, forward, train, selfplay, loader, workers, batch, compare, solver, or all but the last three."""
     board: int = 11
-    """Size of the board, 2 to 19."""
+    """Size of the board, 2 to 19; for the solver 2 to 8."""
     checkpoint: str | None = None
     """Checkpoint whose network is measured, on the board it was trained for; null is a fresh `net`."""
     repeats: int = 7
@@ -60,6 +60,8 @@ class BenchConfig:
             raise UsageError(f"what={self.what}: choose one of {', '.join((*KINDS, 'all'))}")
         if not 2 <= self.board <= 19:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
+        if self.what == "solver" and self.board > 8:
+            raise UsageError(f"board={self.board}: the solver takes boards of 2 to 8 rows, such as board=6")
         if self.repeats < 2 or not self.seconds > 0:
             raise UsageError(f"repeats={self.repeats}, seconds={self.seconds}: 2 repeats or more, of above 0 seconds")
         if self.json and self.markdown:
@@ -130,6 +132,7 @@ def measure(
     from hexlit.bench.measure import Effort
     from hexlit.bench.optimisation import Recipe, advice, measure_training
     from hexlit.bench.play import Game, measure_selfplay, measure_workers
+    from hexlit.bench.solver import measure_solver
     from hexlit.commands.hex_training import quiet_lightning
 
     quiet_lightning()
@@ -158,6 +161,10 @@ def measure(
             lines += measure_loader(net, game, recipe, effort, profile)
         elif kind == "workers":
             lines += measure_workers(net, game, effort, profile)
+        elif kind == "solver":
+            more, sentences = measure_solver(size, effort, profile)
+            lines += more
+            said += sentences
         else:
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more

@@ -1,6 +1,7 @@
 """`hexlit solve`: the exact winner of a position with best play, and every winning move of the side to move."""
 
 import json
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,13 +51,50 @@ def solve(config: DictConfig) -> None:
     board = Board(settings.board, moves=settings.moves)
     if board.winner:
         raise UsageError(f"moves={settings.moves}: the game is over, {_NAMES[board.winner]} has won")
-    from hexlit.hex.solver import Solver
-
-    solution = Solver(board.size).solve(board.cells, board.to_move)
+    solution = solved_with_progress(board)
     if settings.json:
         print(json.dumps(as_json(board, solution)))
     else:
         Console(highlight=False, soft_wrap=True).print(as_text(board, solution))
+
+
+def solved_with_progress(board: "Board") -> "Solution":
+    """Solve the position; a terminal sees how many moves are settled, and how long the rest may take."""
+    import threading
+
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from hexlit.hex.solver import Solver
+
+    solver = Solver(board.size)
+    found: list[Solution] = []
+    # In a thread of its own: compiled code does not hear Ctrl-C.
+    work = threading.Thread(
+        target=lambda: found.append(solver.solve(board.cells, board.to_move)), name="solver", daemon=True
+    )
+    columns = (
+        TextColumn("solving"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("moves · {task.fields[nodes]:,} nodes"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as shown:
+        task = shown.add_task("", total=None, nodes=0)
+        work.start()
+        while work.is_alive():
+            work.join(0.1)
+            settled, moves = solver.progress
+            shown.update(task, completed=settled, total=moves or None, nodes=solver.nodes)
+    return found[0]  # without one the thread has printed its traceback
 
 
 def as_json(board: "Board", solution: "Solution") -> dict[str, object]:

@@ -5,6 +5,7 @@
 `bitboard` is the board they all share.
 """
 
+from hexlit.hex.solver.proof import Ingredients
 from hexlit.hex.solver.solver import Solution, Solver, UnsolvedError, winning_moves_batch
 
-__all__ = ["Solution", "Solver", "UnsolvedError", "winning_moves_batch"]
+__all__ = ["Ingredients", "Solution", "Solver", "UnsolvedError", "winning_moves_batch"]

@@ -1,0 +1,90 @@
+"""The exact solver: how long openings and random positions take, and what each of its ingredients brings."""
+
+import time
+from dataclasses import replace
+from statistics import median
+
+import numpy as np
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.bench.measure import Effort, Measurement, Setting, measured
+from hexlit.hex.solver import Ingredients, Solver, UnsolvedError
+
+PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
+"""Random stones on the positions that are solved, by size of the board."""
+POSITIONS = 50
+OPENINGS_UP_TO = 7
+REPEATED_UP_TO = 6
+"""On larger boards the openings are solved once, and the ingredients are not compared."""
+MOST = 20
+"""A search without an ingredient is given up when it takes this many times the nodes of the whole."""
+
+
+def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[list[Measurement], list[str]]:
+    """One thread of the processor, whatever the profile says: lines in positions judged a second, and findings.
+
+    `milliseconds` of a line is what all openings, or one position, took; a solver begins with an empty table.
+    """
+    on = Setting("cpu", 1, "–")
+    start = time.perf_counter()
+    Solver(3).solve(np.zeros(9, np.int8), 1)
+    first = time.perf_counter() - start
+    lines, said = [_positions(size, on, first)], []
+    if size <= OPENINGS_UP_TO:
+        repeats = effort.repeats if size <= REPEATED_UP_TO else 1
+        whole = [_openings(size, Ingredients(), None) for _ in range(repeats)]
+        nodes, seconds = whole[0][0], median(taken for _, taken in whole)
+        lines.append(_line(f"all openings of {size}x{size}", nodes, seconds, on, [n / s for n, s in whole]))
+    if size <= REPEATED_UP_TO:
+        for name in Ingredients._fields:
+            try:
+                without = Ingredients()._replace(**{name: False})
+                more, longer = _openings(size, without, MOST * nodes)
+            except UnsolvedError:
+                said.append(f"without {name}: given up at {MOST} times the nodes")
+                continue
+            lines.append(_line(f"without {name}", more, longer, on, [more / longer]))
+            said.append(f"without {name}: {more / nodes:.2f} times the nodes, {longer / seconds:.2f} times as long")
+    return lines, said
+
+
+def _positions(size: int, on: Setting, first: float) -> Measurement:
+    """Random positions with all winning moves, each by a solver that knows nothing yet."""
+    random = np.random.default_rng(size)
+    rates, taken = [], []
+    for _ in range(POSITIONS):
+        cells = np.zeros(size * size, np.int8)
+        filled = random.permutation(size * size)[: PLIES[size]]
+        cells[filled[0::2]], cells[filled[1::2]] = 1, -1
+        solution = Solver(size).solve(cells, 1 if PLIES[size] % 2 == 0 else -1)
+        taken.append(solution.seconds)
+        rates.append(solution.nodes / solution.seconds)
+    line = measured(
+        rates, what=f"positions after {PLIES[size]} random plies", unit="nodes/s", on=on, first_call_seconds=first
+    )
+    return _with(line, median(taken), f"one of {POSITIONS}, all winning moves; {max(taken):.2f} s at most")
+
+
+def _openings(size: int, use: Ingredients, node_limit: int | None) -> tuple[int, float]:
+    """Nodes and seconds for the winner of every position with one stone."""
+    solver, nodes, start = Solver(size, use=use), 0, time.perf_counter()
+    for cell in range(size * size):
+        cells = np.zeros(size * size, np.int8)
+        cells[cell] = 1
+        solver.wins(cells, -1, None if node_limit is None else node_limit - nodes)
+        nodes += solver.nodes
+        if node_limit is not None and nodes >= node_limit:
+            raise UnsolvedError(f"{nodes} nodes")
+    return nodes, time.perf_counter() - start
+
+
+def _line(what: str, nodes: int, seconds: float, on: Setting, rates: list[float]) -> Measurement:
+    if len(rates) > 1:
+        line = measured(rates, what=what, unit="nodes/s", on=on, first_call_seconds=None)
+    else:
+        line = Measurement(what, "nodes/s", on.device, on.threads, on.precision, rates[0], None, None, None)
+    return _with(line, seconds, f"{nodes:,} nodes")
+
+
+def _with(line: Measurement, seconds: float, detail: str) -> Measurement:
+    return replace(line, milliseconds=1000 * seconds, detail=detail)
