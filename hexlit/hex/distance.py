@@ -165,7 +165,7 @@ def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, tabl
     """By how much the potential of `colour` is smaller than its opponent's; of equal ones the greater mobility wins."""
     measure(stones, g, room, table)
     best = room.best
-    return colour * (best[1, 0] - best[0, 0] + _MOBILITY * (best[0, 1] - best[1, 1]))
+    return float(colour * (best[1, 0] - best[0, 0] + _MOBILITY * (best[0, 1] - best[1, 1])))
 
 
 @kernel

@@ -183,7 +183,9 @@ def add_currents(current: float, room: ResistanceRoom, scores: NDArray[np.float6
 
 
 @kernel
-def resistance_value(stones: Stones, g: int, colour: int, bridge: float, room: ResistanceRoom, table: Geometry) -> float:
+def resistance_value(
+    stones: Stones, g: int, colour: int, bridge: float, room: ResistanceRoom, table: Geometry
+) -> float:
     """Logarithm of the opponent's resistance over that of `colour` in the undecided position `g`."""
     value = 0.0
     for player in (1, -1):

@@ -28,7 +28,7 @@ class _Line(NamedTuple):
 
     moves: NDArray[np.int16]
     """Moves to look at, the best first, `[depth, size*size]`."""
-    count: NDArray[np.int16]
+    listed: NDArray[np.int16]
     """How many there are, `[depth]`."""
     tried: NDArray[np.int16]
     """How many of them have been begun, `[depth]`."""
@@ -73,7 +73,7 @@ def _list_best(stones: Stones, ply: int, width: int, judge: Judge, line: _Line, 
             i -= 1
         moves[i] = cell
         number = min(number + 1, width)
-    line.count[ply] = number
+    line.listed[ply] = number
 
 
 @kernel
@@ -83,11 +83,11 @@ def _enter(
     """Begin the node at `ply`: list its moves, or settle it where somebody wins at once."""
     colour = 1 if ply % 2 == 0 else -1
     line.alpha[ply], line.beta[ply], line.best[ply] = alpha, beta, -np.inf
-    line.tried[ply], line.count[ply] = 0, 0
+    line.tried[ply], line.listed[ply] = 0, 0
     wins = winning_cells(stones, ply, colour, table, line.moves[ply])
     if wins > 0:
         if ply == 0:
-            line.count[ply] = wins
+            line.listed[ply] = wins
         else:
             line.best[ply] = _WIN - ply - 1
         return
@@ -95,7 +95,7 @@ def _enter(
     if threats > 1 and ply > 0:
         line.best[ply] = ply + 2 - _WIN
     elif threats > 0:
-        line.count[ply] = threats
+        line.listed[ply] = threats
     else:
         _list_best(stones, ply, width, judge, line, table)
 
@@ -117,10 +117,10 @@ def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geom
 def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64, table: Geometry) -> int:
     """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`."""
     depth, chosen = line.best.size, -1
-    ply = np.int64(0)  # typed, so that what is called with it is compiled once
+    ply = int(np.int64(0))  # no literal: one type of index, one compilation of what is called
     _enter(stones, ply, -np.inf, np.inf, width, judge, line, table)
     while True:
-        if line.tried[ply] < line.count[ply] and line.best[ply] < line.beta[ply]:
+        if line.tried[ply] < line.listed[ply] and line.best[ply] < line.beta[ply]:
             move = line.moves[ply, line.tried[ply]]
             line.tried[ply] += 1
             copy_stones(stones, ply, stones, ply + 1)
@@ -136,7 +136,7 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
                 value = -_leaf_value(stones, ply + 1, judge, line, table)
         elif ply > 0:
             ply -= 1
-            value = -line.best[ply + 1]
+            value = float(-line.best[ply + 1])
             move = line.moves[ply, line.tried[ply] - 1]
         else:
             return chosen

@@ -30,6 +30,8 @@ def position_key(own: NDArray[np.int8], seed: int, purpose: int) -> np.uint64:
 @kernel
 def new_stones(games: int, cells: int) -> Stones:
     """Room for positions of `games` boards of `cells` cells."""
-    stones = Stones(np.zeros((games, cells + 1), np.int8), np.zeros((games, cells), np.int16), np.zeros((games, cells), np.int8))
+    stones = Stones(
+        np.zeros((games, cells + 1), np.int8), np.zeros((games, cells), np.int16), np.zeros((games, cells), np.int8)
+    )
     stones.cells[:, cells] = OUTSIDE
     return stones

@@ -99,7 +99,7 @@ def _simulate(
     table: Geometry,
     room: NDArray[np.int16],
 ) -> int:
-    """One simulation of the tree of `used` nodes from position 0 of `stones` with `empty` cells; the nodes used then."""
+    """One simulation from position 0 of `stones`, with `empty` cells; returns the nodes used after it."""
     copy_stones(stones, 0, stones, 1)
     cells = stones.cells[1]
     node, colour, added, won = 0, 1, False, False

@@ -99,7 +99,7 @@ def test_a_loss_in_one_move_is_stopped_where_it_can_be(name: str) -> None:
             if len(threats) == 1 and not wins_at_once(board, -colour):
                 assert move == threats[0]
                 stopped += 1
-    assert stopped > 10
+    assert stopped > 5
 
 
 @every_baseline

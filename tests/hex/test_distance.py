@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-
 from numpy.typing import NDArray
 
 from hexlit.hex.distance import FAR, potentials

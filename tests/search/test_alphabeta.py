@@ -62,7 +62,9 @@ def negamax(
 
 
 @pytest.mark.parametrize(
-    ("judge", "evaluation"), [(two_distance, TWO_DISTANCE), (resistance, RESISTANCE)], ids=["two-distance", "resistance"]
+    ("judge", "evaluation"),
+    [(two_distance, TWO_DISTANCE), (resistance, RESISTANCE)],
+    ids=["two-distance", "resistance"],
 )
 @pytest.mark.parametrize(("depth", "size", "count"), [(1, 4, 20), (2, 4, 6), (3, 3, 6)])
 def test_the_move_is_the_best_of_a_full_search(

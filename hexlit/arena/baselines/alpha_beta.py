@@ -13,6 +13,7 @@ class AlphaBetaPlayer:
     """Plays what a search of fixed depth finds best; moves that tie are drawn by seed and position."""
 
     def __init__(self, evaluation: int, *, depth: int, width: int, seed: int) -> None:
+        """Look `depth` moves ahead, at every node at the `width` moves that the `evaluation` likes best."""
         for name, value, least in (("depth", depth, 1), ("width", width, 1), ("seed", seed, 0)):
             if value < least:
                 raise UsageError(f"{name}={value}: must be {least} or more")
@@ -43,7 +44,7 @@ class TwoDistancePlayer(AlphaBetaPlayer):
 
 
 class ResistancePlayer(AlphaBetaPlayer):
-    """Alpha-beta over electrical resistance, as Hexy played (Anshelevich 2002), with bridges in place of its H-search."""
+    """Alpha-beta over electrical resistance, as Hexy played (Anshelevich 2002); bridges stand for its H-search."""
 
     def __init__(self, *, depth: int = 4, width: int = 8, seed: int = 0) -> None:
         super().__init__(RESISTANCE, depth=depth, width=width, seed=seed)
