@@ -1,0 +1,37 @@
+"""Plain Monte Carlo tree search."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.geometry import geometry
+from hexlit.search.uct import uct_moves
+
+
+class RolloutPlayer:
+    """Plays the most visited move of UCT with uniformly random rollouts, drawn by seed and position."""
+
+    def __init__(self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0) -> None:
+        """`rollouts` random games a simulation; `exploration` weighs the width of the confidence bounds."""
+        for name, value, least in (("simulations", simulations, 1), ("rollouts", rollouts, 1), ("seed", seed, 0)):
+            if value < least:
+                raise UsageError(f"{name}={value}: must be {least} or more")
+        if not 0 <= exploration < np.inf:
+            raise UsageError(f"exploration={exploration}: must be a number from 0 on")
+        self.simulations, self.rollouts, self.exploration, self.seed = simulations, rollouts, exploration, seed
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        table = geometry(round(cells.shape[1] ** 0.5))
+        moves = np.empty(len(cells), np.int16)
+        uct_moves(
+            np.ascontiguousarray(cells),
+            np.ascontiguousarray(to_move),
+            self.simulations,
+            self.rollouts,
+            float(self.exploration),
+            self.seed,
+            table,
+            moves,
+        )
+        return moves

@@ -1,0 +1,69 @@
+"""Perfect play, as far as the exact solver reaches."""
+
+import logging
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
+from hexlit.arena.match import Player
+from hexlit.errors import UsageError
+from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.geometry import geometry
+from hexlit.hex.rng import MOVE, draw
+from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.hex.threats import winning_cells
+from hexlit.search.root import position_key, to_mover
+
+_log = logging.getLogger(__name__)
+
+
+class SolverPlayer:
+    """Keeps every win that the solver proves: one of the winning moves, drawn by seed and position.
+
+    Where the position is lost, and where the solver gives up, it plays as `TwoDistancePlayer` does. What the solver
+    has proved is kept, so how far it gets within its limit depends on the positions it was asked about before.
+    """
+
+    def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int = 22) -> None:
+        """For boards of `size` (those of the solver: 2 to 8); gives a position up after `node_limit` nodes."""
+        for name, value, least in (("node_limit", node_limit, 1), ("seed", seed, 0)):
+            if value < least:
+                raise UsageError(f"{name}={value}: must be {least} or more")
+        self.asked = 0
+        """Positions in which it had to move."""
+        self.unsolved = 0
+        """Those of them that the solver gave up."""
+        self.node_limit, self.seed = node_limit, seed
+        self._solver = Solver(size, table_bits)
+        self._otherwise: Player = TwoDistancePlayer(seed=seed)
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        chosen = [self._winning_move(board, int(colour)) for board, colour in zip(cells, to_move, strict=True)]
+        moves = np.array(chosen, np.int16)
+        rest = moves < 0
+        if rest.any():
+            moves[rest] = self._otherwise.choose(cells[rest], to_move[rest])
+        return moves
+
+    def _winning_move(self, cells: NDArray[np.int8], to_move: int) -> int:
+        """A winning move, one that wins at once if there is one; -1 where none is known."""
+        self.asked += 1
+        table = geometry(self._solver.size)
+        stones, at_once = empty_stones(1, table.size), np.empty(cells.size, np.int16)
+        place_all(stones, 0, cells, table)
+        winning = at_once[: winning_cells(stones, 0, to_move, table, at_once)].tolist()
+        if not winning:
+            try:
+                winning = list(self._solver.solve(cells, to_move, self.node_limit).winning_moves)
+            except UnsolvedError:
+                if self.unsolved == 0:
+                    _log.warning("the solver gives up after %d nodes: two-distance moves instead", self.node_limit)
+                self.unsolved += 1
+        if not winning:
+            return -1
+        # Drawn in the mover's frame, so that both colours play alike.
+        order = sorted(winning, key=lambda cell: int(cell if to_move > 0 else table.transposed[cell]))
+        key = np.uint64(position_key(to_mover(cells, to_move, table), self.seed, MOVE))
+        return int(order[int(draw(key, 0)) % len(order)])

@@ -1,0 +1,191 @@
+"""Two-distance: how many moves a player needs to reach an edge when the opponent may always spoil the best way.
+
+The two-distance of an empty cell to an edge is 1 where the cell touches the edge, and otherwise one more than the
+*second* smallest two-distance among its neighbours: the opponent takes the best one. A group of own stones joins its
+neighbours: the empty cells around it touch one another and whatever the group touches (van Rijswijck 2002, "Computer
+Hex: are bees better than fruitflies?").
+
+The *potential* of a cell is the sum of its distances to both edges of a player; the potential of the player is the
+smallest of them, and the player's *mobility* is the number of cells that have it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.engine import Stones, empty_stones, find, place_all
+from hexlit.hex.geometry import Geometry, geometry
+from hexlit.hex.jit import kernel
+
+FAR = 1000
+"""Distance, and potential, of what cannot be reached against an opponent who spoils the best way."""
+
+_MOBILITY = 0.001  # of one cell, against one step of potential: mobility only decides between equal potentials
+_LAST, _NEARER, _QUEUE, _FIRST = range(4)  # rows of `DistanceRoom.scratch`
+
+
+class DistanceRoom(NamedTuple):
+    """What is known of one board, and scratch space."""
+
+    distance: NDArray[np.int16]
+    """Two-distance of each empty cell to Black's first and second and White's first and second edge, `[4, size*size]`.
+
+    FAR where it is taken.
+    """
+    best: NDArray[np.int16]
+    """Potential and mobility of Black and of White, `[2, 2]`."""
+    scratch: NDArray[np.int16]
+    """For empty cells and roots of groups: the last neighbour that was met, and how many were; then the queue; then, at
+    roots of groups, the place of the first liberty in the next array or -1. `[4, size*size]`.
+    """
+    liberties: NDArray[np.int16]
+    """Empty cells that touch a group, and the place of the group's next or -1, `[2, 6*size*size]`."""
+
+
+@kernel
+def distance_room(cells: int) -> DistanceRoom:
+    """Room for a board of `cells` cells."""
+    return DistanceRoom(
+        np.empty((4, cells), np.int16),
+        np.empty((2, 2), np.int16),
+        np.empty((4, cells), np.int16),
+        np.empty((2, 6 * cells), np.int16),
+    )
+
+
+@kernel
+def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None:
+    """List the empty cells around every group, each once a group."""
+    cells, parent = stones.cells[g], stones.parent[g]
+    first, liberties = room.scratch[_FIRST], room.liberties
+    for cell in range(first.size):
+        first[cell] = -1
+    number = 0
+    for cell in range(first.size):
+        if cells[cell] != 0:
+            continue
+        for k in range(6):
+            neighbour = table.neighbours[cell, k]
+            if abs(cells[neighbour]) != 1:
+                continue
+            root = find(parent, neighbour)
+            # The cells come in rising order, so a second stone of the group finds this cell at the head of the list.
+            if first[root] < 0 or liberties[0, first[root]] != cell:
+                liberties[0, number], liberties[1, number] = cell, first[root]
+                first[root] = number
+                number += 1
+
+
+@kernel
+def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> int:
+    """Queue the empty cells that touch `edge` (1 first, 2 second) of `side`, alone or by a group; returns how many."""
+    cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
+    distance, queue = room.distance[2 * side + edge - 1], room.scratch[_QUEUE]
+    tail = 0
+    for cell in range(distance.size):
+        room.scratch[_LAST, cell], room.scratch[_NEARER, cell] = -1, 0
+        distance[cell] = FAR
+        if cells[cell] != 0:
+            continue
+        reach = table.edges[side, cell]
+        for k in range(6):
+            neighbour = table.neighbours[cell, k]
+            if cells[neighbour] == 1 - 2 * side:
+                reach |= touch[find(parent, neighbour)]
+        if reach & edge:
+            distance[cell] = 1
+            queue[tail] = cell
+            tail += 1
+    return tail
+
+
+@kernel
+def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> None:
+    """Write the distances to `edge` of `side`, in the order in which they rise."""
+    cells, parent = stones.cells[g], stones.parent[g]
+    distance, liberties = room.distance[2 * side + edge - 1], room.liberties
+    last, nearer = room.scratch[_LAST], room.scratch[_NEARER]
+    queue, first = room.scratch[_QUEUE], room.scratch[_FIRST]
+    tail = _start(stones, g, side, edge, room, table)
+    head = 0
+    while head < tail:
+        cell = queue[head]
+        head += 1
+        for k in range(6):
+            # Every empty cell that `cell` touches there: one, or by a stone all liberties of its group.
+            other = table.neighbours[cell, k]
+            place = -1
+            if cells[other] == 1 - 2 * side:
+                root = find(parent, other)
+                # A group that two of its liberties have met has nothing new to tell.
+                if last[root] == cell or nearer[root] == 2:
+                    continue
+                last[root] = cell
+                nearer[root] += 1
+                place = first[root]
+                other = liberties[0, place]
+            elif cells[other] != 0:
+                continue
+            while True:
+                if distance[other] == FAR and last[other] != cell:
+                    last[other] = cell
+                    nearer[other] += 1
+                    if nearer[other] == 2:
+                        distance[other] = distance[cell] + 1
+                        queue[tail] = other
+                        tail += 1
+                if place < 0:
+                    break
+                place = liberties[1, place]
+                if place < 0:
+                    break
+                other = liberties[0, place]
+
+
+@kernel
+def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None:
+    """Write `room.distance` and `room.best` for the undecided position `g`."""
+    _list_liberties(stones, g, room, table)
+    for side in range(2):
+        for edge in range(1, 3):
+            _spread(stones, g, side, edge, room, table)
+        smallest, mobility = FAR, 0
+        for cell in range(room.distance.shape[1]):
+            potential = min(FAR, room.distance[2 * side, cell] + room.distance[2 * side + 1, cell])
+            if potential < smallest:
+                smallest, mobility = potential, 1
+            elif potential == smallest < FAR:
+                mobility += 1
+        room.best[side, 0], room.best[side, 1] = smallest, mobility
+
+
+@kernel
+def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, table: Geometry) -> float:
+    """By how much the potential of `colour` is smaller than its opponent's; of equal ones the greater mobility wins."""
+    measure(stones, g, room, table)
+    best = room.best
+    return float(colour * (best[1, 0] - best[0, 0] + _MOBILITY * (best[0, 1] - best[1, 1])))
+
+
+@kernel
+def distance_order(stones: Stones, g: int, room: DistanceRoom, table: Geometry, scores: NDArray[np.float64]) -> None:
+    """Score every empty cell as a move, float64 `[size*size]`: good for both players is best."""
+    measure(stones, g, room, table)
+    for cell in range(scores.size):
+        scores[cell] = -room.distance[:, cell].sum()
+
+
+def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+    """Potentials of a position int8 `[size*size]` for Black and White.
+
+    Returns int16 `[2]`, 0 for a player who has connected and FAR for its opponent, and for every cell int16
+    `[2, size*size]` (FAR where it is taken; FAR everywhere once the game is decided).
+    """
+    table = geometry(round(cells.size**0.5))
+    stones, room = empty_stones(1, table.size), distance_room(cells.size)
+    winner = place_all(stones, 0, cells, table)
+    if winner:
+        return np.array([0, FAR] if winner > 0 else [FAR, 0], np.int16), np.full((2, cells.size), FAR, np.int16)
+    measure(stones, 0, room, table)
+    return room.best[:, 0], np.minimum(room.distance.reshape(2, 2, -1).sum(1), FAR).astype(np.int16)

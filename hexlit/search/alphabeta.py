@@ -1,0 +1,170 @@
+"""Alpha-beta search over a static evaluation, as the programs before Monte Carlo played.
+
+Negamax of a fixed depth: at every node only the `width` moves that the evaluation likes best are looked at, the best
+first. Wins in one move are seen at every node, whatever the depth, and where the opponent threatens one only the moves
+that stop it are looked at. Positions are in the mover's frame: the player to move at the root is Black.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from hexlit.hex.engine import Stones, copy_stones, place, place_all
+from hexlit.hex.geometry import Geometry
+from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.hex.rng import MOVE, uniform
+from hexlit.hex.threats import winning_cells
+from hexlit.search.root import new_stones, position_key, to_mover
+from hexlit.search.static import Judge, new_judge, static_order, static_value
+
+_WIN = 1e6  # less the number of moves to it: above every static value
+_TIE = 1e-6  # moves whose values differ by less are drawn by lot
+
+
+class _Line(NamedTuple):
+    """The nodes from the root to the one that is looked at, one a ply."""
+
+    moves: NDArray[np.int16]
+    """Moves to look at, the best first, `[depth, size*size]`."""
+    listed: NDArray[np.int16]
+    """How many there are, `[depth]`."""
+    tried: NDArray[np.int16]
+    """How many of them have been begun, `[depth]`."""
+    best: NDArray[np.float64]
+    """Highest value so far for the player to move, `[depth]`."""
+    alpha: NDArray[np.float64]
+    """Value that the player to move has elsewhere, `[depth]`."""
+    beta: NDArray[np.float64]
+    """Value from which on the opponent goes elsewhere, `[depth]`."""
+    scores: NDArray[np.float64]
+    """Scratch space, `[size*size]`."""
+    threats: NDArray[np.int16]
+    """Scratch space, `[size*size]`."""
+
+
+@kernel
+def _new_line(depth: int, cells: int) -> _Line:
+    return _Line(
+        np.empty((depth, cells), np.int16),
+        np.zeros(depth, np.int16),
+        np.zeros(depth, np.int16),
+        np.empty(depth),
+        np.empty(depth),
+        np.empty(depth),
+        np.empty(cells),
+        np.empty(cells, np.int16),
+    )
+
+
+@inline
+def _list_best(stones: Stones, ply: int, width: int, judge: Judge, line: _Line, table: Geometry) -> None:
+    """List the `width` empty cells with the highest static scores as the moves of `ply`, the best first."""
+    scores, moves = line.scores, line.moves[ply]
+    static_order(stones, ply, judge, table, scores)
+    number = 0
+    for cell in range(scores.size):
+        if stones.cells[ply, cell] != 0 or (number == width and scores[cell] <= scores[moves[number - 1]]):
+            continue
+        i = min(number, width - 1)
+        while i > 0 and scores[moves[i - 1]] < scores[cell]:
+            moves[i] = moves[i - 1]
+            i -= 1
+        moves[i] = cell
+        number = min(number + 1, width)
+    line.listed[ply] = number
+
+
+@kernel
+def _enter(
+    stones: Stones, ply: int, alpha: float, beta: float, width: int, judge: Judge, line: _Line, table: Geometry
+) -> None:
+    """Begin the node at `ply`: list its moves, or settle it where somebody wins at once."""
+    colour = 1 if ply % 2 == 0 else -1
+    line.alpha[ply], line.beta[ply], line.best[ply] = alpha, beta, -np.inf
+    line.tried[ply], line.listed[ply] = 0, 0
+    wins = winning_cells(stones, ply, colour, table, line.moves[ply])
+    if wins > 0:
+        if ply == 0:
+            line.listed[ply] = wins
+        else:
+            line.best[ply] = _WIN - ply - 1
+        return
+    threats = winning_cells(stones, ply, -colour, table, line.moves[ply])
+    if threats > 1 and ply > 0:
+        line.best[ply] = ply + 2 - _WIN
+    elif threats > 0:
+        line.listed[ply] = threats
+    else:
+        _list_best(stones, ply, width, judge, line, table)
+
+
+@kernel
+def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geometry) -> float:
+    """Value of the position at `ply` for its player to move, without looking further than a win in one move."""
+    colour = 1 if ply % 2 == 0 else -1
+    for player in (colour, -colour):
+        wins = winning_cells(stones, ply, player, table, line.threats)
+        if player == colour and wins > 0:
+            return _WIN - ply - 1
+        if wins > 1:
+            return ply + 2 - _WIN
+    return static_value(stones, ply, colour, judge, table)
+
+
+@kernel
+def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64, table: Geometry) -> int:
+    """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`."""
+    depth, chosen = line.best.size, -1
+    ply = int(np.int64(0))  # no literal: one type of index, one compilation of what is called
+    _enter(stones, ply, -np.inf, np.inf, width, judge, line, table)
+    while True:
+        if line.tried[ply] < line.listed[ply] and line.best[ply] < line.beta[ply]:
+            move = line.moves[ply, line.tried[ply]]
+            line.tried[ply] += 1
+            copy_stones(stones, ply, stones, ply + 1)
+            if place(stones, ply + 1, move, 1 if ply % 2 == 0 else -1, table):
+                value = _WIN - ply - 1
+            elif ply + 1 < depth:
+                # At the root a little below the best value, so that the values of moves that tie are exact.
+                least = line.best[0] - _TIE if ply == 0 else max(line.alpha[ply], line.best[ply])
+                _enter(stones, ply + 1, -line.beta[ply], -least, width, judge, line, table)
+                ply += 1
+                continue
+            else:
+                value = -_leaf_value(stones, ply + 1, judge, line, table)
+        elif ply > 0:
+            ply -= 1
+            value = float(-line.best[ply + 1])
+            move = line.moves[ply, line.tried[ply] - 1]
+        else:
+            return chosen
+        if ply == 0:
+            value += _TIE * uniform(k, move)
+        if value > line.best[ply]:
+            line.best[ply] = value
+            if ply == 0:
+                chosen = int(move)
+
+
+@parallel_kernel
+def alpha_beta_moves(
+    cells: NDArray[np.int8],
+    to_move: NDArray[np.int8],
+    depth: int,
+    width: int,
+    evaluation: int,
+    seed: int,
+    table: Geometry,
+    moves: NDArray[np.int16],
+) -> None:
+    """Write the best moves of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`."""
+    for index in prange(cells.shape[0]):
+        row = int(np.int64(index))
+        own = to_mover(cells[row], to_move[row], table)
+        stones = new_stones(depth + 1, own.size)
+        place_all(stones, 0, own, table)
+        judge, line = new_judge(evaluation, table.size), _new_line(depth, own.size)
+        move = _search(stones, width, judge, line, position_key(own, seed, MOVE), table)
+        moves[row] = move if to_move[row] > 0 else table.transposed[move]

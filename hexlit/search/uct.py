@@ -1,0 +1,177 @@
+"""Plain Monte Carlo tree search: UCT with uniformly random rollouts (Kocsis and Szepesvári 2006; Coulom 2006).
+
+Every simulation walks down the tree by upper confidence bounds, adds one move that has not been tried at the node
+where it leaves the tree, and plays random games from there. No priors, no knowledge of Hex but its rules, with one
+exception: a win in one move is played, and one that threatens is stopped (Teytaud and Teytaud 2010, "On the huge
+benefit of decisive moves in Monte-Carlo tree search algorithms"), at the root only.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from hexlit.hex.engine import Stones, copy_stones, place, place_all
+from hexlit.hex.geometry import Geometry
+from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.hex.playout import playouts
+from hexlit.hex.rng import MOVE, PLAYOUT, draw
+from hexlit.hex.threats import winning_cells
+from hexlit.search.root import new_stones, position_key, to_mover
+
+_NONE = -1
+
+
+class _Nodes(NamedTuple):
+    """A tree of N nodes, the root first."""
+
+    move: NDArray[np.int16]
+    """Cell played to come here, `[N]`."""
+    parent: NDArray[np.int32]
+    """`[N]`."""
+    child: NDArray[np.int32]
+    """Child added last, `[N]`."""
+    sibling: NDArray[np.int32]
+    """Child of the same parent that was added before, `[N]`."""
+    children: NDArray[np.int32]
+    """How many children there are, `[N]`."""
+    visits: NDArray[np.int32]
+    """Simulations that came through, `[N]`."""
+    wins: NDArray[np.int64]
+    """Rollouts that the player won who moved here, `[N]`."""
+
+
+@kernel
+def _new_nodes(number: int) -> _Nodes:
+    return _Nodes(
+        np.zeros(number, np.int16),
+        np.full(number, _NONE, np.int32),
+        np.full(number, _NONE, np.int32),
+        np.full(number, _NONE, np.int32),
+        np.zeros(number, np.int32),
+        np.zeros(number, np.int32),
+        np.zeros(number, np.int64),
+    )
+
+
+@inline
+def _best_child(nodes: _Nodes, node: int, rollouts: int, exploration: float) -> int:
+    """Child with the highest upper confidence bound of its share of wins."""
+    best, highest = _NONE, -1.0
+    log = np.log(nodes.visits[node])
+    child = nodes.child[node]
+    while child != _NONE:
+        visits = nodes.visits[child]
+        bound = nodes.wins[child] / (visits * rollouts) + exploration * np.sqrt(log / visits)
+        if bound > highest:
+            best, highest = child, bound
+        child = nodes.sibling[child]
+    return best
+
+
+@inline
+def _untried_move(nodes: _Nodes, node: int, cells: NDArray[np.int8], bits: np.uint64, room: NDArray[np.int16]) -> int:
+    """A move that has no child at `node` yet, drawn by `bits`; there must be one."""
+    for cell in range(room.size):
+        room[cell] = cells[cell] == 0
+    child = nodes.child[node]
+    while child != _NONE:
+        room[nodes.move[child]] = 0
+        child = nodes.sibling[child]
+    number = 0
+    for cell in range(room.size):
+        if room[cell]:
+            room[number] = cell
+            number += 1
+    return int(room[bits % np.uint64(number)])
+
+
+@kernel
+def _simulate(
+    nodes: _Nodes,
+    used: int,
+    stones: Stones,
+    empty: int,
+    rollouts: int,
+    exploration: float,
+    k: np.uint64,
+    table: Geometry,
+    room: NDArray[np.int16],
+) -> int:
+    """One simulation from position 0 of `stones`, with `empty` cells; returns the nodes used after it."""
+    copy_stones(stones, 0, stones, 1)
+    cells = stones.cells[1]
+    node, colour, added, won = 0, 1, False, False
+    while not added and not won:
+        if nodes.children[node] < empty:
+            move = _untried_move(nodes, node, cells, draw(k, 0), room)
+            nodes.move[used], nodes.parent[used], nodes.sibling[used] = move, node, nodes.child[node]
+            nodes.child[node] = used
+            nodes.children[node] += 1
+            node, added = used, True
+        else:
+            node = _best_child(nodes, node, rollouts, exploration)
+        won = place(stones, 1, nodes.move[node], colour, table)
+        colour = -colour
+        empty -= 1
+    # Wins of the player who moved last; `colour` is to move.
+    wins = rollouts
+    if not won:
+        black = playouts(cells[:-1], colour, rollouts, draw(k, 1), table.size, room)
+        wins = rollouts - black if colour > 0 else black
+    while node != _NONE:
+        nodes.visits[node] += 1
+        nodes.wins[node] += wins
+        wins = rollouts - wins
+        node = nodes.parent[node]
+    return used + added
+
+
+@kernel
+def _search(
+    own: NDArray[np.int8], simulations: int, rollouts: int, exploration: float, seed: int, table: Geometry
+) -> int:
+    """The most visited move of an undecided position in the mover's frame."""
+    stones, room = new_stones(2, own.size), np.empty(own.size, np.int16)
+    place_all(stones, 0, own, table)
+    k = position_key(own, seed, MOVE)
+    for colour in (1, -1):
+        decisive = winning_cells(stones, 0, colour, table, room)
+        if decisive > 0:
+            return int(room[draw(k, 0) % np.uint64(decisive)])
+    empty = 0
+    for cell in range(own.size):
+        empty += own[cell] == 0
+    nodes = _new_nodes(simulations + 1)
+    stream = position_key(own, seed, PLAYOUT)
+    used = 1
+    for simulation in range(simulations):
+        used = _simulate(nodes, used, stones, empty, rollouts, exploration, draw(stream, simulation), table, room)
+    # Of equally visited moves the one that won more; of those the one added last, which was drawn by lot.
+    best = nodes.child[0]
+    child = best
+    while child != _NONE:
+        if (nodes.visits[child], nodes.wins[child]) > (nodes.visits[best], nodes.wins[best]):
+            best = child
+        child = nodes.sibling[child]
+    return int(nodes.move[best])
+
+
+@parallel_kernel
+def uct_moves(
+    cells: NDArray[np.int8],
+    to_move: NDArray[np.int8],
+    simulations: int,
+    rollouts: int,
+    exploration: float,
+    seed: int,
+    table: Geometry,
+    moves: NDArray[np.int16],
+) -> None:
+    """Write a move of each of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`."""
+    for index in prange(cells.shape[0]):
+        row = int(np.int64(index))
+        own = to_mover(cells[row], to_move[row], table)
+        move = _search(own, simulations, rollouts, exploration, seed, table)
+        moves[row] = move if to_move[row] > 0 else table.transposed[move]

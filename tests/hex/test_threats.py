@@ -1,0 +1,27 @@
+"""Wins in one move."""
+
+import numpy as np
+from hypothesis import given
+from numpy.typing import NDArray
+
+from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.geometry import geometry
+from hexlit.hex.threats import winning_cells
+from tests.hex.positions import undecided
+from tests.hex.reference import connects
+
+
+@given(undecided(sizes=(2, 6)))
+def test_winning_cells_are_those_at_which_a_stone_connects(position: NDArray[np.int8]) -> None:
+    size = round(len(position) ** 0.5)
+    stones, found = empty_stones(1, size), np.zeros(size * size, np.int16)
+    place_all(stones, 0, position, geometry(size))
+    for colour in (1, -1):
+        expected = []
+        for cell in np.flatnonzero(position == 0).tolist():
+            after = position.tolist()
+            after[cell] = colour
+            if connects(after, size, colour):
+                expected.append(cell)
+        number = winning_cells(stones, 0, colour, geometry(size), found)
+        assert found[:number].tolist() == expected
