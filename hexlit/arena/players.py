@@ -19,7 +19,7 @@ class SearchPlayer:
     ) -> None:
         """`evaluator` takes `batch` positions a call; `swap` says whether its policies have a swap action."""
         if batch < config.leaves:
-            raise UsageError(f"search.leaves={config.leaves}: the evaluator takes only {batch} positions a call")
+            raise UsageError(f"search.leaves={config.leaves}: the evaluator's batch has room for {batch}")
         self._batch = batch // config.leaves
         self._search = Search(config, size=size, games=self._batch, swap=swap, rows=batch)
         self._evaluator = evaluator

@@ -200,7 +200,7 @@ def test_a_player_searches_fewer_games_at_once_when_each_has_several_leaves() ->
     found = SearchPlayer(config, evaluator, size=4, batch=8).search(cells, colours)
     alone = SearchPlayer(config, evaluator, size=4, batch=3).search(cells, colours)
     assert np.array_equal(found.visits, alone.visits)
-    with pytest.raises(UsageError, match=r"^search.leaves=3: the evaluator takes only 2 positions a call$"):
+    with pytest.raises(UsageError, match=r"^search.leaves=3: the evaluator's batch has room for 2$"):
         SearchPlayer(config, evaluator, size=4, batch=2)
 
 
