@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.nets.tower import HexNet
 
 QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
-KINDS = (*QUICK, "batch", "compare", "solver")
+KINDS = (*QUICK, "leaves", "batch", "compare", "solver")
 
 
 @dataclass
@@ -30,7 +30,7 @@ class BenchConfig:
     """What `hexlit bench` takes."""
 
     what: str = "all"
-    """games, search, forward, train, selfplay, loader, workers, batch, compare, solver, or all but the last three."""
+    """games, search, forward, train, selfplay, loader, workers, or all of these; leaves, batch, compare, solver."""
     board: int = 11
     """Size of the board, 2 to 19; for the solver 2 to 8."""
     checkpoint: str | None = None
@@ -128,6 +128,7 @@ def measure(
     """
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_forward, ways_of
+    from hexlit.bench.leaves import measure_leaves
     from hexlit.bench.loader import measure_loader
     from hexlit.bench.measure import Effort
     from hexlit.bench.optimisation import Recipe, advice, measure_training
@@ -165,6 +166,8 @@ def measure(
             more, sentences = measure_solver(size, effort, profile)
             lines += more
             said += sentences
+        elif kind == "leaves":
+            lines += measure_leaves(net, size, config.search, effort, profile)
         else:
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more

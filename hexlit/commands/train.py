@@ -15,7 +15,7 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.tasks.hex.config import ReplayConfig
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.tuning import plugin
@@ -64,6 +64,7 @@ class TrainConfig:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
+        check_search(self.search)
         if self.value_weight < 0:
             raise UsageError(f"value_weight={self.value_weight}: must be 0 or more")
         if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):

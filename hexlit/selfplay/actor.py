@@ -23,7 +23,7 @@ from hexlit.search.evaluator import Evaluator
 from hexlit.search.gumbel import halving_table
 from hexlit.search.search import check_answers
 from hexlit.search.tree import Tree, empty_tree
-from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.selfplay.play import (
     CONNECTED,
     PLAYING,
@@ -109,6 +109,7 @@ class SelfPlay:
         """
         if games < 1 or groups < 1:
             raise UsageError(f"accelerator.selfplay_games={games}, groups={groups}: both must be 1 or more")
+        check_search(search)
         self.size = size
         self.swap = swap
         self.seed = seed

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hexlit.errors import UsageError
+from hexlit.search.config import SearchConfig
 
 
 @dataclass
@@ -65,3 +66,12 @@ class SelfPlayConfig:
             raise UsageError(f"selfplay.temperature_halflife={self.temperature_halflife}: must be above 0 plies")
         if not 0 < self.resign_threshold <= 1:
             raise UsageError(f"selfplay.resign_threshold={self.resign_threshold}: lies above 0 and up to 1 (1 = never)")
+
+
+def check_search(search: SearchConfig) -> None:
+    """Raise `UsageError` for a search that self-play cannot run."""
+    if search.leaves > 1:
+        raise UsageError(
+            f"search.leaves={search.leaves}: self-play fills its batches with many games, each searched leaf by "
+            "leaf; search.leaves=1 is needed"
+        )
