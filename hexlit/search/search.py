@@ -56,7 +56,7 @@ class Search:
         self.roots: Stones = empty_stones(games, size)
         self.planes = blank_planes(games, size)
         self._walk = empty_stones(games, size)
-        self._schedule = halving_table(config.gumbel.considered, (config.simulations,))
+        self.schedule = halving_table(config.gumbel.considered, (config.simulations,))
         self._cache = empty_cache(0, self.actions)  # the next call may come with another evaluator
         self.answers = np.zeros((games, self.actions), np.float32), np.zeros(games, np.float32)
         """Policies `[G, A]` and values `[G]`: where the evaluator writes."""
@@ -78,6 +78,18 @@ class Search:
         position's index. Raises `UsageError` for positions that cannot be searched, and when the evaluator answers
         with what is not a number.
         """
+        self.place(cells, to_move)
+        batch = len(cells)
+        plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
+        keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
+        begin_all(self.tree, to_move, plies, self.config.simulations, noise, keys)
+        while self.advance():
+            check_answers(self.tree)
+            evaluator.evaluate(self.planes, *self.answers)
+        return self.read(batch)
+
+    def place(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
+        """Set up the roots, as for `run`; raises `UsageError` for positions that cannot be searched."""
         batch = len(cells)
         if not 0 < batch <= self.games:
             raise UsageError(f"{batch} positions: this search was made for 1 to {self.games}")
@@ -88,15 +100,12 @@ class Search:
             )
         if not (np.isin(cells, (-1, 0, 1)).all() and np.isin(to_move, (-1, 1)).all()):
             raise UsageError("cells are 1 (Black), -1 (White) or 0 (empty), and to_move is 1 or -1")
-        plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
         decided = _set_up(self.roots, np.ascontiguousarray(cells), self.geometry)
         if decided != NONE:
             raise UsageError(f"position {decided} of {batch} is decided already: there is nothing to search")
-        keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
-        begin_all(self.tree, to_move, plies, self.config.simulations, noise, keys)
-        while self._advance():
-            check_answers(self.tree)
-            evaluator.evaluate(self.planes, *self.answers)
+
+    def read(self, batch: int) -> SearchResult:
+        """What the trees of the first `batch` games have found; each has run one simulation or more."""
         policy = np.zeros((batch, self.actions), np.float32)
         visits = np.zeros((batch, self.actions), np.int32)
         action = np.zeros(batch, np.int16)
@@ -104,7 +113,8 @@ class Search:
         _read_roots(self.tree, policy, visits, action, value, self.params, self.geometry)
         return SearchResult(policy, action, value, visits)
 
-    def _advance(self) -> int:
+    def advance(self) -> int:
+        """Take in the evaluator's answers and go on to the next leaves; returns how many of them wait in `planes`."""
         waiting: int = advance(
             self.tree,
             self.roots,
@@ -112,7 +122,7 @@ class Search:
             self.planes,
             *self.answers,
             self._cache,
-            self._schedule,
+            self.schedule,
             self.params,
             self.geometry,
         )
