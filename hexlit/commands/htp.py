@@ -79,11 +79,15 @@ def htp(config: DictConfig) -> None:
     """Answer commands until `quit` or the end of the input."""
     started = time.monotonic()
     settings = typed(config, HtpConfig)
+    import numba
+
+    from hexlit.accelerate.host import usable_cores
     from hexlit.arena.htp.channel import Incoming, private_output, write
     from hexlit.arena.htp.server import serve
     from hexlit.arena.htp.session import PlaySettings, new_session
     from hexlit.arena.thinker import Thinker
 
+    numba.set_num_threads(min(settings.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
     # From here on nothing but the protocol reaches standard output, whatever a library prints.
     with private_output() as out:
         print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
@@ -118,15 +122,12 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
 
 def judge_by_network(checkpoint: str, accelerator: AcceleratorConfig) -> tuple["MakeEvaluator", int, bool]:
     """As `judge`, by the network of a checkpoint."""
-    import numba
-
     from hexlit.accelerate.profile import build_profile
     from hexlit.nets.evaluator import NetworkEvaluator
     from hexlit.tasks.hex.checkpoint import load_network
 
     profile = build_profile(accelerator)
     profile.apply()
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     loaded = load_network(checkpoint_file(Path(checkpoint)))
 
     def make(size: int, swap: bool, batch: int) -> NetworkEvaluator:

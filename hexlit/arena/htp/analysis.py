@@ -112,9 +112,7 @@ def winning_moves(session: Session, arguments: Sequence[str]) -> str:
     try:
         solution = session.solver.solve(position.cells, colour, limit)
     except UnsolvedError as error:
-        raise UsageError(
-            f"not solved within {limit} nodes; with more stones, or solver_nodes=MORE, it may be"
-        ) from error
+        raise UsageError(f"not solved within solver_nodes={limit} positions; with more stones it may be") from error
     return format_moves(solution.winning_moves, position.size)
 
 

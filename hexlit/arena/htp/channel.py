@@ -37,7 +37,8 @@ class Incoming:
         self._arrived = 0
         self._interrupted = 0
         self._ended = False
-        threading.Thread(target=self._read, name="htp-input", daemon=True).start()
+        self._thread = threading.Thread(target=self._read, name="htp-input", daemon=True)
+        self._thread.start()
 
     def __iter__(self) -> Iterator[Numbered]:
         while (command := self._waiting.get()) is not None:

@@ -113,7 +113,7 @@ class Command(NamedTuple):
     """What is done for one name of the protocol."""
 
     run: Callable[[Session, Sequence[str]], str]
-    """Carries it out with its arguments, returns the text of the answer; or raises `UsageError`, having done nothing."""
+    """Carries it out with its arguments and returns the text of the answer; raises `UsageError` with nothing done."""
     least: int = 0
     most: int = 0
     """Arguments it takes, at least and at most."""

@@ -48,12 +48,15 @@ class SgfGame:
 def read_sgf(path: Path) -> SgfGame:
     """The main line of the first game in `path`; raises `UsageError` when there is none."""
     try:
-        if not path.is_file():
-            raise UsageError("there is no such file")
-        with path.open("rb") as file:
-            content = file.read(LARGEST_FILE + 1)
+        there = path.is_file()
+        content = b""
+        if there:
+            with path.open("rb") as file:
+                content = file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:  # ValueError: a path that cannot be one
         raise UsageError(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
+    if not there:
+        raise UsageError("there is no such file")
     if len(content) > LARGEST_FILE:
         raise UsageError(f"more than {LARGEST_FILE} bytes are no game")
     return parse_sgf(content.decode("utf-8", errors="replace"))
