@@ -81,13 +81,13 @@ def htp(config: DictConfig) -> None:
     settings = typed(config, HtpConfig)
     import numba
 
-    from hexlit.accelerate.host import usable_cores
     from hexlit.arena.htp.channel import Incoming, private_output, write
     from hexlit.arena.htp.server import serve
     from hexlit.arena.htp.session import PlaySettings, new_session
     from hexlit.arena.thinker import Thinker
 
-    numba.set_num_threads(min(settings.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
+    # The kernels work on one game: further threads would only be waited for.
+    numba.set_num_threads(1)
     # From here on nothing but the protocol reaches standard output, whatever a library prints.
     with private_output() as out:
         print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)

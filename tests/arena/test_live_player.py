@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numba
 import pytest
 import torch
 
@@ -64,12 +65,15 @@ def games_of(black: GamePlayer, white: GamePlayer, openings: list[str]) -> list[
     return games
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
+    """As in `hexlit htp`: more would not change a move, only wait for one another."""
+    threads, kernel_threads = torch.get_num_threads(), numba.get_num_threads()
     torch.set_num_threads(1)
+    numba.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+    numba.set_num_threads(kernel_threads)
 
 
 def same_games(inside: list[LivePlayer], outside: list[HtpEngine]) -> None:
@@ -93,7 +97,6 @@ def test_a_match_over_pipes_has_the_moves_of_the_match_in_process(reuse: bool) -
 
 
 @pytest.mark.slow  # two processes that import torch take a dozen seconds
-@pytest.mark.usefixtures("_one_thread")
 @pytest.mark.parametrize("reuse", [False, True])
 def test_so_it_is_with_networks(reuse: bool, tmp_path: Path) -> None:
     paths = [write_checkpoint(tmp_path / f"{seed}.ckpt", seed=seed) for seed in (1, 2)]
