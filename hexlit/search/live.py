@@ -21,9 +21,8 @@ from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.gumbel import halving_table
-from hexlit.search.search import Search, SearchResult, check_answers
-from hexlit.search.simulate import begin_all
-from hexlit.search.subtree import keep_subtree, with_room
+from hexlit.search.search import Search, SearchResult
+from hexlit.search.subtree import keep_subtree
 from hexlit.search.tree import NODE, NONE
 
 MOST_BYTES = 1 << 30
@@ -57,8 +56,8 @@ class LiveSearch:
         self._search = Search(config, size=size, games=1, swap=swap)
         self._evaluator = evaluator
         self._cells = np.zeros(size * size, np.int8)
-        self._most_nodes = MOST_BYTES // (NODE.itemsize + 4 * self._search.actions)
-        self.rows = len(self._search.planes)
+        self._most_nodes = MOST_BYTES // (NODE.itemsize + 8 + 4 * self._search.actions)
+        self.rows = self._search.rows
         self._start(self._cells, 1, 0)
 
     @property
@@ -144,7 +143,7 @@ class LiveSearch:
 
     def _start(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
         self._search.place(cells[None], np.array([to_move], np.int8))
-        begin_all(self._search.tree, np.array([to_move], np.int8), np.array([ply], np.int16), 0, 0.0, _NO_KEY)
+        self._search.begin(np.array([to_move], np.int8), np.array([ply], np.int16), 0.0, _NO_KEY)
         self._cells = cells.copy()
         self._credit = 0
         self._halved = False
@@ -168,11 +167,9 @@ class LiveSearch:
             stopped = evaluated and until is not None and until()
             if stopped:
                 game["budget"] = 0  # answers are still taken in, but no leaf is looked for
-            waiting = search.advance()
-            check_answers(search.tree)
-            if not waiting:
+            if not search.advance():
                 return stopped
-            self._evaluator.evaluate(search.planes, *search.answers)
+            search.evaluate(self._evaluator)
             evaluated = True
 
     def _result(self) -> SearchResult:
@@ -226,7 +223,7 @@ class LiveSearch:
     def _make_room(self, nodes: int) -> None:
         room = self._search.tree.node.shape[1]
         if nodes > room:
-            self._search.tree = with_room(self._search.tree, max(nodes, min(2 * room, self._most_nodes)))
+            self._search.make_room(max(nodes, min(2 * room, self._most_nodes)))
 
     def _visits(self) -> int:
         """Visits of the root's children."""

@@ -282,7 +282,7 @@ def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str) -> None
 
 
 def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "MOST_BYTES", 3000 * (40 + 4 * 49))
+    monkeypatch.setattr(live, "MOST_BYTES", 3000 * (48 + 4 * 49))
     search = LiveSearch(SearchConfig(algorithm, 32), UniformEvaluator(), size=7)
     fresh = search.full
     result = search.run(10**6)
