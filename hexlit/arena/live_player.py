@@ -13,9 +13,11 @@ from hexlit.search.config import SearchConfig
 class LivePlayer:
     """Plays as `hexlit htp` does with the same settings and evaluator: move for move the same."""
 
-    def __init__(self, config: SearchConfig, make_evaluator: MakeEvaluator, *, reuse: bool = True) -> None:
+    def __init__(
+        self, config: SearchConfig, make_evaluator: MakeEvaluator, *, knows_swap: bool = False, reuse: bool = True
+    ) -> None:
         """As for `Thinker`."""
-        self._thinker = Thinker(config, make_evaluator, reuse=reuse)
+        self._thinker = Thinker(config, make_evaluator, knows_swap=knows_swap, reuse=reuse)
 
     def begin(self, size: int) -> None:
         """See `GamePlayer`."""

@@ -36,11 +36,21 @@ class Thinker:
         config: the search, and its simulations for a move.
         size: rows of the board, 0 before `prepare`.
         swap: whether White may swap.
+
+    Args:
+        config: see above.
+        make_evaluator: makes the evaluator for a board.
+        knows_swap: whether the evaluator's policies always have the swap action, as a network's that was trained with
+            the swap rule; else they have it in games with the rule.
+        reuse: whether a search goes on with what the one before has found; else every move starts afresh.
     """
 
-    def __init__(self, config: SearchConfig, make_evaluator: MakeEvaluator, *, reuse: bool = True) -> None:
-        """With `reuse`, a search goes on with what the one before has found; without, every move starts afresh."""
+    def __init__(
+        self, config: SearchConfig, make_evaluator: MakeEvaluator, *, knows_swap: bool = False, reuse: bool = True
+    ) -> None:
         self.config = config
+        self._knows_swap = knows_swap
+        self._actions = 0
         self.size = 0
         self.swap = False
         self._search: LiveSearch
@@ -50,12 +60,14 @@ class Thinker:
 
     def prepare(self, size: int, *, swap: bool) -> None:
         """Be ready for a new game on a board of `size` rows, so that no move waits for anything to be compiled."""
-        if (size, swap) != (self.size, self.swap):
-            evaluator = self._make_evaluator(size, swap, getattr(self.config, "leaves", 1))
-            search = LiveSearch(self.config, evaluator, size=size, swap=swap)
+        has_swap = swap or self._knows_swap
+        if (size, size * size + has_swap) != (self.size, self._actions):
+            evaluator = self._make_evaluator(size, has_swap, self.config.leaves)
+            search = LiveSearch(self.config, evaluator, size=size, swap=has_swap)
             search.run(WARM_UP)
-            self._search, self._evaluator, self.size, self.swap = search, evaluator, size, swap
+            self._search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
         self._search.forget()
+        self.swap = swap
 
     def forget(self) -> None:
         """Drop what was searched so far."""
@@ -73,7 +85,9 @@ class Thinker:
         self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
         """As `choose`, but always with the tree that is there, to which `candidates` and `variation` then belong."""
-        self._search.position(position.cells, colour, plies_before(position, colour))
+        # Two plies later in the eyes of the search, nobody may swap.
+        plies = plies_before(position, colour) + (0 if self.swap else 2)
+        self._search.position(position.cells, colour, plies)
         return self.study_more(simulations, until=until)
 
     def study_more(self, simulations: int, *, until: Callable[[], bool] | None = None) -> Thought:
@@ -100,10 +114,10 @@ class Thinker:
         cells, to_move = position.cells[None], np.array([colour], np.int8)
         planes = blank_planes(self._search.rows, self.size)
         planes[:] = encode(cells, to_move, np.array([may_swap]))
-        policy = np.zeros((len(planes), self.size**2 + self.swap), np.float32)
+        policy = np.zeros((len(planes), self._actions), np.float32)
         value = np.zeros(len(planes), np.float32)
         self._evaluator.evaluate(planes, policy, value)
-        frame = policy[0] if colour == BLACK else policy[0][geometry(self.size).transposed[: policy.shape[1]]]
+        frame = policy[0] if colour == BLACK else policy[0][geometry(self.size).transposed[: self._actions]]
         return frame, float(value[0])
 
 

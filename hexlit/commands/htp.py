@@ -94,10 +94,10 @@ def htp(config: DictConfig) -> None:
         play = PlaySettings(
             settings.seconds, settings.resign, settings.interval, settings.live_simulations, settings.solver_nodes
         )
-        make_evaluator, board, swap = judge(settings)
+        make_evaluator, board, knows_swap = judge(settings)
         size = settings.board or board
-        thinker = Thinker(settings.search, make_evaluator, reuse=settings.reuse)
-        session = new_session(thinker, play, size, swap=swap if settings.swap is None else settings.swap)
+        thinker = Thinker(settings.search, make_evaluator, knows_swap=knows_swap, reuse=settings.reuse)
+        session = new_session(thinker, play, size, swap=knows_swap if settings.swap is None else settings.swap)
         name = settings.checkpoint if settings.player == "network" else f"player={settings.player}"
         seconds = time.monotonic() - started
         print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)

@@ -119,9 +119,7 @@ class Search:
         if decided != NONE:
             raise UsageError(f"position {decided} of {batch} is decided already: there is nothing to search")
 
-    def begin(
-        self, to_move: NDArray[np.int8], ply: NDArray[np.int16], noise: float, keys: NDArray[np.uint64]
-    ) -> None:
+    def begin(self, to_move: NDArray[np.int8], ply: NDArray[np.int16], noise: float, keys: NDArray[np.uint64]) -> None:
         """Start the searches from the roots that were set up, with noise drawn from `keys`."""
         begin_all(self.tree, to_move, ply, self.config.simulations, noise, keys)
         self._flight.count[:] = 0

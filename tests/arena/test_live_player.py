@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 import torch
 
@@ -14,6 +15,7 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.arena.game_player import GamePlayer
 from hexlit.arena.htp_engine import HtpEngine
 from hexlit.arena.live_player import LivePlayer
+from hexlit.arena.players import SearchPlayer
 from hexlit.arena.thinker import MakeEvaluator
 from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves
@@ -105,6 +107,16 @@ def test_so_it_is_with_networks(reuse: bool, tmp_path: Path) -> None:
         [LivePlayer(CONFIG, network(path), reuse=reuse) for path in paths],
         [over_pipes(f"checkpoint={path}", f"reuse={reuse}", *settings) for path in paths],
     )
+
+
+@pytest.mark.parametrize("knows_swap", [False, True])
+def test_without_reuse_it_plays_as_the_player_of_many_games(knows_swap: bool) -> None:
+    many = SearchPlayer(CONFIG, RolloutEvaluator(8, 1), size=5, batch=1, swap=knows_swap)
+    one = LivePlayer(CONFIG, rollouts(1), knows_swap=knows_swap, reuse=False)
+    for moves in games_of(one, LivePlayer(CONFIG, rollouts(2)), OPENINGS):
+        for ply in range(0, len(moves), 2):
+            cells = Board(5, moves=moves[:ply]).cells
+            assert many.choose(cells[None], np.ones(1, np.int8))[0] == one.answer(moves[:ply])
 
 
 def test_games_are_independent_of_those_before() -> None:

@@ -185,4 +185,6 @@ def test_an_evaluator_that_takes_more_rows_gets_them(algorithm: str) -> None:
     search = Search(config, size=4, games=2, rows=8)
     cells, to_move = np.zeros((2, 16), np.int8), np.ones(2, np.int8)
     assert search.planes.shape[0] == len(search.answers[1]) == 8
-    assert_identical(search.run(cells, to_move, KeyedEvaluator()), search_games([Game(4)] * 2, config, KeyedEvaluator()))
+    assert_identical(
+        search.run(cells, to_move, KeyedEvaluator()), search_games([Game(4)] * 2, config, KeyedEvaluator())
+    )

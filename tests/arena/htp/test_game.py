@@ -181,6 +181,18 @@ def test_parameters_are_listed_read_and_set() -> None:
     assert sum(candidate.visits for candidate in session.thinker.candidates()) == 2
 
 
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_tree_lives_on_after_a_swap_and_from_the_first_move(swap: bool) -> None:
+    session = session_of(3, simulations=200, swap=swap)
+    tell(session, "play b b2" if swap else "play b a1")
+    first = ask(session, "genmove w").removeprefix("= ")
+    assert (first == "swap-pieces") is swap
+    expected = session.thinker.variation()
+    tell(session, f"play b {'abc'[expected[1] % 3]}{expected[1] // 3 + 1}", "param_game simulations 1")
+    ask(session, "genmove w")
+    assert sum(candidate.visits for candidate in session.thinker.candidates()) > 1
+
+
 def test_the_tree_lives_on_between_moves_only_where_that_is_wanted() -> None:
     for reuse in (True, False):
         session = session_of(4, simulations=64, reuse=reuse)
