@@ -69,17 +69,18 @@ class EngineProcess:
             os.write(self._stdin.fileno(), f"{command}\n".encode())
         except OSError as error:
             raise Forfeit(f"{self._end()} before {command!r}{self._quote()}") from error
-        garbage, lines = "", list[str]()
+        garbage, lines, printed = "", list[str](), 0
         while True:
             line = self._line(command, deadline, seconds, garbage)
+            printed += len(line)
             if lines and not line:
                 return Reply(lines[0][0] == "=", "\n".join([lines[0][1:].strip(), *lines[1:]]).strip())
             if lines or line[:1] in ("=", "?"):
                 lines.append(line)
             elif line:  # live graphics and other talk
                 garbage = line
-            if sum(map(len, lines)) > MOST_GARBAGE:
-                raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes")
+            if printed > MOST_GARBAGE:
+                raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {_short(line)!r}")
 
     def quit(self) -> None:
         """Ask the program to leave, and end it if it does not."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.htp.config import PlaySettings
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
@@ -22,7 +23,7 @@ BOARD_WITHOUT_NETWORK = 11
 
 
 @dataclass
-class HtpConfig:
+class HtpConfig(PlaySettings):
     """What `hexlit htp` takes."""
 
     player: str = "network"
@@ -35,16 +36,6 @@ class HtpConfig:
     """Whether White may swap; null is as the network was trained, else no."""
     reuse: bool = True
     """Whether a search goes on with what the one of the move before has found."""
-    seconds: float | None = None
-    """Longest thinking time of a move, in seconds; null is as long as the simulations take."""
-    resign: float = 0.0
-    """Winning chance below which genmove resigns, 0 (never) to 0.5."""
-    interval: float = 0.5
-    """Seconds between two reports of a live analysis."""
-    live_simulations: int = 1_000_000
-    """Simulations after which a live analysis ends by itself."""
-    solver_nodes: int = 1_000_000
-    """Positions that the exact solver may look at for one answer."""
     rollouts: int = 32
     """Random playouts a leaf of `player=rollouts`."""
     seed: int = 0
@@ -54,6 +45,7 @@ class HtpConfig:
 
     def __post_init__(self) -> None:
         """Refuse what no part can check alone."""
+        super().__post_init__()
         if self.player not in PLAYERS:
             raise UsageError(f"player={self.player}: choose one of {', '.join(PLAYERS)}")
         if (self.player == "network") != (self.checkpoint is not None):
@@ -83,21 +75,18 @@ def htp(config: DictConfig) -> None:
 
     from hexlit.arena.htp.channel import Incoming, private_output, write
     from hexlit.arena.htp.server import serve
-    from hexlit.arena.htp.session import PlaySettings, new_session
+    from hexlit.arena.htp.session import new_session
     from hexlit.arena.thinker import Thinker
 
     # The kernels work on one game: further threads would only be waited for.
     numba.set_num_threads(1)
     # From here on nothing but the protocol reaches standard output, whatever a library prints.
     with private_output() as out:
-        print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
-        play = PlaySettings(
-            settings.seconds, settings.resign, settings.interval, settings.live_simulations, settings.solver_nodes
-        )
         make_evaluator, board, knows_swap = judge(settings)
+        print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
         size = settings.board or board
         thinker = Thinker(settings.search, make_evaluator, knows_swap=knows_swap, reuse=settings.reuse)
-        session = new_session(thinker, play, size, swap=knows_swap if settings.swap is None else settings.swap)
+        session = new_session(thinker, settings, size, swap=knows_swap if settings.swap is None else settings.swap)
         name = settings.checkpoint if settings.player == "network" else f"player={settings.player}"
         seconds = time.monotonic() - started
         print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)

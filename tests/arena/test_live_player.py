@@ -86,7 +86,7 @@ def same_games(inside: list[LivePlayer], outside: list[HtpEngine]) -> None:
             assert games_of(outside[first], outside[second], OPENINGS) == expected
             assert len(set(expected)) == len(OPENINGS)
     finally:
-        for player in (*inside, *outside):
+        for player in outside:
             player.close()
 
 
@@ -120,7 +120,9 @@ def test_without_reuse_it_plays_as_the_player_of_many_games(knows_swap: bool) ->
 
 
 def test_games_are_independent_of_those_before() -> None:
-    fresh = [games_of(*(LivePlayer(CONFIG, rollouts(seed)) for seed in (1, 2)), [opening]) for opening in OPENINGS]
+    fresh = [
+        games_of(LivePlayer(CONFIG, rollouts(1)), LivePlayer(CONFIG, rollouts(2)), [opening]) for opening in OPENINGS
+    ]
     players = [LivePlayer(CONFIG, rollouts(seed)) for seed in (1, 2)]
     assert [games_of(players[0], players[1], [opening]) for opening in OPENINGS] == fresh
 

@@ -6,41 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from hexlit.arena.htp.clock import PlayerTime
+from hexlit.arena.htp.config import PlaySettings
 from hexlit.arena.position import Position, empty_position
 from hexlit.arena.thinker import Thinker, Thought
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.search.config import MOST_SIMULATIONS
 
 if TYPE_CHECKING:
     from hexlit.hex.solver import Solver
-
-
-@dataclass
-class PlaySettings:
-    """How long to think, when to give up, and what analyses may cost."""
-
-    seconds: float | None = None
-    """Longest thinking time of a move, in seconds; null is as long as the simulations take."""
-    resign: float = 0.0
-    """Winning chance below which genmove resigns, 0 (never) to 0.5."""
-    interval: float = 0.5
-    """Seconds between two reports of a live analysis."""
-    live_simulations: int = 1_000_000
-    """Simulations after which a live analysis ends by itself."""
-    solver_nodes: int = 1_000_000
-    """Positions that the exact solver may look at for one answer."""
-
-    def __post_init__(self) -> None:
-        if self.seconds is not None and not 0 < self.seconds <= 1e6:
-            raise UsageError(f"seconds={self.seconds}: a time above 0 seconds is needed, or null")
-        if not 0 <= self.resign <= 0.5:
-            raise UsageError(f"resign={self.resign}: a winning chance from 0 to 0.5 is needed")
-        if not 0 < self.interval <= 3600:
-            raise UsageError(f"interval={self.interval}: a time above 0 seconds is needed")
-        for name in ("live_simulations", "solver_nodes"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
 
 
 def _never() -> bool:
@@ -103,8 +76,6 @@ class Session:
 
 def new_session(thinker: Thinker, settings: PlaySettings, size: int, *, swap: bool) -> Session:
     """A session that waits for its first command, on an empty board of `size` rows."""
-    if not 1 <= thinker.config.simulations <= MOST_SIMULATIONS:
-        raise UsageError(f"{thinker.config.simulations} simulations: 1 to {MOST_SIMULATIONS} are possible")
     thinker.prepare(size, swap=swap)
     return Session(thinker, settings, thinker.config.simulations, empty_position(size))
 

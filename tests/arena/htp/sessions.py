@@ -4,9 +4,10 @@ import os
 from collections.abc import Iterable
 
 from hexlit.arena.htp.channel import Incoming
+from hexlit.arena.htp.config import PlaySettings
 from hexlit.arena.htp.protocol import decode, parse_request
 from hexlit.arena.htp.server import answer, serve
-from hexlit.arena.htp.session import PlaySettings, Session, new_session
+from hexlit.arena.htp.session import Session, new_session
 from hexlit.arena.thinker import Thinker
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator

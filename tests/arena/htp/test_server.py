@@ -38,7 +38,7 @@ def shared() -> Session:
 
 
 @given(st.lists(st.tuples(LINE, ENDS), max_size=12))
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_every_command_gets_one_answer_with_its_number(shared: Session, lines: list[tuple[bytes, bytes]]) -> None:
     texts = [decode(line) for line, _ in lines if not is_interrupt(decode(line))]
     requests = [request for request in map(parse_request, texts) if request]
@@ -56,7 +56,7 @@ def test_every_command_gets_one_answer_with_its_number(shared: Session, lines: l
 
 
 @given(st.lists(TYPICAL.filter(lambda line: "#" not in line), max_size=6), LINE)
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_an_error_leaves_the_position_as_it_was(before: list[str], line: bytes) -> None:
     session = session_of(3, simulations=2, live_simulations=4, interval=0.001)
     for command in before:
