@@ -1,5 +1,6 @@
 """`hexlit htp`: a network at the table with other programs, by the Hex Text Protocol over standard input and output."""
 
+import contextlib
 import sys
 import time
 from dataclasses import dataclass, field
@@ -90,7 +91,8 @@ def htp(config: DictConfig) -> None:
         name = settings.checkpoint if settings.player == "network" else f"player={settings.player}"
         seconds = time.monotonic() - started
         print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)
-        serve(Incoming(sys.__stdin__.fileno() if sys.__stdin__ else 0), lambda text: write(out, text), session)
+        with contextlib.suppress(BrokenPipeError):  # the other side has left without a word
+            serve(Incoming(0), lambda text: write(out, text), session)
 
 
 def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
@@ -102,9 +104,9 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
         del size, swap, batch
-        return (
-            UniformEvaluator() if settings.player == "uniform" else RolloutEvaluator(settings.rollouts, settings.seed)
-        )
+        if settings.player == "uniform":
+            return UniformEvaluator()
+        return RolloutEvaluator(settings.rollouts, settings.seed)
 
     return make, BOARD_WITHOUT_NETWORK, False
 

@@ -2,6 +2,7 @@
 
 import random
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -97,11 +98,15 @@ class Gui:
         return self.block()
 
 
+def started(*overrides: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "hexlit", "htp", *overrides]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
 @contextmanager
 def hexlit_htp(*overrides: str) -> Iterator[Gui]:
     """A running `hexlit htp`, which has ended by itself in the end."""
-    command = [sys.executable, "-m", "hexlit", "htp", *overrides]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = started(*overrides)
     watch = threading.Timer(300, process.kill)
     watch.start()
     try:
@@ -216,6 +221,23 @@ def test_a_checkpoint_of_one_size_plays_on_every_other_and_swaps_as_it_was_train
         for size in (11, 2, 19):
             assert gui.ask(f"boardsize {size}") == "= \n\n"
             assert re.fullmatch(r"= [a-s][0-9]+\n\n", gui.ask("genmove b"))
+
+
+def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
+    gone, interrupted = started(*ROLLOUTS), started(*ROLLOUTS)
+    for process in (gone, interrupted):
+        assert Gui(process).ask("name") == "= hexlit\n\n"
+    assert gone.stdout is not None
+    assert gone.stderr is not None
+    gone.stdout.close()
+    Gui(gone).send("name")
+    said = gone.stderr.read()
+    interrupted.send_signal(signal.SIGINT)
+    out, err = interrupted.communicate(timeout=100)
+    assert (gone.wait(100), interrupted.returncode) == (0, 130)
+    assert out == b""
+    for text in (said, err):
+        assert text.decode().splitlines()[-1].startswith("hexlit htp: player=rollouts is ready on 11x11 after ")
 
 
 @pytest.mark.parametrize(
