@@ -90,7 +90,8 @@ def same_games(inside: list[LivePlayer], outside: list[HtpEngine]) -> None:
             player.close()
 
 
-@pytest.mark.parametrize("reuse", [False, True])
+# The slow one takes as long as the other, and differs from it only in what `hexlit htp` is told.
+@pytest.mark.parametrize("reuse", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_match_over_pipes_has_the_moves_of_the_match_in_process(reuse: bool) -> None:
     same_games(
         [LivePlayer(CONFIG, rollouts(seed), reuse=reuse) for seed in (1, 2)],

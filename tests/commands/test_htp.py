@@ -158,8 +158,8 @@ def test_a_session_as_hexgui_leads_it() -> None:
         assert gui.ask("quit") == "= \n\n"
 
 
-def test_a_live_analysis_runs_until_it_is_interrupted() -> None:
-    with hexlit_htp(*ROLLOUTS, "board=7") as gui:
+def test_thinking_goes_on_until_it_is_interrupted() -> None:
+    with hexlit_htp(*ROLLOUTS, "board=7", "search.simulations=32767", "rollouts=3000") as gui:
         gui.send("gogui-gfx-analyze b")
         visits = []
         for _ in range(3):
@@ -178,12 +178,8 @@ def test_a_live_analysis_runs_until_it_is_interrupted() -> None:
             pass
         assert block == "= \n\n"
         assert gui.block() == "=3 hexlit\n\n"
-
-
-def test_a_move_that_would_take_hours_is_played_at_an_interrupt() -> None:
-    with hexlit_htp(*ROLLOUTS, "board=19", "search.simulations=32767", "rollouts=10000") as gui:
-        gui.send("genmove b", "# interrupt")
-        assert re.fullmatch(r"= [a-s][0-9]+\n\n", gui.block())
+        gui.send("genmove b", "# interrupt")  # a minute's work, left undone
+        assert re.fullmatch(r"= [a-g][1-7]\n\n", gui.block())
 
 
 def test_garbage_of_every_kind_is_answered_and_the_program_lives_on() -> None:

@@ -49,9 +49,9 @@ class Session:
         """Rows of the board."""
         return self.position.size
 
-    def start(self, size: int, *, swap: bool | None = None) -> None:
+    def start(self, size: int) -> None:
         """A new game; everything that takes time is done now, not at the first move."""
-        self.thinker.prepare(size, swap=self.thinker.swap if swap is None else swap)
+        self.thinker.prepare(size, swap=self.thinker.swap)
         self.position = empty_position(size)
 
     def think(self, colour: int) -> Thought:
