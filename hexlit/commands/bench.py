@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.nets.tower import HexNet
 
 QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
-KINDS = (*QUICK, "batch", "compare")
+KINDS = (*QUICK, "leaves", "batch", "compare")
 
 
 @dataclass
@@ -30,7 +30,7 @@ class BenchConfig:
     """What `hexlit bench` takes."""
 
     what: str = "all"
-    """games, search, forward, train, selfplay, loader, workers, batch, compare, or all of these but the last two."""
+    """games, search, forward, train, selfplay, loader, workers, leaves, batch, compare, or all as far as workers."""
     board: int = 11
     """Size of the board, 2 to 19."""
     checkpoint: str | None = None
@@ -126,6 +126,7 @@ def measure(
     """
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_forward, ways_of
+    from hexlit.bench.leaves import measure_leaves
     from hexlit.bench.loader import measure_loader
     from hexlit.bench.measure import Effort
     from hexlit.bench.optimisation import Recipe, advice, measure_training
@@ -158,6 +159,8 @@ def measure(
             lines += measure_loader(net, game, recipe, effort, profile)
         elif kind == "workers":
             lines += measure_workers(net, game, effort, profile)
+        elif kind == "leaves":
+            lines += measure_leaves(net, size, config.search, effort, profile)
         else:
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import inline
+from hexlit.hex.jit import inline, kernel
 from hexlit.hex.rng import gumbel
 from hexlit.search.config import Params
 from hexlit.search.tree import NONE, Tree, child_value
@@ -104,47 +104,68 @@ def considered_actions(tree: Tree, g: int, params: Params) -> int:
 
 
 @inline
+def turns(tree: Tree, g: int, child: int) -> int:
+    """Visits of the root's `child` that sequential halving has given it."""
+    visits = int(tree.node[g, child].visits)
+    return visits - int(tree.root_kept[g, tree.node[g, child].action]) if tree.game[g].kept > 0 else visits
+
+
+@inline
 def halving_action(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> int:
-    """Root action that sequential halving visits next: the best of those with as many visits as its table says."""
-    simulation = tree.node[g, 0].visits - 1
+    """Root action that sequential halving visits next: the best of those with as many turns as its table says."""
+    simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     wanted = schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
+    if wanted > 0:
+        return halving_winner(tree, g, wanted, params)
     best, highest = NONE, -math.inf
-    if wanted == 0:
-        for action in range(tree.policy.shape[2]):
-            if tree.policy[g, 0, action] > 0.0 and tree.root_score[g, action] > highest:
-                best, highest = action, tree.root_score[g, action]
-        return best
-    return halving_winner(tree, g, wanted, params)
+    for action in range(tree.policy.shape[2]):
+        if tree.policy[g, 0, action] > 0.0 and tree.root_score[g, action] > highest:
+            best, highest = action, tree.root_score[g, action]
+    return best if tree.game[g].kept == 0 else better_start(tree, g, best, params)
+
+
+@kernel
+def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
+    """The better of `untried`, the best root action not tried yet (or NONE), and those of an earlier search."""
+    tried = halving_winner(tree, g, 0, params)
+    if untried == NONE or tried == NONE:
+        return untried if tried == NONE else tried
+    q = completed_q(tree, g, 0, params)
+    child = tree.node[g, 0].first_child
+    while tree.node[g, child].action != tried:
+        child = tree.node[g, child].sibling
+    gain = tree.root_score[g, tried] + q.scale * child_value(tree, g, child)
+    return tried if gain > tree.root_score[g, untried] + q.scale * q.mixed else untried
 
 
 @inline
 def halving_drops(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> bool:
-    """Whether sequential halving is about to leave some of the root actions visited most behind."""
-    simulation = tree.node[g, 0].visits - 1
+    """Whether sequential halving is about to leave some of the root actions with most turns behind."""
+    simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     if tree.game[g].schedule == NONE or simulation < 1:
         return False
     row = schedule[tree.game[g].schedule, considered_actions(tree, g, params)]
     wanted = row[simulation]
     if row[simulation - 1] == wanted:  # in the midst of a turn, in which each gets one visit
         return False
-    turns, ready = 0, 0
-    while simulation + turns < row.size and row[simulation + turns] == wanted:
-        turns += 1
+    places, ready = 0, 0
+    while simulation + places < row.size and row[simulation + places] == wanted:
+        places += 1
     child = tree.node[g, 0].first_child
     while child != NONE:
-        ready += tree.node[g, child].visits == wanted
+        ready += turns(tree, g, child) == wanted
         child = tree.node[g, child].sibling
-    return turns < ready
+    return places < ready
 
 
 @inline
 def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
-    """Root action with the highest noise + logit + sigma(Q) among those visited `wanted` times."""
+    """Root action with the highest noise + logit + sigma(Q) among those tried that have had `wanted` turns."""
     q = completed_q(tree, g, 0, params)
     best, highest = NONE, -math.inf
     child = tree.node[g, 0].first_child
     while child != NONE:
-        if tree.node[g, child].visits == wanted:
+        if turns(tree, g, child) == wanted:
             score = tree.root_score[g, tree.node[g, child].action] + q.scale * (child_value(tree, g, child) - q.high)
             if score > highest:
                 best, highest = int(tree.node[g, child].action), score
@@ -159,13 +180,15 @@ def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float
     untried_weight = math.exp(q.scale * (q.mixed - q.high))
     for action in range(policy.size):
         policy[action] = tree.root_policy[g, action] * untried_weight
+    most = 0
     child = tree.node[g, 0].first_child
     while child != NONE:
+        most = max(most, turns(tree, g, child))
         action = tree.node[g, child].action
         policy[action] = tree.root_policy[g, action] * math.exp(q.scale * (child_value(tree, g, child) - q.high))
         child = tree.node[g, child].sibling
     policy /= policy.sum()
-    return halving_winner(tree, g, q.most, params)
+    return halving_winner(tree, g, most, params)
 
 
 @lru_cache(maxsize=64)

@@ -9,10 +9,10 @@ are expanded and backed up in the order in which they were selected. A batch end
 - sequential halving is about to drop root moves: by then the values of all of them must be in;
 - with root batching, the root's next move is one under which a leaf waits.
 
-So with root batching the leaves of a batch lie in different subtrees of the root, in which every selection finds what it
-would find alone. Under sequential halving, which gives each move of a round the same visits in whatever order, the tree
-is that of the search without batches. (Stretched Q values, `GumbelConfig.rescale`, are the exception: there a value that
-is not in yet may move the others.) PUCT at the root is only approached: it chooses before it has the values.
+So with root batching the leaves of a batch lie in different subtrees of the root, in which every selection finds what
+it would find alone. Under sequential halving, which gives each move of a round the same visits in whatever order, the
+tree is that of the search without batches. (Stretched Q values, `GumbelConfig.rescale`, are the exception: a value that
+is not in yet may change the order of the others.) PUCT is only approached: it chooses before it has the values.
 """
 
 from typing import NamedTuple
@@ -20,13 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.encoding import write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, kernel
 from hexlit.search.config import Params
 from hexlit.search.gumbel import halving_drops
-from hexlit.search.simulate import back_up, choose, depth, expand, finished
+from hexlit.search.simulate import back_up, choose, expand, finished, write_leaf
 from hexlit.search.tree import NONE, Tree
 
 
@@ -35,7 +34,7 @@ class Flight(NamedTuple):
 
     leaf: NDArray[np.int32]
     """Nodes that wait, in the order of their selection, `[G, K]`."""
-    count: NDArray[np.int32]
+    leaves: NDArray[np.int32]
     """How many of them there are, `[G]`."""
     waiting: NDArray[np.int32]
     """How many wait at or below each node, `[G, N]`."""
@@ -47,7 +46,7 @@ def empty_flight(games: int, leaves: int, nodes: int) -> Flight:
     """Nothing waits in `games` games of up to `nodes` nodes."""
     return Flight(
         leaf=np.zeros((games, leaves), np.int32),
-        count=np.zeros(games, np.int32),
+        leaves=np.zeros(games, np.int32),
         waiting=np.zeros((games, nodes), np.int32),
         value_sum=np.zeros((games, nodes), np.float32),
     )
@@ -59,8 +58,8 @@ def depart(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
 
     Nobody chose the root: its mean stays as it is.
     """
-    flight.leaf[g, flight.count[g]] = leaf
-    flight.count[g] += 1
+    flight.leaf[g, flight.leaves[g]] = leaf
+    flight.leaves[g] += 1
     node = leaf
     while node != NONE:
         record = tree.node[g, node]
@@ -78,7 +77,7 @@ def depart(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
 @inline
 def land(tree: Tree, flight: Flight, g: int) -> None:
     """Take all virtual visits and losses back."""
-    for k in range(flight.count[g]):
+    for k in range(flight.leaves[g]):
         node = flight.leaf[g, k]
         while node != NONE and flight.waiting[g, node] > 0:  # above a node put back already, all are
             tree.node[g, node].visits -= flight.waiting[g, node]
@@ -110,13 +109,13 @@ def receive_leaves(
 ) -> None:
     """Take in the evaluations of the leaves of game `g` that wait; their rows begin at `g * K`."""
     land(tree, flight, g)
-    for k in range(flight.count[g]):
+    for k in range(flight.leaves[g]):
         row, leaf = g * flight.leaf.shape[1] + k, int(flight.leaf[g, k])
         expand(tree, g, leaf, planes[row], policy[row], float(value[row]), params)
         if tree.game[g].faulty:
             return
         back_up(tree, g, leaf, float(value[row]))
-    flight.count[g] = 0
+    flight.leaves[g] = 0
 
 
 @inline
@@ -131,7 +130,7 @@ def select_apart(
     params: Params,
     table: Geometry,
 ) -> int:
-    """As `select`; NONE where the way leads to a leaf that waits, or, with `root_batch`, to a root move that has one."""
+    """As `select`; NONE where it comes to a leaf that waits or, with `root_batch`, to a root move that has one."""
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > flight.waiting[g, node] and not tree.node[g, node].lost:
@@ -159,8 +158,8 @@ def simulate_apart(
     table: Geometry,
 ) -> None:
     """Run simulations of game `g` until its batch is at its end; the leaves' positions are then in `planes`."""
-    while flight.count[g] < flight.leaf.shape[1] and not finished(tree, g):
-        if flight.count[g] > 0 and params.gumbel and halving_drops(tree, g, schedule, params):
+    while flight.leaves[g] < flight.leaf.shape[1] and not finished(tree, g):
+        if flight.leaves[g] > 0 and params.gumbel and halving_drops(tree, g, schedule, params):
             break
         leaf = select_apart(tree, flight, roots, walk, g, root_batch, schedule, params, table)
         if leaf == NONE:
@@ -168,11 +167,7 @@ def simulate_apart(
         if tree.node[g, leaf].lost:
             back_up_loss(tree, flight, g, leaf)
             continue
-        moves = depth(tree, g, leaf)
-        to_move = tree.game[g].to_move if moves % 2 == 0 else -tree.game[g].to_move
-        may_swap = params.swap and tree.game[g].ply + moves == 1
-        row = g * flight.leaf.shape[1] + flight.count[g]
-        write_planes(planes, row, walk.cells[g], to_move, may_swap, table)
+        write_leaf(tree, walk, g, leaf, planes, g * flight.leaf.shape[1] + flight.leaves[g], params, table)
         depart(tree, flight, g, leaf)
 
 
@@ -197,5 +192,5 @@ def advance_leaves(
             receive_leaves(tree, flight, g, planes, policy, value, params)
             if not tree.game[g].faulty:
                 simulate_apart(tree, flight, roots, walk, g, planes, root_batch, schedule, params, table)
-            waiting += flight.count[g]
+            waiting += flight.leaves[g]
     return waiting

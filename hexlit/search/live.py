@@ -4,11 +4,11 @@ The part of the tree below the moves that were played is kept, and the visits in
 like any other. Whoever thinks without a fixed number of simulations, or stops early, asks for the result at any time.
 
 PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans a number of simulations that is
-known beforehand, from a root without visits. So it is used there and only there: in the first `run` for a position
-that has no visits yet, of at most `SearchConfig.simulations`. All other simulations follow at the root the rule that
-Gumbel has everywhere else, by which visits approach the improved policy. Where sequential halving has not come to its
-end, the move is the best by the improved policy of those visited most or once less: in the midst of a round some moves
-in the race have had their turn and others have not.
+known beforehand. So it is used for the first `run` of a position, of at most `SearchConfig.simulations`. Visits kept
+from earlier moves shorten the plan and do not count as turns in it; but their values do from the start. All other
+simulations follow at the root the rule that Gumbel has everywhere else, by which visits approach the improved policy.
+Where a plan has not come to its end, or there was none, the move is the best by the improved policy of those visited
+most or once less: in the midst of a round some moves in the race have had their turn and others have not.
 """
 
 from collections.abc import Callable
@@ -103,9 +103,10 @@ class LiveSearch:
         if simulations < 1:
             raise UsageError(f"{simulations} simulations: 1 or more are needed")
         search = self._search
-        target = self._visits() + max(0, simulations - self._credit)
+        missing = max(0, simulations - self._credit)
+        target = self._visits() + missing
+        planned = self._plan(missing)
         self._credit = 0
-        planned = self._plan(simulations)
         try:
             while self._visits() < target and not self.full:
                 step = min(target - self._visits(), UNATTENDED)
@@ -151,10 +152,16 @@ class LiveSearch:
     def _plan(self, simulations: int) -> bool:
         """Choose Gumbel's rule at the root (see the top of this file); returns whether it is sequential halving."""
         search = self._search
-        planned = search.params.gumbel and self._visits() == 0 and simulations <= search.config.simulations
+        tree, first = search.tree, self._visits() == self._credit
+        planned = search.params.gumbel and first and 0 < simulations <= search.config.simulations
+        tree.game["schedule"] = 0 if planned else NONE
+        tree.game["kept"] = 0
         if planned:
             search.schedule = halving_table(search.config.gumbel.considered, (simulations,))
-        search.tree.game["schedule"] = 0 if planned else NONE
+            tree.game["kept"] = self._visits()
+            tree.root_kept[0] = 0
+            for child in self._children(0):
+                tree.root_kept[0, self._node(child)["action"]] = self._node(child)["visits"]
         return planned
 
     def _advance(self, visits: int, until: Callable[[], bool] | None) -> bool:

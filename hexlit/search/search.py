@@ -68,7 +68,7 @@ class Search:
         self.evaluator_calls = 0
         self.rows_used = 0
         self.tree: Tree = empty_tree(games, config.simulations, self.actions)
-        self._flight: Flight = empty_flight(games, config.leaves, config.simulations + 1)
+        self._flight = self._empty_flight()
         self.roots: Stones = empty_stones(games, size)
         self.planes = blank_planes(self.rows, size)
         self._walk = empty_stones(games, size)
@@ -122,13 +122,13 @@ class Search:
     def begin(self, to_move: NDArray[np.int8], ply: NDArray[np.int16], noise: float, keys: NDArray[np.uint64]) -> None:
         """Start the searches from the roots that were set up, with noise drawn from `keys`."""
         begin_all(self.tree, to_move, ply, self.config.simulations, noise, keys)
-        self._flight.count[:] = 0
+        self._flight.leaves[:] = 0
         self._flight.waiting[:] = 0
 
     def make_room(self, nodes: int) -> None:
         """Let every tree have `nodes` nodes; nothing must wait for the evaluator."""
         self.tree = with_room(self.tree, nodes)
-        self._flight = empty_flight(self.games, self.config.leaves, nodes)
+        self._flight = self._empty_flight()
 
     def read(self, batch: int) -> SearchResult:
         """What the trees of the first `batch` games have found; each has run one simulation or more."""
@@ -159,6 +159,10 @@ class Search:
         """Have `evaluator` judge what waits in `planes`."""
         self.evaluator_calls += 1
         evaluator.evaluate(self.planes, *self.answers)
+
+    def _empty_flight(self) -> Flight:
+        nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf never looks there
+        return empty_flight(self.games, self.config.leaves, nodes)
 
 
 def check_answers(tree: Tree) -> None:

@@ -126,6 +126,17 @@ def depth(tree: Tree, g: int, node: int) -> int:
 
 
 @inline
+def write_leaf(
+    tree: Tree, walk: Stones, g: int, leaf: int, planes: NDArray[np.int8], row: int, params: Params, table: Geometry
+) -> None:
+    """Write the position of `leaf`, which `walk` holds, into row `row` of `planes`."""
+    moves = depth(tree, g, leaf)
+    to_move = tree.game[g].to_move if moves % 2 == 0 else -tree.game[g].to_move
+    may_swap = params.swap and tree.game[g].ply + moves == 1
+    write_planes(planes, row, walk.cells[g], to_move, may_swap, table)
+
+
+@inline
 def begin(
     tree: Tree,
     g: int,
@@ -145,6 +156,7 @@ def begin(
     game.faulty = False
     game.budget = budget
     game.schedule = schedule
+    game.kept = 0
     game.noise = noise
     game.ply = ply
     game.to_move = to_move
@@ -198,10 +210,7 @@ def simulate(
         if tree.node[g, leaf].lost:
             back_up(tree, g, leaf, -1.0)
             continue
-        moves = depth(tree, g, leaf)
-        to_move = tree.game[g].to_move if moves % 2 == 0 else -tree.game[g].to_move
-        may_swap = params.swap and tree.game[g].ply + moves == 1
-        write_planes(planes, g, walk.cells[g], to_move, may_swap, table)
+        write_leaf(tree, walk, g, leaf, planes, g, params, table)
         place = recall(cache, planes[g])
         if place == NONE:
             tree.game[g].leaf = leaf

@@ -60,4 +60,5 @@ def with_room(tree: Tree, nodes: int) -> Tree:
     larger.policy[:, :used] = tree.policy
     larger.root_policy[:] = tree.root_policy
     larger.root_score[:] = tree.root_score
+    larger.root_kept[:] = tree.root_kept
     return larger

@@ -58,6 +58,8 @@ GAME = np.dtype(
         ("budget", np.int32),
         # Row of the table of sequential halving that it follows; NONE: the root is searched as any other node.
         ("schedule", np.int32),
+        # Visits of the root's children that come from an earlier search, beside sequential halving; see `root_kept`.
+        ("kept", np.int32),
         # Scale of the noise at the root: 0 to play at full strength, 1 in self-play.
         ("noise", np.float32),
         # Moves played before the root.
@@ -89,6 +91,8 @@ class Tree(NamedTuple):
     """Priors at the root before noise and before any action was tried; 0 for illegal ones, `[G, A]`."""
     root_score: NDArray[np.float32]
     """Gumbel noise plus logit of each legal root action, `[G, A]`."""
+    root_kept: NDArray[np.int32]
+    """Of `kept` visits, those of each root action, `[G, A]`; without meaning where there are none."""
 
 
 def empty_tree(games: int, simulations: int, actions: int) -> Tree:
@@ -101,6 +105,7 @@ def empty_tree(games: int, simulations: int, actions: int) -> Tree:
         policy=np.zeros((games, simulations + 1, actions), np.float32),
         root_policy=np.zeros((games, actions), np.float32),
         root_score=np.zeros((games, actions), np.float32),
+        root_kept=np.zeros((games, actions), np.int32),
     )
 
 

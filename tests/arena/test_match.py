@@ -191,6 +191,19 @@ def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) 
     assert player.choose(cells, colours).tolist() == [7] * 8
 
 
+@pytest.mark.row("E6")
+def test_a_player_searches_fewer_games_at_once_when_each_has_several_leaves() -> None:
+    """E6: the evaluator's batch stays full-sized."""
+    config = SearchConfig(simulations=12, leaves=3)
+    cells, colours = distinct_openings(4, 11, 2, seed=0), np.ones(11, np.int8)
+    evaluator = Marked(7, 4, False)
+    found = SearchPlayer(config, evaluator, size=4, batch=8).search(cells, colours)
+    alone = SearchPlayer(config, evaluator, size=4, batch=3).search(cells, colours)
+    assert np.array_equal(found.visits, alone.visits)
+    with pytest.raises(UsageError, match=r"^search.leaves=3: the evaluator takes only 2 positions a call$"):
+        SearchPlayer(config, evaluator, size=4, batch=2)
+
+
 def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
     """E5."""
     cells = distinct_openings(4, 11, 2, seed=0)

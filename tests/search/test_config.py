@@ -13,6 +13,9 @@ from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchCon
     [
         (lambda: SearchConfig("alphabeta"), "search.algorithm=alphabeta: choose one of gumbel, puct"),
         (lambda: SearchConfig(simulations=0), "search.simulations=0: "),
+        (lambda: SearchConfig(leaves=0), "search.leaves=0: "),
+        (lambda: SearchConfig(leaves=1025), "search.leaves=1025: a number from 1 to 1024"),
+        (lambda: SearchConfig(root_batch=True), "search.root_batch=true: search.leaves=1 "),
         (lambda: GumbelConfig(considered=0), "search.gumbel.considered=0: "),
         (lambda: GumbelConfig(value_scale=0.0), "search.gumbel.value_scale=0.0"),
         (lambda: GumbelConfig(visit_offset=-1.0), "search.gumbel."),

@@ -13,7 +13,7 @@ from tests.hex.reference import Game
 from tests.search.batched_reference import BatchedSearch
 from tests.search.positions import KeyedEvaluator, random_games, search_games
 
-pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
+either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def begun(game: Game, config: SearchConfig) -> Search:
@@ -55,6 +55,7 @@ VARIANTS = {
 @pytest.mark.row("E6")
 @pytest.mark.row("E7")
 @pytest.mark.parametrize("root_batch", [False, True])
+@either
 def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, root_batch: bool) -> None:
     """E6, E7: in as many calls of the evaluator, with and without the swap rule."""
     random = np.random.default_rng(61)
@@ -79,14 +80,25 @@ def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, roo
 
 
 @pytest.mark.row("E6")
+@either
 def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> None:
     """E6: exactly."""
     for number, game in enumerate(random_games(seed=63, count=30, swap=True)):
         config = replace(VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1)
         search = begun(game, config)
         flight = empty_flight(1, 1, config.simulations + 1)
-        rules = False, search.schedule, search.params, search.geometry
-        while advance_leaves(search.tree, flight, search.roots, search._walk, search.planes, *search.answers, *rules):
+        while advance_leaves(
+            search.tree,
+            flight,
+            search.roots,
+            search._walk,
+            search.planes,
+            *search.answers,
+            False,
+            search.schedule,
+            search.params,
+            search.geometry,
+        ):
             search.evaluate(KeyedEvaluator())
         assert_identical(search.read(1), search_games([game], config, KeyedEvaluator()))
 
@@ -94,6 +106,7 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
 @pytest.mark.row("E6")
 @pytest.mark.row("E7")
 @pytest.mark.parametrize("root_batch", [False, True])
+@either
 def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> None:
     """E6, E7: and with root batching no root move either; none of them has been evaluated before."""
     widest = 0
@@ -114,6 +127,7 @@ def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> No
 
 
 @pytest.mark.row("E6")
+@either
 def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
     """E6: visits and sums of values are what they were, bit by bit, however the ways of the leaves overlap."""
     search = begun(Game(5, moves=[12]), SearchConfig(algorithm, 300))
@@ -138,10 +152,8 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
 
 @pytest.mark.row("E7")
 @pytest.mark.parametrize("leaves", [2, 5, 16, 32])
-def test_root_batching_changes_nothing_under_sequential_halving(algorithm: str, leaves: int) -> None:
-    """E7: visits, move, policy and value are exactly those of the search without batches. PUCT is another matter."""
-    if algorithm == "puct":
-        pytest.skip("PUCT has no rounds")
+def test_root_batching_changes_nothing_under_sequential_halving(leaves: int) -> None:
+    """E7: visits, move, policy and value are exactly those of the search without batches."""
     for number, game in enumerate([Game(5), Game(5, moves=[12]), *random_games(seed=65, count=30, swap=True)]):
         considered = (16, 3, 8, 5)[number % 4]
         config = SearchConfig("gumbel", 11 * number + 5, gumbel=GumbelConfig(considered=considered))
@@ -153,6 +165,7 @@ def test_root_batching_changes_nothing_under_sequential_halving(algorithm: str, 
 @pytest.mark.row("E6")
 @pytest.mark.row("E7")
 @pytest.mark.parametrize("root_batch", [False, True])
+@either
 def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch: bool) -> None:
     """E6, E7: alone, in company and with rows left over, each finds the same."""
     games = random_games(seed=66, count=7, sizes=(4,), swap=True)
@@ -165,6 +178,7 @@ def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch:
 
 
 @pytest.mark.row("E6")
+@either
 def test_rows_are_counted_as_they_are_used(algorithm: str) -> None:
     """E6: the trade-off can be measured."""
     calls = {}
@@ -180,6 +194,7 @@ def test_rows_are_counted_as_they_are_used(algorithm: str) -> None:
     assert 100 / 8 < calls[8] < 40
 
 
+@either
 def test_an_evaluator_that_takes_more_rows_gets_them(algorithm: str) -> None:
     config = SearchConfig(algorithm, 30, leaves=3)
     search = Search(config, size=4, games=2, rows=8)

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.search import live
-from hexlit.search.config import ALGORITHMS, SearchConfig
+from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.search.live import LiveSearch
 from hexlit.search.search import SearchResult
 from hexlit.search.tree import NONE, Tree
 from tests.hex.reference import Game
 from tests.search.positions import KeyedEvaluator, random_game, random_games, search_games
+from tests.search.reference import considered_visits
 
-pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
+either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 @dataclass
@@ -91,18 +92,24 @@ def assert_identical(one: SearchResult, other: SearchResult) -> None:
 
 
 @pytest.mark.row("E5")
+@pytest.mark.parametrize("leaves", [1, 5])
 @pytest.mark.parametrize("swap", [False, True])
-def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds(algorithm: str, swap: bool) -> None:
+@either
+def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds(
+    algorithm: str, swap: bool, leaves: int
+) -> None:
     """E5."""
     for number, game in enumerate(random_games(seed=20, count=30, swap=swap)):
-        config = SearchConfig(algorithm, 1 + 3 * number)
+        config = SearchConfig(algorithm, 1 + 3 * number, leaves=leaves)
         search = LiveSearch(config, KeyedEvaluator(), size=game.size, swap=swap)
+        assert search.rows == leaves
         go_to(search, game)
         assert_identical(search.run(config.simulations), search_games([game], config, KeyedEvaluator()))
         assert_sound(search)
 
 
 @pytest.mark.row("E5")
+@either
 def test_a_game_in_which_the_tree_is_dropped_at_every_move_is_that_of_the_search(algorithm: str) -> None:
     """E5: nothing of earlier moves is left."""
     config, game = SearchConfig(algorithm, 40), Game(4)
@@ -118,6 +125,7 @@ def test_a_game_in_which_the_tree_is_dropped_at_every_move_is_that_of_the_search
 @pytest.mark.row("E5")
 @pytest.mark.parametrize("plies", [1, 2, 3])
 @pytest.mark.parametrize("swap", [False, True])
+@either
 def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap: bool, plies: int) -> None:
     """E5: visits, values, priors and the order of children; the root's own priors are those of a new search."""
     for game in random_games(seed=21 + plies, count=12, sizes=(4, 5), swap=swap):
@@ -152,6 +160,7 @@ def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap:
 
 
 @pytest.mark.row("E5")
+@either
 def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm: str) -> None:
     """E5: without a plan for its simulations, a tree is a function of their number."""
     config = SearchConfig(algorithm, simulations=1)  # sequential halving plans no more than one
@@ -171,6 +180,33 @@ def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm:
 
 
 @pytest.mark.row("E5")
+@pytest.mark.parametrize("leaves", [1, 3])
+def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int) -> None:
+    """E5: turns follow the plan for the missing simulations, whatever visits there are; values count from the start."""
+    for game in random_games(seed=24, count=25, sizes=(4,)):
+        config = SearchConfig("gumbel", 200, gumbel=GumbelConfig(considered=6), leaves=leaves)
+        search = LiveSearch(config, KeyedEvaluator(), size=4)
+        go_to(search, game)
+        after = follow(game, int(search.run(200).action[0]))
+        if after.winner:
+            continue
+        go_to(search, after)
+        kept = dict.fromkeys(after.legal_moves(), 0) | {c.action: c.visits for c in search.candidates()}
+        best = search.run(1, until=lambda: True).policy[0].argmax() if sum(kept.values()) else None
+        go_to(search, after)
+        missing = 40
+        result = search.run(sum(kept.values()) + missing)
+        turns = {move: int(result.visits[0, move]) - visits for move, visits in kept.items()}
+        expected = [0] * len(kept)
+        for wanted in considered_visits(min(6, len(kept)), missing):
+            expected[expected.index(wanted)] += 1
+        assert sorted(turns.values()) == sorted(expected)
+        assert turns[int(result.action[0])] == max(turns.values())
+        assert best is None or turns[int(best)] > 0
+
+
+@pytest.mark.row("E5")
+@either
 def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
     """E5: the stone changes its colour and its place."""
     opening = Game(3, swap=True, moves=[1])
@@ -183,6 +219,7 @@ def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
 
 
 @pytest.mark.row("E5")
+@either
 def test_a_position_that_does_not_follow_starts_anew(algorithm: str) -> None:
     """E5: a move taken back, another game, the other player to move, another ply."""
     config, game = SearchConfig(algorithm, 60), Game(4, swap=True, moves=[5, 6])
@@ -201,6 +238,7 @@ def test_a_position_that_does_not_follow_starts_anew(algorithm: str) -> None:
         assert search.candidates() == []
 
 
+@either
 def test_the_same_position_again_keeps_everything(algorithm: str) -> None:
     search = LiveSearch(SearchConfig(algorithm, 60), KeyedEvaluator(), size=4)
     go_to(search, Game(4, moves=[5]))
@@ -210,6 +248,7 @@ def test_the_same_position_again_keeps_everything(algorithm: str) -> None:
     assert search.run(50).visits.sum() == 110
 
 
+@either
 def test_a_position_that_cannot_be_searched_leaves_everything_as_it_was(algorithm: str) -> None:
     search = LiveSearch(SearchConfig(algorithm, 90), KeyedEvaluator(), size=3)
     go_to(search, Game(3, moves=[1]))
@@ -228,11 +267,13 @@ def after_calls(evaluator: Counting, calls: int) -> Callable[[], bool]:
 
 
 @pytest.mark.row("E5")
-@pytest.mark.parametrize("calls", [0, 1, 2, 7, 23])
-def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(algorithm: str, calls: int) -> None:
+@pytest.mark.parametrize("leaves", [1, 4])
+@pytest.mark.parametrize("calls", [0, 1, 2, 7, 20])
+@either
+def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(algorithm: str, calls: int, leaves: int) -> None:
     """E5: beyond the position itself, which is always evaluated; what it has is a result."""
     evaluator = Counting()
-    search = LiveSearch(SearchConfig(algorithm, 100), evaluator, size=4)
+    search = LiveSearch(SearchConfig(algorithm, 100, leaves=leaves), evaluator, size=4)
     result = search.run(100, until=after_calls(evaluator, calls))
     assert evaluator.calls == max(1, calls)
     assert 0 <= result.visits.sum() < 100
@@ -245,6 +286,7 @@ def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(algorithm: str
     assert_sound(search)
 
 
+@either
 def test_a_position_that_was_only_evaluated_has_the_policy_of_the_evaluator_on_the_board(algorithm: str) -> None:
     game = Game(4, moves=[5])
     search = LiveSearch(SearchConfig(algorithm, 100), KeyedEvaluator(), size=4)
@@ -261,6 +303,7 @@ def test_a_position_that_was_only_evaluated_has_the_policy_of_the_evaluator_on_t
     assert search.principal_variation() == []
 
 
+@either
 def test_decided_lines_do_not_keep_a_search_from_being_stopped(algorithm: str) -> None:
     """Near the end no simulation needs the evaluator, and `until` is still asked."""
     asked = count()
@@ -271,9 +314,11 @@ def test_decided_lines_do_not_keep_a_search_from_being_stopped(algorithm: str) -
 
 
 @pytest.mark.row("E5")
-def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str) -> None:
+@pytest.mark.parametrize("leaves", [1, 4])
+@either
+def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str, leaves: int) -> None:
     """E5: far beyond the room that it starts with."""
-    search = LiveSearch(SearchConfig(algorithm, 32), KeyedEvaluator(), size=4)
+    search = LiveSearch(SearchConfig(algorithm, 32, leaves=leaves), KeyedEvaluator(), size=4)
     for block in range(1, 26):
         result = search.run(32)
         assert result.visits.sum() == 32 * block
@@ -281,6 +326,7 @@ def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str) -> None
     assert result.visits[0, result.action[0]] >= result.visits.max() - 1
 
 
+@either
 def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "MOST_BYTES", 3000 * (48 + 4 * 49))
     search = LiveSearch(SearchConfig(algorithm, 32), UniformEvaluator(), size=7)
@@ -294,6 +340,7 @@ def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str, monkeypatc
 
 
 @pytest.mark.row("E5")
+@either
 def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_played(algorithm: str) -> None:
     """E5."""
     for game in random_games(seed=30, count=20, swap=True):
@@ -310,6 +357,7 @@ def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_playe
 
 
 @pytest.mark.row("E5")
+@either
 def test_candidates_are_the_visited_moves_on_the_board(algorithm: str) -> None:
     """E5: for White as for Black; of the two colours' mirror images one is the mirror image of the other."""
     game = random_game(np.random.default_rng(3), 5, 7)
@@ -329,6 +377,7 @@ def test_candidates_are_the_visited_moves_on_the_board(algorithm: str) -> None:
 
 
 @pytest.mark.parametrize("fails", [1, 2, 9])
+@either
 def test_an_evaluator_that_fails_leaves_a_position_that_can_be_searched(algorithm: str, fails: int) -> None:
     evaluator, game = Counting(fails=fails), Game(4, moves=[5])
     search = LiveSearch(SearchConfig(algorithm, 30), evaluator, size=4)
@@ -338,6 +387,7 @@ def test_an_evaluator_that_fails_leaves_a_position_that_can_be_searched(algorith
     assert_identical(search.run(30), search_games([game], SearchConfig(algorithm, 30), KeyedEvaluator()))
 
 
+@either
 def test_fewer_simulations_than_one_are_refused(algorithm: str) -> None:
     search = LiveSearch(SearchConfig(algorithm, 30), UniformEvaluator(), size=4)
     with pytest.raises(UsageError, match=r"^0 simulations: 1 or more are needed$"):
