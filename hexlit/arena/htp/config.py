@@ -1,0 +1,32 @@
+"""Settings of a program at the table."""
+
+from dataclasses import dataclass
+
+from hexlit.errors import UsageError
+
+
+@dataclass
+class PlaySettings:
+    """How long to think, when to give up, and what analyses may cost."""
+
+    seconds: float | None = None
+    """Longest thinking time of a move, in seconds; null is as long as the simulations take."""
+    resign: float = 0.0
+    """Winning chance below which genmove resigns, 0 (never) to 0.5."""
+    interval: float = 0.5
+    """Seconds between two reports of a live analysis."""
+    live_simulations: int = 1_000_000
+    """Simulations after which a live analysis ends by itself."""
+    solver_nodes: int = 1_000_000
+    """Positions that the exact solver may look at for one answer."""
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds <= 1e6:
+            raise UsageError(f"seconds={self.seconds}: a time above 0 seconds is needed, or null")
+        if not 0 <= self.resign <= 0.5:
+            raise UsageError(f"resign={self.resign}: a winning chance from 0 to 0.5 is needed")
+        if not 0 < self.interval <= 3600:
+            raise UsageError(f"interval={self.interval}: a time above 0 seconds is needed")
+        for name in ("live_simulations", "solver_nodes"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")

@@ -1,0 +1,79 @@
+"""Commands that change how the program plays: its time, and the rules and limits of a game."""
+
+from collections.abc import Sequence
+
+from hexlit.arena.htp.clock import PlayerTime, game_time
+from hexlit.arena.htp.protocol import colour_name, parse_colour, parse_number, parse_whole, quoted
+from hexlit.arena.htp.session import Command, Session
+from hexlit.errors import UsageError
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.search.config import MOST_SIMULATIONS
+
+LONGEST_TIME = 1e9
+_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+
+
+def time_left(session: Session, arguments: Sequence[str]) -> str:
+    """Say what time the players have, or set one's; moves that it is for may follow, as in GTP."""
+    if not arguments:
+        return ", ".join(f"{colour_name(colour)} {session.clocks[colour]}" for colour in (BLACK, WHITE))
+    colour = parse_colour(arguments[0])
+    clock = session.clocks[colour]
+    if len(arguments) == 1:
+        return str(clock)
+    left = parse_number(arguments[1], "time", 0, LONGEST_TIME)
+    moves = parse_whole(arguments[2], "number of moves", 0, 999) if len(arguments) == 3 else 0
+    session.clocks[colour] = PlayerTime(left, moves, clock.period, clock.period_moves)
+    return ""
+
+
+def time_settings(session: Session, arguments: Sequence[str]) -> str:
+    """Set both players' time as GTP does: main time, then so many moves in every further period."""
+    main = parse_number(arguments[0], "time", 0, LONGEST_TIME)
+    period = parse_number(arguments[1], "time", 0, LONGEST_TIME)
+    moves = parse_whole(arguments[2], "number of moves", 0, 999)
+    session.clocks = {colour: game_time(main, period, moves) for colour in (BLACK, WHITE)}
+    return ""
+
+
+def param_game(session: Session, arguments: Sequence[str]) -> str:
+    """Say what the parameters of a game are, or set one."""
+    if not arguments:
+        return "\n".join(["", *(f"{name} {value}" for name, value in _values(session).items())])
+    name = arguments[0]
+    if name not in _values(session):
+        raise UsageError(f"unknown parameter {quoted(name)}: there are {', '.join(_values(session))}")
+    if len(arguments) == 1:
+        return _values(session)[name]
+    _set(session, name, arguments[1])
+    return ""
+
+
+def _values(session: Session) -> dict[str, str]:
+    return {
+        "allow_swap": str(int(session.thinker.swap)),
+        "game_time": str(session.clocks[BLACK]),
+        "resign": f"{session.settings.resign:g}",
+        "simulations": str(session.simulations),
+    }
+
+
+def _set(session: Session, name: str, value: str) -> None:
+    if name == "allow_swap":
+        if value.lower() not in _TRUTH:
+            raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
+        session.thinker.prepare(session.size, swap=_TRUTH[value.lower()])
+    elif name == "game_time":
+        seconds = parse_number(value, name, 0, LONGEST_TIME)
+        session.clocks = {colour: game_time(seconds) for colour in (BLACK, WHITE)}
+    elif name == "resign":
+        session.settings.resign = parse_number(value, name, 0, 0.5)
+    else:
+        session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)
+
+
+PARAMETERS = {
+    "time_left": Command(time_left, 0, 3, "[COLOR [SECONDS [MOVES]]]"),
+    "time_settings": Command(time_settings, 3, 3, "SECONDS PERIOD MOVES"),
+    "param_game": Command(param_game, 0, 2, "[NAME [VALUE]]"),
+}

@@ -1,0 +1,119 @@
+"""A foreign program that speaks HTP, as a player."""
+
+import shlex
+import shutil
+from collections.abc import Sequence
+
+from hexlit.arena.engine_process import EngineProcess
+from hexlit.arena.game_player import RESIGN, Forfeit
+from hexlit.errors import UsageError
+from hexlit.hex.notation import format_cell, parse_cell
+
+
+class HtpEngine:
+    """Plays by a program that is started by a command line and speaks HTP over its standard input and output.
+
+    Whatever the program does wrong loses it the game with a note: it does not start, ends, keeps silent for too long,
+    refuses a command, answers with no move or an illegal one. It is then ended, and started anew for the next game.
+
+    Args:
+        command: the command line; no shell reads it.
+        name: what the notes call it.
+        start_timeout: seconds until it must be ready for a game, its start included.
+        move_timeout: seconds for each answer in a game.
+
+    Raises:
+        UsageError: `command` is no command line, or names a program that does not exist.
+    """
+
+    def __init__(self, command: str, *, name: str, start_timeout: float, move_timeout: float) -> None:
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(f"engine {command!r}: not a command line ({error})") from error
+        if not self._words:
+            raise UsageError(f"engine {command!r}: a command line is needed")
+        if shutil.which(self._words[0]) is None:
+            raise UsageError(f"engine {command!r}: there is no program {self._words[0]!r}")
+        self.name = name
+        self._start_timeout = start_timeout
+        self._move_timeout = move_timeout
+        self._process: EngineProcess | None = None
+        self._size = 0
+        self._played: list[int] = []
+        self.title = ""
+        """Name and version that the program gives itself, once it has been started."""
+
+    def begin(self, size: int) -> None:
+        """See `GamePlayer`."""
+        try:
+            process = self._process = self._process or EngineProcess(self._words)
+            if not self.title:
+                answers = [self._ask(process, question, self._start_timeout) for question in ("name", "version")]
+                self.title = " ".join(answers)
+            if not process.ask(f"boardsize {size} {size}", self._start_timeout).fine:
+                self._ask(process, f"boardsize {size}", self._start_timeout)
+            # Openings are given, so nobody may swap; programs that do not know the parameter refuse, which is fine.
+            process.ask("param_game allow_swap 0", self._move_timeout)
+            self._ask(process, "clear_board", self._move_timeout)
+        except Forfeit as forfeit:
+            raise self._lost(forfeit) from forfeit
+        self._size = size
+        self._played = []
+
+    def answer(self, moves: Sequence[int]) -> int:
+        """See `GamePlayer`."""
+        try:
+            process = self._process
+            if process is None:
+                raise Forfeit("is not running")
+            self._catch_up(process, moves)
+            colour = "bw"[len(moves) % 2]
+            move = self._move(self._ask(process, f"genmove {colour}", self._move_timeout), moves)
+        except Forfeit as forfeit:
+            raise self._lost(forfeit) from forfeit
+        self._played = [*moves, move]
+        return move
+
+    def close(self) -> None:
+        """See `GamePlayer`."""
+        if self._process is not None:
+            self._process.quit()
+            self._process = None
+
+    def _catch_up(self, process: EngineProcess, moves: Sequence[int]) -> None:
+        """Send the moves that the program does not know yet; all of them where it knows others."""
+        known = len(self._played)
+        if list(moves[:known]) != self._played:
+            self._ask(process, "clear_board", self._move_timeout)
+            known = 0
+        for ply in range(known, len(moves)):
+            command = f"play {'bw'[ply % 2]} {format_cell(moves[ply], self._size)}"
+            self._ask(process, command, self._move_timeout)
+
+    def _move(self, text: str, moves: Sequence[int]) -> int:
+        name = text.lower()
+        if name == "resign":
+            return RESIGN
+        try:
+            cell = parse_cell(name, self._size)
+        except UsageError:
+            raise Forfeit(f"answers {text[:60]!r}, which is no move on a {self._size}x{self._size} board") from None
+        if cell == self._size**2:
+            raise Forfeit(f"answers {name}, but nobody may swap in this game")
+        if cell in moves:
+            raise Forfeit(f"plays {name}, which is taken")
+        return cell
+
+    def _ask(self, process: EngineProcess, command: str, seconds: float) -> str:
+        reply = process.ask(command, seconds)
+        if not reply.fine:
+            raise Forfeit(f"refuses {command!r}: {reply.text[:200]}")
+        return reply.text
+
+    def _lost(self, forfeit: Forfeit) -> Forfeit:
+        """End the program, of whose state nothing is known any more; the note gets the player's name."""
+        if self._process is not None:
+            self._process.kill()
+            self._process = None
+        return Forfeit(f"{self.name}: {forfeit}")

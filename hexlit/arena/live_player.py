@@ -1,0 +1,37 @@
+"""A player who searches one game move by move and keeps its tree, without another process."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hexlit.arena.position import Position, connected
+from hexlit.arena.thinker import MakeEvaluator, Thinker
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.search.config import SearchConfig
+
+
+class LivePlayer:
+    """Plays as `hexlit htp` does with the same settings and evaluator: move for move the same."""
+
+    def __init__(
+        self, config: SearchConfig, make_evaluator: MakeEvaluator, *, knows_swap: bool = False, reuse: bool = True
+    ) -> None:
+        """As for `Thinker`."""
+        self._thinker = Thinker(config, make_evaluator, knows_swap=knows_swap, reuse=reuse)
+
+    def begin(self, size: int) -> None:
+        """See `GamePlayer`."""
+        self._thinker.prepare(size, swap=False)
+
+    def answer(self, moves: Sequence[int]) -> int:
+        """See `GamePlayer`."""
+        size = self._thinker.size
+        cells = np.zeros(size * size, np.int8)
+        cells[list(moves[0::2])] = BLACK
+        cells[list(moves[1::2])] = WHITE
+        colour = BLACK if len(moves) % 2 == 0 else WHITE
+        position = Position(size, cells, colour, connected(cells, size))
+        return self._thinker.choose(position, colour, simulations=self._thinker.config.simulations).action
+
+    def close(self) -> None:
+        """See `GamePlayer`: there is nothing to let go of."""

@@ -1,0 +1,132 @@
+"""The one way a move is chosen for a game that is played move by move, here or over HTP."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.arena.position import Position
+from hexlit.hex.encoding import blank_planes, encode
+from hexlit.hex.geometry import BLACK, geometry
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator
+from hexlit.search.live import Candidate, LiveSearch
+
+MakeEvaluator = Callable[[int, bool, int], Evaluator]
+"""Size of the board, whether policies have the swap action, positions a call -> an evaluator for them."""
+
+WARM_UP = 4
+"""Simulations on the empty board that make everything ready: kernels compiled, operators chosen."""
+
+
+class Thought(NamedTuple):
+    """What a search found."""
+
+    action: int
+    """Cell, or `size*size` for swap-pieces."""
+    value: float
+    """Its value for the player to move, in [-1, 1]."""
+
+
+class Thinker:
+    """Searches the positions of a game with one evaluator; the tree lives on from move to move.
+
+    Attributes:
+        config: the search, and its simulations for a move.
+        size: rows of the board, 0 before `prepare`.
+        swap: whether White may swap.
+
+    Args:
+        config: see above.
+        make_evaluator: makes the evaluator for a board.
+        knows_swap: whether the evaluator's policies always have the swap action, as a network's that was trained with
+            the swap rule; else they have it in games with the rule.
+        reuse: whether a search goes on with what the one before has found; else every move starts afresh.
+    """
+
+    def __init__(
+        self, config: SearchConfig, make_evaluator: MakeEvaluator, *, knows_swap: bool = False, reuse: bool = True
+    ) -> None:
+        self.config = config
+        self._knows_swap = knows_swap
+        self._actions = 0
+        self.size = 0
+        self.swap = False
+        self._search: LiveSearch
+        self._evaluator: Evaluator
+        self._make_evaluator = make_evaluator
+        self._reuse = reuse
+
+    def prepare(self, size: int, *, swap: bool) -> None:
+        """Be ready for a new game on a board of `size` rows, so that no move waits for anything to be compiled."""
+        has_swap = swap or self._knows_swap
+        if (size, size * size + has_swap) != (self.size, self._actions):
+            evaluator = self._make_evaluator(size, has_swap, self.config.leaves)
+            search = LiveSearch(self.config, evaluator, size=size, swap=has_swap)
+            search.run(WARM_UP)
+            self._search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
+        self._search.forget()
+        self.swap = swap
+
+    def forget(self) -> None:
+        """Drop what was searched so far."""
+        self._search.forget()
+
+    def choose(
+        self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
+    ) -> Thought:
+        """The move of `colour` in an undecided position; `until` True ends the search early."""
+        if not self._reuse:
+            self._search.forget()
+        return self.study(position, colour, simulations=simulations, until=until)
+
+    def study(
+        self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
+    ) -> Thought:
+        """As `choose`, but always with the tree that is there, to which `candidates` and `variation` then belong."""
+        # Two plies later in the eyes of the search, nobody may swap.
+        plies = plies_before(position, colour) + (0 if self.swap else 2)
+        self._search.position(position.cells, colour, plies)
+        return self.study_more(simulations, until=until)
+
+    def study_more(self, simulations: int, *, until: Callable[[], bool] | None = None) -> Thought:
+        """`simulations` more for the last position."""
+        result = self._search.run(simulations, until=until)
+        return Thought(int(result.action[0]), float(result.value[0]))
+
+    def candidates(self) -> Sequence[Candidate]:
+        """The moves that were tried in the last position, the most visited first."""
+        return self._search.candidates()
+
+    def variation(self) -> list[int]:
+        """The moves expected from the last position on."""
+        return self._search.principal_variation()
+
+    @property
+    def full(self) -> bool:
+        """Whether the search has no room for more."""
+        return self._search.full
+
+    def look(self, position: Position, colour: int) -> tuple[NDArray[np.float32], float]:
+        """The evaluator's own opinion without search: policy `[A]` over the board's actions, value for `colour`."""
+        may_swap = self.swap and position.may_swap(colour)
+        cells, to_move = position.cells[None], np.array([colour], np.int8)
+        planes = blank_planes(self._search.rows, self.size)
+        planes[:] = encode(cells, to_move, np.array([may_swap]))
+        policy = np.zeros((len(planes), self._actions), np.float32)
+        value = np.zeros(len(planes), np.float32)
+        self._evaluator.evaluate(planes, policy, value)
+        frame = policy[0] if colour == BLACK else policy[0][geometry(self.size).transposed[: self._actions]]
+        return frame, float(value[0])
+
+
+def plies_before(position: Position, colour: int) -> int:
+    """Moves played before `position`, as the search counts them: White may swap at ply 1, and only there.
+
+    Read from the stones, as they may have been placed in any order: after a swap White has one more than without.
+    """
+    lead = int(position.cells.sum())
+    plies = position.stones + (lead < (0 if colour == BLACK else 1))
+    regular = (plies == 0 and colour == BLACK) or position.may_swap(colour)
+    return plies if regular else max(2, plies)

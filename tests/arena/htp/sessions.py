@@ -1,0 +1,63 @@
+"""A session without a network, and what it answers."""
+
+import os
+from collections.abc import Iterable
+
+from hexlit.arena.htp.channel import Incoming
+from hexlit.arena.htp.config import PlaySettings
+from hexlit.arena.htp.protocol import decode, parse_request
+from hexlit.arena.htp.server import answer, serve
+from hexlit.arena.htp.session import Session, new_session
+from hexlit.arena.thinker import Thinker
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import RolloutEvaluator
+
+
+def rollouts(size: int, swap: bool, batch: int) -> RolloutEvaluator:
+    """Random playouts, the same for every board."""
+    del size, swap, batch
+    return RolloutEvaluator(4, seed=1)
+
+
+def session_of(
+    size: int = 3, *, simulations: int = 16, swap: bool = False, reuse: bool = True, **settings: float
+) -> Session:
+    """A session that judges by playouts."""
+    thinker = Thinker(SearchConfig(simulations=simulations), rollouts, reuse=reuse)
+    return new_session(thinker, PlaySettings(**settings), size, swap=swap)  # type: ignore[arg-type]
+
+
+def ask(session: Session, line: str) -> str:
+    """The answer to one command, without its last, blank line."""
+    request = parse_request(decode(line.encode()))
+    assert request is not None
+    reply, _ = answer(session, request)
+    assert reply.endswith("\n\n")
+    return reply[:-2]
+
+
+def tell(session: Session, *lines: str) -> None:
+    """Send commands that are answered by nothing but success."""
+    for line in lines:
+        assert ask(session, line) == "= ", line
+
+
+def converse(session: Session, content: bytes) -> tuple[str, list[str]]:
+    """All that is written when `content` arrives, as a whole and as answers without live blocks."""
+    source, target = os.pipe()
+    os.set_blocking(target, False)
+    assert os.write(target, content) == len(content)
+    os.close(target)
+    written: list[str] = []
+    incoming = Incoming(source)
+    serve(incoming, written.append, session)
+    incoming._thread.join(20)  # it reads on after `quit`, and the descriptor is about to get another meaning
+    os.close(source)
+    return "".join(written), answers(written)
+
+
+def answers(written: Iterable[str]) -> list[str]:
+    """The answers among what was written."""
+    blocks = "".join(written).split("\n\n")
+    assert blocks.pop() == ""
+    return [block for block in blocks if not block.startswith("gogui-gfx:\nkata\n")]

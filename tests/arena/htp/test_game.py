@@ -1,0 +1,205 @@
+"""Playing at the table of another program."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from hexlit.arena.htp.session import Session
+from hexlit.hex.notation import parse_cell
+from tests.arena.htp.sessions import ask, converse, session_of, tell
+
+
+def board_of(session: Session) -> str:
+    """The stones, row by row."""
+    cells, size = session.position.cells, session.size
+    return "/".join("".join(".XO"[int(stone)] for stone in cells[row * size : (row + 1) * size]) for row in range(size))
+
+
+def test_genmove_plays_its_move_and_reg_genmove_does_not() -> None:
+    session = session_of(4)
+    tell(session, "play b b2")
+    before = board_of(session)
+    ask(session, "reg_genmove w")
+    assert board_of(session) == before
+    cell = parse_cell(ask(session, "genmove w")[2:], 4)
+    assert session.position.cells[cell] == -1
+    assert ask(session, f"play b {cell}").startswith("?")
+    tell(session, "undo")
+    assert board_of(session) == before
+
+
+def test_a_whole_game_ends_with_a_winner_and_genmove_then_resigns() -> None:
+    session = session_of(4)
+    colour = 0
+    while ask(session, "final_score") == "= cannot score":
+        assert ask(session, f"genmove {'bw'[colour % 2]}") != "= resign"
+        colour += 1
+    assert ask(session, "final_score") in ("= B+", "= W+")
+    assert ask(session, "genmove b") == ask(session, "genmove w") == ask(session, "reg_genmove b") == "= resign"
+    assert ask(session, "all_legal_moves") == "= "
+    tell(session, "undo")
+    assert ask(session, "final_score") == "= cannot score"
+
+
+def test_hexgui_replays_a_swap_in_any_order_of_colours() -> None:
+    session = session_of(5)
+    tell(session, "play b d2", "clear_board", "play w b4", "play b c3", "play black a1", "play WHITE e5")
+    assert board_of(session) == "X..../...../..X../.O.../....O"
+    assert ask(session, "genmove b") not in ("= resign", "= swap-pieces")
+
+
+def test_every_colour_may_be_asked_for_a_move_at_any_time() -> None:
+    session = session_of(3)
+    for colour in "wwbbw":
+        assert ask(session, f"genmove {colour}").startswith("= ")
+    assert (session.position.cells == -1).sum() >= 2
+
+
+def test_a_swap_is_answered_only_where_the_rule_is_on_and_only_by_whites_first_move() -> None:
+    """The centre of 3x3 wins for Black: who may swap, does."""
+    answers = {}
+    for swap in (False, True):
+        session = session_of(3, simulations=64, swap=swap)
+        tell(session, "play b b2")
+        assert ("swap-pieces" in ask(session, "all_legal_moves")) is swap
+        answers[swap] = ask(session, "genmove w")
+    assert answers[True] == "= swap-pieces"
+    assert answers[False] != "= swap-pieces"
+    session = session_of(3, simulations=64, swap=True)
+    tell(session, "play w b2")
+    assert ask(session, "genmove b") != "= swap-pieces"
+    tell(session, "clear_board", "play b b2")
+    assert ask(session, "genmove b") != "= swap-pieces"
+    tell(session, "clear_board", "play b b2", "param_game allow_swap 0")
+    assert ask(session, "genmove w") != "= swap-pieces"
+
+
+def test_the_swap_of_the_other_side_is_taken_over_whatever_the_rule() -> None:
+    session = session_of(5)
+    tell(session, "play b d2", "play w swap-pieces")
+    assert board_of(session) == "...../...../...../.O.../....."
+    tell(session, "undo")
+    assert board_of(session) == "...../...X./...../...../....."
+    tell(session, "undo")
+    assert ask(session, "play w swap-pieces").startswith("? move swap-pieces: only White may swap")
+
+
+def test_resignations_of_the_other_side_end_the_game() -> None:
+    session = session_of(3)
+    tell(session, "play b b2", "play w resign")
+    assert ask(session, "final_score") == "= B+"
+    assert ask(session, "genmove b") == "= resign"
+    tell(session, "undo")
+    assert ask(session, "final_score") == "= cannot score"
+
+
+def test_a_hopeless_game_is_resigned_where_that_is_wanted_and_the_board_stays() -> None:
+    session = session_of(3, simulations=64, resign=0.49)
+    tell(session, "play b b2", "play b a2")
+    before = session.position
+    assert ask(session, "genmove w") == "= resign"
+    assert session.position is before
+    tell(session, "param_game resign 0")
+    assert ask(session, "genmove w") != "= resign"
+
+
+def test_a_new_size_is_a_new_game_and_an_impossible_one_changes_nothing() -> None:
+    session = session_of(3)
+    tell(session, "play b b2")
+    assert ask(session, "boardsize 30").startswith("?")
+    assert board_of(session) == ".../.X./..."
+    tell(session, "boardsize 4 4")
+    assert board_of(session) == "..../..../..../...."
+    assert ask(session, "genmove b").startswith("= ")
+
+
+def test_showboard_is_one_block_of_lines() -> None:
+    session = session_of(2)
+    tell(session, "play b a1")
+    assert ask(session, "showboard") == "= \n   a b\n 1 X . 1\n  2 . . 2\n     a b\nwhite to move"
+
+
+def test_loadsgf_takes_over_a_game_or_nothing(tmp_path: Path) -> None:
+    session = session_of(3)
+    good, bad = tmp_path / "a good game.sgf", tmp_path / "bad.sgf"
+    good.write_text("(;FF[4]GM[11]SZ[4]AB[a1];W[b2];B[c3];W[d4])")
+    bad.write_text("(;GM[11]SZ[5];B[c3];W[c3])")
+    tell(session, f'loadsgf "{good}" 2')
+    assert board_of(session) == "X.../.O../..X./...."
+    tell(session, "undo", f'loadsgf "{good}"')
+    assert board_of(session) == "X.../.O../..X./...O"
+    assert ask(session, f"loadsgf {bad}").startswith("? file ")
+    assert board_of(session) == "X.../.O../..X./...O"
+    assert ask(session, "genmove b").startswith("= ")
+
+
+def test_time_is_told_and_taken_off_by_thinking() -> None:
+    session = session_of(3)
+    assert ask(session, "time_left") == "= black no limit, white no limit"
+    tell(session, "time_left b 60")
+    assert ask(session, "time_left b") == "= 60.0"
+    ask(session, "genmove b")
+    left = session.clocks[1].left
+    assert left is not None
+    assert left < 60
+    assert session.clocks[-1].left is None
+    tell(session, "time_settings 300 0 0")
+    assert ask(session, "time_left") == "= black 300.0, white 300.0"
+
+
+@pytest.mark.parametrize(
+    "line", ["time_left b 0", "time_left b 0.1", "param_game game_time 0", "time_settings 0 0.01 1"]
+)
+def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> None:
+    session = session_of(5, simulations=30_000)
+    tell(session, line)
+    assert ask(session, "genmove b").startswith("= ")
+    assert sum(candidate.visits for candidate in session.thinker.candidates()) < 30_000
+
+
+def test_seconds_limit_the_thinking_and_so_does_an_interrupt() -> None:
+    session = session_of(5, simulations=30_000, seconds=0.01)
+    assert ask(session, "genmove b").startswith("= ")
+    assert sum(candidate.visits for candidate in session.thinker.candidates()) < 30_000
+    session = session_of(5, simulations=30_000)
+    started = time.monotonic()
+    _, answers = converse(session, b"genmove b\n# interrupt\n2 genmove w\n# interrupt\n")
+    assert [answer[:2] for answer in answers] == ["= ", "=2"]
+    assert session.position.stones == 2
+    assert time.monotonic() - started < 60
+    assert sum(candidate.visits for candidate in session.thinker.candidates()) < 30_000
+
+
+def test_parameters_are_listed_read_and_set() -> None:
+    session = session_of(3)
+    assert ask(session, "param_game") == "= \nallow_swap 0\ngame_time no limit\nresign 0\nsimulations 16"
+    tell(session, "param_game simulations 2", "param_game allow_swap 1", "param_game resign 0.1")
+    assert ask(session, "param_game simulations") == "= 2"
+    assert session.thinker.swap
+    ask(session, "genmove b")
+    assert sum(candidate.visits for candidate in session.thinker.candidates()) == 2
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_tree_lives_on_after_a_swap_and_from_the_first_move(swap: bool) -> None:
+    session = session_of(3, simulations=200, swap=swap)
+    tell(session, "play b b2" if swap else "play b a1")
+    first = ask(session, "genmove w").removeprefix("= ")
+    assert (first == "swap-pieces") is swap
+    expected = session.thinker.variation()
+    tell(session, f"play b {'abc'[expected[1] % 3]}{expected[1] // 3 + 1}", "param_game simulations 1")
+    ask(session, "genmove w")
+    assert sum(candidate.visits for candidate in session.thinker.candidates()) > 1
+
+
+def test_the_tree_lives_on_between_moves_only_where_that_is_wanted() -> None:
+    for reuse in (True, False):
+        session = session_of(4, simulations=64, reuse=reuse)
+        ask(session, "genmove b")
+        expected = session.thinker.variation()
+        assert len(expected) > 2
+        tell(session, f"play w {'abcd'[expected[1] % 4]}{expected[1] // 4 + 1}", "param_game simulations 1")
+        ask(session, "genmove b")
+        visits = sum(candidate.visits for candidate in session.thinker.candidates())
+        assert (visits > 1) is reuse

@@ -1,0 +1,264 @@
+"""`hexlit htp` as another program meets it: a process with three pipes."""
+
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hexlit import __version__
+from hexlit.cli import main
+from tests.arena.networks import write_checkpoint
+
+ROLLOUTS = ["player=rollouts", "rollouts=4", "search.simulations=16", "interval=0.02"]
+
+CONNECTING = """\
+name
+version
+hexgui-analyze_commands
+boardsize 5 5
+clear_board
+clear_board
+play black d2
+play white c3
+showboard
+"""
+
+EMPTY = "= "
+
+CONNECTED = f"""\
+= hexlit
+
+= {__version__}
+
+= gfx/Live analysis/gogui-gfx-analyze %c
+string/Search: best move/hexlit-best %c
+pspairs/Search: winning chances (%)/hexlit-winrates %c
+pspairs/Search: visits/hexlit-visits %c
+pspairs/Search: Q values/hexlit-values %c
+pspairs/Search: priors (%)/hexlit-priors %c
+varc/Search: expected moves/hexlit-variation %c
+pspairs/Network: policy (%)/hexlit-policy %c
+pspairs/Network: chances after each move (%)/hexlit-map %c
+gfx/Network: influence/hexlit-influence %c
+string/Network: winning chance/hexlit-chance %c
+plist/Exact winning moves/hexlit-winning %c
+
+{EMPTY}
+
+{EMPTY}
+
+{EMPTY}
+
+{EMPTY}
+
+{EMPTY}
+
+{EMPTY}
+   a b c d e
+ 1 . . . . . 1
+  2 . . . X . 2
+   3 . . O . . 3
+    4 . . . . . 4
+     5 . . . . . 5
+        a b c d e
+black to move
+
+"""
+
+
+class Gui:
+    """The other side of the table, which reads an answer up to its blank line as HexGui does."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
+
+    def send(self, *lines: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        self.process.stdin.flush()
+
+    def block(self) -> str:
+        assert self.process.stdout is not None
+        lines = []
+        while line := self.process.stdout.readline().decode():
+            lines.append(line)
+            if line == "\n":
+                break
+        return "".join(lines)
+
+    def ask(self, line: str) -> str:
+        self.send(line)
+        return self.block()
+
+
+def started(*overrides: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "hexlit", "htp", *overrides]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@contextmanager
+def hexlit_htp(*overrides: str) -> Iterator[Gui]:
+    """A running `hexlit htp`, which has ended by itself in the end."""
+    process = started(*overrides)
+    watch = threading.Timer(300, process.kill)
+    watch.start()
+    try:
+        yield Gui(process)
+        out, err = process.communicate()
+        assert out == b""
+        assert process.returncode == 0, err.decode()
+        assert b"Traceback" not in err
+        assert b"is ready on" in err
+    finally:
+        watch.cancel()
+        process.kill()
+        process.communicate()
+
+
+def test_a_session_as_hexgui_leads_it() -> None:
+    with hexlit_htp(*ROLLOUTS, "swap=true") as gui:
+        gui.send(*CONNECTING.splitlines())
+        assert "".join(gui.block() for _ in CONNECTING.splitlines()) == CONNECTED
+
+        move = re.fullmatch(r"= ([a-e][1-5])\n\n", gui.ask("genmove black"))
+        assert move is not None
+        assert gui.ask(f"play white {move[1]}").startswith("? move ")
+        assert gui.ask("undo") == "= \n\n"
+        assert gui.ask(f"play black {move[1]}") == "= \n\n"
+
+        # The swap: HexGui never sends it, but clears the board and plays all stones again, row by row.
+        gui.send("clear_board", "play white b4", "play black c5", "showboard")
+        replayed = [gui.block() for _ in range(4)][-1]
+        assert "    4 . O . . . 4\n     5 . . X . . 5\n" in replayed
+        assert re.fullmatch(r"= [a-e][1-5]\n\n", gui.ask("genmove white"))
+
+        # Our own swap: the answer is a name that HexGui knows, and the board follows.
+        gui.send("param_game simulations 400", "clear_board", "play black c3")
+        assert [gui.block() for _ in range(3)] == ["= \n\n"] * 3
+        assert gui.ask("genmove white") == "= swap-pieces\n\n"
+        assert "   3 . . O . . 3\n" in gui.ask("showboard")
+        gui.send("param_game simulations 16", "undo")
+        assert [gui.block() for _ in range(2)] == ["= \n\n"] * 2
+        assert "   3 . . X . . 3\n" in gui.ask("showboard")
+
+        assert re.fullmatch(r"= (?:[a-e][1-5] [0-9]+ ?)+\n\n", gui.ask("hexlit-visits white"))
+        assert gui.ask("final_score") == "= cannot score\n\n"
+        gui.send("boardsize 2 2", "play black a1", "play black a2")
+        assert [gui.block() for _ in range(3)] == ["= \n\n"] * 3
+        assert gui.ask("final_score") == "= B+\n\n"
+        assert gui.ask("genmove white") == "= resign\n\n"
+        assert gui.ask("boardsize 5 7") == "? unsupported board size 5x7: boards have as many rows as columns\n\n"
+        assert gui.ask("quit") == "= \n\n"
+
+
+def test_thinking_goes_on_until_it_is_interrupted() -> None:
+    with hexlit_htp(*ROLLOUTS, "board=7", "search.simulations=32767", "rollouts=3000") as gui:
+        gui.send("gogui-gfx-analyze b")
+        visits = []
+        for _ in range(3):
+            block = gui.block()
+            assert block.startswith("gogui-gfx:\nkata\ninfo move ")
+            visits.append(sum(map(int, re.findall(r" visits ([0-9]+) ", block))))
+        assert visits == sorted(set(visits))
+        gui.send("# interrupt")
+        blocks = [gui.block()]
+        while not blocks[-1].startswith("="):
+            blocks.append(gui.block())
+        assert blocks[-1] == "= \n\n"
+        assert all(block.startswith("gogui-gfx:\nkata\n") for block in blocks[:-1])
+        gui.send("gogui-gfx-analyze w", "3 name")  # any other command ends it, too
+        while (block := gui.block()).startswith("gogui-gfx:"):
+            pass
+        assert block == "= \n\n"
+        assert gui.block() == "=3 hexlit\n\n"
+        gui.send("genmove b", "# interrupt")  # a minute's work, left undone
+        assert re.fullmatch(r"= [a-g][1-7]\n\n", gui.block())
+
+
+def test_garbage_of_every_kind_is_answered_and_the_program_lives_on() -> None:
+    source = random.Random(5)
+    lines = [bytes(source.randrange(256) for _ in range(source.randrange(60))) for _ in range(300)]
+    lines = [line.replace(b"\n", b" ").replace(b"#", b" ") for line in lines]
+    lines += [
+        b"x" * 1_000_000,
+        b"7 " + b"\xff" * 200_000,
+        b"play b \x00a\x001\r",
+        b"\t5\tshowboard\t# \xff",
+        b"\x00",
+        b"",
+    ]
+    with hexlit_htp(*ROLLOUTS, "board=3") as gui:
+        assert gui.process.stdin is not None
+        writer = threading.Thread(target=gui.process.stdin.write, args=(b"\n".join([*lines, b"99 name\n"]),))
+        writer.start()
+        blocks = [gui.block()]
+        while blocks[-1] != "=99 hexlit\n\n":
+            assert re.match(r"[=?][0-9]* ", blocks[-1])
+            blocks.append(gui.block())
+        writer.join()
+        assert "?7 a line of more than 65536 bytes\n\n" in blocks
+        assert blocks[-2].startswith("=5 \n   a b c\n 1 X . . 1\n")
+
+
+def test_a_checkpoint_of_one_size_plays_on_every_other_and_swaps_as_it_was_trained(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "checkpoints" / "last.ckpt", seed=1, size=4, swap=True)
+    with hexlit_htp(
+        f"checkpoint={tmp_path}", "accelerator=cpu", "accelerator.threads=1", "search.simulations=8"
+    ) as gui:
+        assert " 4 . . . . 4\n" in gui.ask("showboard")
+        assert gui.ask("param_game allow_swap") == "= 1\n\n"
+        for size in (11, 2, 19):
+            assert gui.ask(f"boardsize {size}") == "= \n\n"
+            assert re.fullmatch(r"= [a-s][0-9]+\n\n", gui.ask("genmove b"))
+
+
+def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
+    gone, interrupted = started(*ROLLOUTS), started(*ROLLOUTS)
+    for process in (gone, interrupted):
+        assert Gui(process).ask("name") == "= hexlit\n\n"
+    assert gone.stdout is not None
+    assert gone.stderr is not None
+    gone.stdout.close()
+    Gui(gone).send("name")
+    said = gone.stderr.read()
+    interrupted.send_signal(signal.SIGINT)
+    out, err = interrupted.communicate(timeout=100)
+    assert (gone.wait(100), interrupted.returncode) == (0, 130)
+    assert out == b""
+    for text in (said, err):
+        assert text.decode().splitlines()[-1].startswith("hexlit htp: player=rollouts is ready on 11x11 after ")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "part"),
+    [
+        ([], "player=network checkpoint=None: a network is played from a checkpoint"),
+        (["player=rollouts", "checkpoint=x.ckpt"], "need none"),
+        (["player=human"], "player=human: choose one of network, rollouts, uniform"),
+        (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
+        (["checkpoint=."], "this folder has no checkpoints/best.ckpt"),
+        (["player=rollouts", "board=20"], "board=20"),
+        (["player=rollouts", "seconds=0"], "seconds=0"),
+        (["player=rollouts", "resign=0.7"], "resign=0.7"),
+        (["player=rollouts", "interval=0"], "interval=0"),
+        (["player=rollouts", "rollouts=0"], "rollouts=0"),
+        (["player=rollouts", "solver_nodes=0"], "solver_nodes=0"),
+    ],
+)
+def test_a_mistake_is_one_line_and_no_conversation(
+    overrides: list[str], part: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["htp", *overrides]) == 2
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert part in captured.err
+    assert captured.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
