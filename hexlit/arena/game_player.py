@@ -1,0 +1,30 @@
+"""Players of one game at a time, such as foreign programs, and how they give up."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+RESIGN = -1
+"""Answered in place of a cell by a player that gives the game up."""
+
+
+class Forfeit(Exception):
+    """A player cannot go on and loses the game; the message is the note that says why."""
+
+
+class GamePlayer(Protocol):
+    """Somebody who plays one game after another."""
+
+    def begin(self, size: int) -> None:
+        """Start a new game on an empty board of `size` rows; may raise `Forfeit`."""
+        ...
+
+    def answer(self, moves: Sequence[int]) -> int:
+        """The next move after `moves`, all cells played so far, Black's first, the opening included.
+
+        A cell (row * size + column), or `RESIGN`; may raise `Forfeit`.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give back what the player holds; no game follows."""
+        ...
