@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("hexlit.commands.train", "train a network: from nothing by self-play, or from recorded games"),
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
+    "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
     "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),
     "monitor": (
         "hexlit.commands.monitor",

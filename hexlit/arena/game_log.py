@@ -91,9 +91,7 @@ class GameLog:
         try:
             pair, black, white, winner, ending, opening, _, moves, note = row
             cells = tuple(parse_moves(moves, self.size))
-            return ArenaGame(
-                int(pair), black, white, int(opening), cells, WINNERS[winner], Ending(ending), note
-            )
+            return ArenaGame(int(pair), black, white, int(opening), cells, WINNERS[winner], Ending(ending), note)
         except (ValueError, KeyError) as error:
             raise UsageError(f"{self.path}, line {line}: not a game of a {self.size}x{self.size} match") from error
 

@@ -7,7 +7,7 @@ RESIGN = -1
 """Answered in place of a cell by a player that gives the game up."""
 
 
-class Forfeit(Exception):
+class Forfeit(Exception):  # noqa: N818 - it ends a game, not the program
     """A player cannot go on and loses the game; the message is the note that says why."""
 
 

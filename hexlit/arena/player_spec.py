@@ -29,7 +29,7 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
     "checkpoint": {"simulations": int, "algorithm": str},
     "policy": {},
     "random": {},
-    "rollouts": {"simulations": int, "rollouts": int, "exploration": float},
+    "rollouts": {"simulations": int, "playouts": int, "exploration": float},
     "two_distance": {"depth": int, "width": int},
     "resistance": {"depth": int, "width": int},
     "solver": {},
@@ -64,12 +64,14 @@ class PlayerSpec:
             named += _run_name(Path(self.source))
         simulations = self.settings.get("simulations")
         others = [str(value) for key, value in self.settings.items() if key == "algorithm"]
-        others += [f"{key}{value}" for key, value in self.settings.items() if key in ("depth", "width", "rollouts")]
+        others += [f"{key}{value}" for key, value in self.settings.items() if key in ("depth", "width", "playouts")]
         return "-".join([named + ("" if simulations is None else f"@{simulations}"), *others])
 
 
-def parse_players(given: object) -> list[PlayerSpec]:
+def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
     """The players of a list of lines or mappings, or of a mapping from names to these.
+
+    A checkpoint that says no number of simulations gets `simulations`.
 
     Raises:
         UsageError: one of them cannot be understood, or two have the same name.
@@ -80,6 +82,9 @@ def parse_players(given: object) -> list[PlayerSpec]:
         specs = [parse_player(value) for value in given]
     else:
         raise UsageError(f"players={given}: a list is needed, such as players=[random,rollouts]")
+    for spec in specs:
+        if spec.kind == "checkpoint":
+            spec.settings.setdefault("simulations", simulations)
     names = [spec.label for spec in specs]
     for name in names:
         if names.count(name) > 1:
@@ -101,7 +106,7 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     else:
         raise UsageError(f"players: {given!r} is no player; write a line such as 'checkpoint=FILE simulations=64'")
     kinds = [word for word in words if word in KINDS]
-    if len(kinds) != 1 and not (kinds == ["rollouts", "rollouts"]):
+    if len(kinds) != 1:
         known = ", ".join(KINDS)
         raise UsageError(f"players: {given!r} names {'no' if not kinds else 'more than one'} kind of player: {known}")
     kind = kinds[0]

@@ -8,8 +8,6 @@ best (the generalised SPRT; Van den Bergh 2017, as in Stockfish's fishtest).
 
 import math
 
-from scipy.optimize import brentq
-
 from hexlit.arena.config import SprtConfig
 from hexlit.arena.ratings import PairCounts
 
@@ -18,6 +16,8 @@ SCORES = (0.0, 0.5, 1.0)
 
 UNSEEN = 1e-3
 """Pairs added to each result, so that no result is impossible."""
+
+BISECTIONS = 60
 
 
 class Sprt:
@@ -59,13 +59,9 @@ def _fit(shares: list[float], mean: float) -> list[float]:
     likelihood").
     """
 
-    def excess(x: float) -> float:
-        return sum(
-            share * (score - mean) / (1 + x * (score - mean)) for share, score in zip(shares, SCORES, strict=True)
-        )
-
-    # Between the poles; a hair inside, where the sign is that of the pole.
-    low, high = -1 / (1 - mean), 1 / mean
-    inside = 1e-9 * (high - low)
-    x = brentq(excess, low + inside, high - inside, xtol=1e-12)
+    low, high = -1 / (1 - mean), 1 / mean  # the poles of the sum below, which falls from one to the other
+    for _ in range(BISECTIONS):
+        x = (low + high) / 2
+        excess = sum(s * (score - mean) / (1 + x * (score - mean)) for s, score in zip(shares, SCORES, strict=True))
+        low, high = (x, high) if excess > 0 else (low, x)
     return [share / (1 + x * (score - mean)) for share, score in zip(shares, SCORES, strict=True)]

@@ -1,0 +1,176 @@
+"""A match on the terminal: its progress, and what it has come to."""
+
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from hexlit.reporting.progress import is_screen
+from hexlit.reporting.quantities import format_count, format_duration, format_rate, format_share
+
+_SECONDS_BETWEEN_LINES = 10.0
+_SCALE = 28  # characters of the picture of the intervals
+_MOST_COLUMNS = 12  # players in the cross table
+
+
+class MatchProgress:
+    """Shows how many games have been played, how fast, and how long the rest will take.
+
+    A bar on a terminal, elsewhere a line every ten seconds. Games are assumed to go on as fast as they have until now.
+
+    Args:
+        games: games of the whole match.
+        done: those that were there before.
+    """
+
+    def __init__(
+        self, games: int, *, done: int = 0, title: str = "hexlit match", console: Console | None = None
+    ) -> None:
+        self._console = console or Console()
+        self._games, self._done, self._before = games, done, done
+        self._started = time.monotonic()
+        self._next_line = self._started + _SECONDS_BETWEEN_LINES
+        self._bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(28),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            TextColumn("[cyan]{task.fields[facts]}"),
+            console=self._console,
+            disable=not is_screen(self._console),
+        )
+        self._task = self._bar.add_task(title, total=games, completed=done, facts="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the terminal back; the last picture stays on it."""
+        self._bar.stop()
+
+    def advance(self, games: int) -> None:
+        """So many more games are over."""
+        self._done += games
+        now = time.monotonic()
+        rate = (self._done - self._before) / max(now - self._started, 1e-9)
+        left = (self._games - self._done) / rate
+        facts = f"{format_rate(rate)} games/s · {format_duration(left)} left"
+        self._bar.update(self._task, completed=self._done, facts=facts)
+        if self._bar.disable and now >= self._next_line:
+            self._next_line = now + _SECONDS_BETWEEN_LINES
+            share = f"{format_count(self._done)} of {format_count(self._games)} games"
+            self._console.file.write(f"{share}, {facts.replace(' · ', ', ')}\n")
+            self._console.file.flush()
+
+
+def print_match(console: Console, document: Mapping[str, Any]) -> None:
+    """Print the ratings, the cross table, forfeits and the test of `match.json`'s content."""
+    console.print()
+    console.print(_headline(document))
+    if document["players"]:
+        console.print(_ratings(document))
+        console.print(Text(_about_ratings(document), "dim"))
+    if 2 < len(document["players"]) <= _MOST_COLUMNS:
+        console.print()
+        console.print(_cross_table(document))
+    for forfeit in document["forfeits"][:5]:
+        where = f"{forfeit['loser']} forfeited opening {forfeit['pair'] + 1} ({forfeit['black']} – {forfeit['white']})"
+        console.print(Text(f"{where}: {forfeit['note']}", "red"))
+    if len(document["forfeits"]) > 5:
+        console.print(Text(f"and {len(document['forfeits']) - 5} more forfeits: match.json", "red"))
+    if document["sprt"] is not None:
+        console.print(_test(document))
+
+
+def _headline(document: Mapping[str, Any]) -> Text:
+    games, pairs = document["games"], document["pairs"]
+    parts = [
+        (f"{format_count(games)} games on {document['board']}x{document['board']}", "bold"),
+        (f"{format_duration(document['seconds'])}, {format_rate(document['games_per_second'])} games/s", ""),
+    ]
+    if games:
+        parts.append((f"Black won {format_share(document['black_wins'] / games)}", ""))
+        parts.append((f"{format_share(document['split_pairs'] / pairs)} of the pairs split", ""))
+    if document["repeated"]:
+        parts.append((f"{format_count(document['repeated'])} repeated games dropped", "yellow"))
+    return Text(" · ", "dim").join(Text(text, style) for text, style in parts)
+
+
+def _ratings(document: Mapping[str, Any]) -> Table:
+    players = document["players"]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("player")
+    for heading in ("Elo", "95% interval", "games", "score"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    low = min(player["low"] for player in players)
+    high = max(player["high"] for player in players)
+    for player in players:
+        sign = {"at least": "≥ ", "at most": "≤ "}.get(player["bound"], "")
+        anchored = player["name"] == document["anchor"]
+        interval = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
+        elo = f"{sign if not anchored else ''}{player['elo']:+.0f}"
+        picture = _interval(player["low"], player["elo"], player["high"], low, high)
+        table.add_row(
+            Text(player["name"], "bold"),
+            Text(elo, "bold green"),
+            interval,
+            format_count(player["games"]),
+            format_share(player["score"]),
+            Text(picture, "cyan"),
+        )
+    return table
+
+
+def _about_ratings(document: Mapping[str, Any]) -> str:
+    text = "Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"
+    if any(player["bound"] and player["name"] != document["anchor"] for player in document["players"]):
+        text += "\n≥ and ≤: all games won or lost, held by the prior alone"
+    return text
+
+
+def _interval(low: float, value: float, high: float, left: float, right: float) -> str:
+    """A line from `low` to `high` with a dot at `value`, on a scale from `left` to `right`."""
+    places = [round((x - left) / max(right - left, 1e-9) * (_SCALE - 1)) for x in (low, value, high)]
+    line = ["─" if places[0] <= place <= places[2] else " " for place in range(_SCALE)]
+    line[places[1]] = "●"
+    return "".join(line)
+
+
+def _cross_table(document: Mapping[str, Any]) -> Table:
+    """Wins of the player of a row against that of a column."""
+    names = [player["name"] for player in document["players"]]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title="Wins", title_justify="left")
+    table.add_column("")
+    for number in range(1, len(names) + 1):
+        table.add_column(str(number), justify="right")
+    for number, name in enumerate(names, start=1):
+        table.add_row(f"{number} {name}", *(_score(document["cross"][name], other) for other in names))
+    return table
+
+
+def _score(row: Mapping[str, Mapping[str, int]], opponent: str) -> str:
+    cell = row.get(opponent)
+    return "" if cell is None else f"{cell['wins']}–{cell['games'] - cell['wins']}"
+
+
+def _test(document: Mapping[str, Any]) -> Text:
+    test = document["sprt"]
+    counts: Sequence[int] = test["pairs"]
+    said = {
+        "elo1": f"accepted: better by {test['elo1']:g} Elo or more",
+        "elo0": f"accepted: better by {test['elo0']:g} Elo or less",
+        None: "not decided",
+    }[test["accepted"]]
+    return Text.assemble(
+        (f"SPRT of {test['elo0']:g} against {test['elo1']:g} Elo {said}", "bold"),
+        f" · log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]",
+        f" · pairs lost, split, won: {', '.join(map(str, counts))}",
+    )
