@@ -17,7 +17,7 @@ SCORES = (0.0, 0.5, 1.0)
 UNSEEN = 1e-3
 """Pairs added to each result, so that no result is impossible."""
 
-BISECTIONS = 60
+BISECTIONS = 40
 
 
 class Sprt:
@@ -58,7 +58,6 @@ def _fit(shares: list[float], mean: float) -> list[float]:
     Its entries are share / (1 + x (score - mean)) for the one x that gives the mean (Owen 2001, "Empirical
     likelihood").
     """
-
     low, high = -1 / (1 - mean), 1 / mean  # the poles of the sum below, which falls from one to the other
     for _ in range(BISECTIONS):
         x = (low + high) / 2

@@ -39,7 +39,7 @@ class Table:
         self._profile = profile
         self._seed = seed
         sources = [spec.source for spec in specs if spec.kind in ("checkpoint", "policy")]
-        self._networks = {source: load_network(checkpoint_path(source)) for source in dict.fromkeys(sources)}
+        self._networks = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
         if board is None and not sources:
             raise UsageError("board has no value: none of the players is a network, so add board=N")
         self.size = self._networks[sources[0]].size if board is None else board
@@ -48,7 +48,8 @@ class Table:
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""
         if spec.kind == "htp":
-            return Contestant(spec.label, lambda: self._foreign(spec))
+            engine = self._foreign(spec)
+            return Contestant(spec.label, lambda: engine)
         if spec.kind in ("checkpoint", "policy"):
             make = cache(self._searching(spec) if spec.kind == "checkpoint" else self._judging(spec))
             return batched(spec.label, make)
@@ -107,18 +108,3 @@ class Table:
 
         timeouts = {"start_timeout": 30.0, "move_timeout": 60.0} | spec.settings
         return HtpEngine(spec.source, name=spec.label, **timeouts)
-
-
-def checkpoint_path(source: str) -> Path:
-    """The checkpoint that `source` names: a file, or the best one of a run's folder, else the last.
-
-    Raises:
-        UsageError: there is none.
-    """
-    path = Path(source)
-    if not path.is_dir():
-        return path
-    for name in ("best.ckpt", "last.ckpt"):
-        if (path / "checkpoints" / name).is_file():
-            return path / "checkpoints" / name
-    raise UsageError(f"checkpoint={source}: the folder has no checkpoints/best.ckpt or checkpoints/last.ckpt")
