@@ -81,6 +81,7 @@ def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
     elif isinstance(given, Sequence) and not isinstance(given, str):
         specs = [parse_player(value) for value in given]
     else:
+        given = "null" if given is None else given
         raise UsageError(f"players={given}: a list is needed, such as players=[random,rollouts]")
     for spec in specs:
         if spec.kind == "checkpoint":

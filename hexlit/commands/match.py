@@ -32,7 +32,7 @@ MODES = ("round_robin", "gauntlet")
 class MatchConfig:
     """What `hexlit match` takes."""
 
-    players: Any = field(default_factory=lambda: ["random", "rollouts"])
+    players: Any = None
     """Two players or more, in the grammar of `hexlit.arena.player_spec`: a list, or a mapping from names."""
     board: int | None = None
     """Size of the board, 2 to 19; null: the one the first network was trained on."""
