@@ -79,9 +79,13 @@ class SprtConfig:
     """Chance to accept `elo1` where `elo0` holds."""
     beta: float = 0.05
     """Chance to accept `elo0` where `elo1` holds."""
+    every: int = 16
+    """Pairs from one look at the results to the next; so many are played side by side."""
 
     def __post_init__(self) -> None:
         if self.elo1 is not None and not -inf < self.elo0 < self.elo1 < inf:
             raise UsageError(f"sprt.elo0={self.elo0:g}, sprt.elo1={self.elo1:g}: elo0 must be below elo1")
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
             raise UsageError(f"sprt.alpha={self.alpha:g}, sprt.beta={self.beta:g}: both lie between 0 and 0.5")
+        if self.every < 1:
+            raise UsageError(f"sprt.every={self.every}: must be 1 or more")

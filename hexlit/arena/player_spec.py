@@ -31,8 +31,8 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
     "random": {},
     "rollouts": {"simulations": int, "playouts": int, "exploration": float},
     "two_distance": {"depth": int, "width": int},
-    "resistance": {"depth": int, "width": int},
-    "solver": {},
+    "resistance": {"depth": int, "width": int, "bridge": float},
+    "solver": {"node_limit": int},
     "htp": {"start_timeout": float, "move_timeout": float},
 }
 """Kind of a player -> its settings and their types."""

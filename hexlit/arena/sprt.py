@@ -38,8 +38,10 @@ class Sprt:
         if total == 0:
             return 0.0
         shares = [(count + UNSEEN) / (total + len(counts) * UNSEEN) for count in counts]
-        fits = [_fit(shares, mean) for mean in self.expected]
-        return total * sum(share * math.log(one / zero) for share, zero, one in zip(shares, *fits, strict=True))
+        null, alternative = (_fit(shares, mean) for mean in self.expected)
+        return total * sum(
+            share * math.log(other / one) for share, one, other in zip(shares, null, alternative, strict=True)
+        )
 
     def decision(self, counts: PairCounts) -> str:
         """`elo1` or `elo0`, the hypothesis accepted; empty while more pairs are needed."""
@@ -49,7 +51,7 @@ class Sprt:
 
 def expected_score(elo: float) -> float:
     """Share of the games that a player wins who is better by `elo`."""
-    return 1 / (1 + 10 ** (-elo / 400))
+    return 1 / (1 + math.exp(-elo * math.log(10) / 400))
 
 
 def _fit(shares: list[float], mean: float) -> list[float]:

@@ -170,7 +170,7 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
         [table.contestant(spec) for spec in specs],
         {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
         log,
-        at_once=min(config.at_once, config.pairs),
+        at_once=min(config.at_once, config.pairs, *([] if sprt is None else [config.sprt.every])),
         mode=config.mode,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )

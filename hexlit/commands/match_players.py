@@ -17,6 +17,10 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network
 
+START_TIMEOUT = 30.0
+MOVE_TIMEOUT = 60.0
+"""Seconds that a foreign program has unless its player says otherwise: to start, and for a move."""
+
 
 class Table:
     """Seats players; what several of them need, networks and solvers, is there once."""
@@ -95,7 +99,7 @@ class Table:
             if spec.kind == "solver":
                 from hexlit.arena.baselines.solver import SolverPlayer
 
-                return SolverPlayer(self.size, seed=self._seed)
+                return SolverPlayer(self.size, **settings, seed=self._seed)
             from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
 
             classic = TwoDistancePlayer if spec.kind == "two_distance" else ResistancePlayer
@@ -106,5 +110,6 @@ class Table:
     def _foreign(self, spec: PlayerSpec) -> GamePlayer:
         from hexlit.arena.htp_engine import HtpEngine
 
-        timeouts = {"start_timeout": 30.0, "move_timeout": 60.0} | spec.settings
-        return HtpEngine(spec.source, name=spec.label, **timeouts)
+        start_timeout = float(spec.settings.get("start_timeout", START_TIMEOUT))
+        move_timeout = float(spec.settings.get("move_timeout", MOVE_TIMEOUT))
+        return HtpEngine(spec.source, name=spec.label, start_timeout=start_timeout, move_timeout=move_timeout)

@@ -1,6 +1,7 @@
 """A match on the terminal: its progress, and what it has come to."""
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -14,14 +15,16 @@ from hexlit.reporting.progress import is_screen
 from hexlit.reporting.quantities import format_count, format_duration, format_rate, format_share
 
 _SECONDS_BETWEEN_LINES = 10.0
-_SCALE = 28  # characters of the picture of the intervals
+_SCALE = 20  # characters of the picture of the intervals
 _MOST_COLUMNS = 12  # players in the cross table
+_MOST_NOTES = 5  # reasons of forfeits
 
 
 class MatchProgress:
     """Shows how many games have been played, how fast, and how long the rest will take.
 
-    A bar on a terminal, elsewhere a line every ten seconds. Games are assumed to go on as fast as they have until now.
+    A bar on a terminal, elsewhere a line every ten seconds. Games are assumed to go on as fast as they have since the
+    first one: before it, kernels may have been compiled.
 
     Args:
         games: games of the whole match.
@@ -32,9 +35,9 @@ class MatchProgress:
         self, games: int, *, done: int = 0, title: str = "hexlit match", console: Console | None = None
     ) -> None:
         self._console = console or Console()
-        self._games, self._done, self._before = games, done, done
-        self._started = time.monotonic()
-        self._next_line = self._started + _SECONDS_BETWEEN_LINES
+        self._games, self._done = games, done
+        self._first: tuple[float, int] | None = None  # when the first games were over, and how many were by then
+        self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
         self._bar = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(28),
@@ -59,14 +62,16 @@ class MatchProgress:
         """So many more games are over."""
         self._done += games
         now = time.monotonic()
-        rate = (self._done - self._before) / max(now - self._started, 1e-9)
-        left = (self._games - self._done) / rate
-        facts = f"{format_rate(rate)} games/s · {format_duration(left)} left"
+        self._first = self._first or (now, self._done)
+        rate = (self._done - self._first[1]) / max(now - self._first[0], 1e-9)
+        facts = (
+            f"{format_rate(rate)} games/s · {format_duration((self._games - self._done) / rate)} left" if rate else ""
+        )
         self._bar.update(self._task, completed=self._done, facts=facts)
         if self._bar.disable and now >= self._next_line:
             self._next_line = now + _SECONDS_BETWEEN_LINES
-            share = f"{format_count(self._done)} of {format_count(self._games)} games"
-            self._console.file.write(f"{share}, {facts.replace(' · ', ', ')}\n")
+            line = f"{format_count(self._done)} of {format_count(self._games)} games · {facts}"
+            self._console.file.write(line.removesuffix(" · ").replace(" · ", ", ") + "\n")
             self._console.file.flush()
 
 
@@ -80,11 +85,11 @@ def print_match(console: Console, document: Mapping[str, Any]) -> None:
     if 2 < len(document["players"]) <= _MOST_COLUMNS:
         console.print()
         console.print(_cross_table(document))
-    for forfeit in document["forfeits"][:5]:
-        where = f"{forfeit['loser']} forfeited opening {forfeit['pair'] + 1} ({forfeit['black']} – {forfeit['white']})"
-        console.print(Text(f"{where}: {forfeit['note']}", "red"))
-    if len(document["forfeits"]) > 5:
-        console.print(Text(f"and {len(document['forfeits']) - 5} more forfeits: match.json", "red"))
+    forfeits = Counter((forfeit["loser"], forfeit["note"]) for forfeit in document["forfeits"])
+    for (loser, note), games in forfeits.most_common(_MOST_NOTES):
+        console.print(Text(f"{loser} forfeited {games:,} game{'s' if games > 1 else ''}: {note}", "red"))
+    if len(forfeits) > _MOST_NOTES:
+        console.print(Text(f"{len(forfeits) - _MOST_NOTES} more reasons of forfeits are in match.json", "red"))
     if document["sprt"] is not None:
         console.print(_test(document))
 
@@ -97,7 +102,7 @@ def _headline(document: Mapping[str, Any]) -> Text:
     ]
     if games:
         parts.append((f"Black won {format_share(document['black_wins'] / games)}", ""))
-        parts.append((f"{format_share(document['split_pairs'] / pairs)} of the pairs split", ""))
+        parts.append((f"pairs split {format_share(document['split_pairs'] / pairs)}", ""))
     if document["repeated"]:
         parts.append((f"{format_count(document['repeated'])} repeated games dropped", "yellow"))
     return Text(" · ", "dim").join(Text(text, style) for text, style in parts)

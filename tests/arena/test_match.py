@@ -210,4 +210,4 @@ def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
 )
 def test_evaluation_settings_out_of_range_are_refused_by_name(key: str) -> None:
     with pytest.raises(UsageError, match=f"evaluation.{key}=0"):
-        EvaluationConfig(**{key: 0})
+        EvaluationConfig(**{key: 0})  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """The sequential test keeps its error rates, and stops soon."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,8 +69,9 @@ def test_a_match_without_a_loss_is_decided_soon() -> None:
         ({"elo0": 5.0, "elo1": float("nan")}, "elo0 must be below elo1"),
         ({"alpha": 0.0}, "sprt.alpha=0"),
         ({"beta": 0.5}, "sprt.beta=0.5"),
+        ({"every": 0}, "sprt.every=0"),
     ],
 )
-def test_settings_that_make_no_test_are_refused(settings: dict[str, float], message: str) -> None:
+def test_settings_that_make_no_test_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         SprtConfig(**settings)
