@@ -155,6 +155,68 @@ def test_a_sequential_test_stops_a_match_that_is_decided(nets: Path, tmp_path: P
     assert document["pairs"] % 8 == 0
 
 
+# A program that speaks just enough HTP to play: the lowest empty cell, and from its third game on nothing at all.
+FOREIGN = """
+import sys
+
+size, taken, games = 0, set(), 0
+for line in sys.stdin:
+    command, *words = line.split()
+    answer = ""
+    if command == "quit":
+        break
+    if command in ("name", "version"):
+        answer = "lowest"
+    elif command == "boardsize":
+        size = int(words[0])
+    elif command == "clear_board":
+        taken = set()
+        games += 1
+        if games == 3:
+            sys.exit(1)
+    elif command == "play":
+        taken.add(words[1])
+    elif command == "genmove":
+        cells = [f"{chr(97 + column)}{row + 1}" for row in range(size) for column in range(size)]
+        answer = next(cell for cell in cells if cell not in taken)
+        taken.add(answer)
+    else:
+        print("? unknown command\\n", flush=True)
+        continue
+    print(f"= {answer}\\n", flush=True)
+"""
+
+
+@pytest.mark.row("E17")
+def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path) -> None:
+    """E5, E17: a foreign program that ends loses that game, and is there again for the next one."""
+    script = tmp_path / "foreign.py"
+    script.write_text(FOREIGN)
+    kinds = [
+        f"checkpoint={nets}/a.ckpt simulations=4",
+        "rollouts simulations=20 playouts=2",
+        "two_distance depth=1",
+        "resistance depth=1",
+        "solver",
+        f"name=foreign htp={sys.executable} {script}",
+    ]
+    document = played(tmp_path, f"players=[{','.join(kinds)}]", "pairs=2", "board=3", "anchor=foreign")
+    names = {player["name"] for player in document["players"]}
+    assert names == {"a@4", "rollouts@20-playouts2", "two_distance-depth1", "resistance-depth1", "solver", "foreign"}
+    assert document["games"] == 15 * 4
+    assert {row["loser"] for row in document["forfeits"]} == {"foreign"}
+    assert len(document["forfeits"]) == 5, "the third game of each of its five matches"
+    best = document["players"][0]
+    assert best["wins"] >= 12
+
+
+@pytest.mark.row("E5")
+def test_a_perfect_player_beats_a_random_one_with_either_colour(tmp_path: Path) -> None:
+    document = played(tmp_path, "players=[solver,random]", "pairs=20", "board=4")
+    assert document["cross"]["solver"]["random"]["wins"] >= 36
+    assert document["players"][0]["name"] == "solver"
+
+
 def test_a_terminal_shows_ratings_scores_and_the_folder(
     nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
