@@ -5,6 +5,9 @@ from math import inf
 
 from hexlit.errors import UsageError
 
+MODES = ("round_robin", "gauntlet")
+"""Who meets whom in a match: everybody everybody else, or the first player all the others."""
+
 
 @dataclass
 class PoolConfig:

@@ -103,7 +103,8 @@ def play_game(black: GamePlayer, white: GamePlayer, opening: Opening, size: int)
             if place_all(stones, 0, cells, table):
                 return ended(moves, len(opening), colour, Ending.CONNECTED)
     except Forfeit as forfeit:
-        return ended(moves, len(opening), -colour, Ending.FORFEITED, " ".join(str(forfeit).split()))
+        note = "".join(sign if sign.isprintable() else " " for sign in str(forfeit))  # it may quote a program
+        return ended(moves, len(opening), -colour, Ending.FORFEITED, " ".join(note.split()))
 
 
 class InTurn:

@@ -116,6 +116,8 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
         what = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone"
         raise UsageError(f"players: {given!r}: write {what}")
     chosen = words.pop("name", name)
+    if not chosen.isprintable():
+        raise UsageError(f"players: name={chosen!r}: letters, digits and signs on one line are needed")
     return PlayerSpec(kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()})
 
 

@@ -4,14 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from hexlit.arena.arena_game import ArenaGame, Opening
+from hexlit.arena.config import MODES
 from hexlit.arena.game_log import GameLog
 from hexlit.arena.opening_set import position_key
 from hexlit.arena.pairing import Contestant, Pair, play_pairs
 from hexlit.arena.ratings import PairCounts
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import geometry
-
-MODES = ("round_robin", "gauntlet")
 
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:

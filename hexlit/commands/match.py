@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.arena.config import OpeningsConfig, SprtConfig
+from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.commands.application import MISTAKE, register_schema, run, typed
 from hexlit.commands.run_folder import SavedSettings, resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # what plays is imported only when a match is really played
     from hexlit.arena.tournament import Tournament
 
 LARGEST_BOARD = 19
-MODES = ("round_robin", "gauntlet")
 
 
 @dataclass

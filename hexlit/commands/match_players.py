@@ -1,5 +1,6 @@
 """The players of a match, made from what the configuration says of them."""
 
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -88,22 +89,24 @@ class Table:
 
     def _fixed(self, spec: PlayerSpec) -> Player:
         settings: dict[str, Any] = dict(spec.settings)
+        # Of the name, so that two players of a kind do not draw alike, and their order does not matter.
+        seed = zlib.crc32(f"{self._seed} {spec.label}".encode())
         try:
             if spec.kind == "random":
-                return RandomPlayer(self._seed)
+                return RandomPlayer(seed)
             if spec.kind == "rollouts":
                 from hexlit.arena.baselines.rollout import RolloutPlayer
 
                 playouts = settings.pop("playouts", 1)
-                return RolloutPlayer(**settings, rollouts=playouts, seed=self._seed)
+                return RolloutPlayer(**settings, rollouts=playouts, seed=seed)
             if spec.kind == "solver":
                 from hexlit.arena.baselines.solver import SolverPlayer
 
-                return SolverPlayer(self.size, **settings, seed=self._seed)
+                return SolverPlayer(self.size, **settings, seed=seed)
             from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
 
             classic = TwoDistancePlayer if spec.kind == "two_distance" else ResistancePlayer
-            return classic(**settings, seed=self._seed)
+            return classic(**settings, seed=seed)
         except UsageError as error:
             raise UsageError(f"players: {spec.label}: {error}") from None
 

@@ -85,7 +85,7 @@ def test_who_resigns_has_lost(as_black: bool) -> None:
 
 
 def give_up(moves: object) -> int:
-    raise Forfeit("crashed:\n  exit code 1")
+    raise Forfeit("crashed:\n  exit\x1b code 1")
 
 
 @pytest.mark.parametrize("as_black", [True, False])
