@@ -242,7 +242,7 @@ def test_json_is_json_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         (["players=[random,solver]"], "board has no value: none of the players is a network, so add board=N"),
         (["players=[random,rnadom]"], "names no kind of player"),
         (["players=[random,checkpoint=nothing.ckpt]"], "checkpoint=nothing.ckpt: there is no such file"),
-        (["players=[random,policy=.]"], "no folder of a run that has a checkpoint"),
+        (["players=[random,policy=.]"], "this folder has no checkpoints/best.ckpt"),
         (["players={a: random, b: random}", "board=3", "pairs=1000"], "1000 openings: a 3x3 board has 36"),
         (["players={a: random, b: random}", "board=2"], "an opening of 2 plies: on a 2x2 board it has 1 to 1"),
         (["players={a: random, b: random}", "board=20"], "board=20"),
