@@ -169,13 +169,14 @@ def _score(row: Mapping[str, Mapping[str, int]], opponent: str) -> str:
 def _test(document: Mapping[str, Any]) -> Text:
     test = document["sprt"]
     counts: Sequence[int] = test["pairs"]
-    said = {
-        "elo1": f"accepted: better by {test['elo1']:g} Elo or more",
-        "elo0": f"accepted: better by {test['elo0']:g} Elo or less",
-        None: "not decided",
-    }[test["accepted"]]
+    accepted = test["accepted"]
+    if accepted is None:
+        said = f"SPRT between {test['elo0']:g} and {test['elo1']:g} Elo: not decided"
+    else:
+        other = "elo0" if accepted == "elo1" else "elo1"
+        said = f"SPRT: better by {test[accepted]:g} Elo rather than {test[other]:g}"
     return Text.assemble(
-        (f"SPRT of {test['elo0']:g} against {test['elo1']:g} Elo {said}", "bold"),
+        (said, "bold"),
         f" · log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]",
         f" · pairs lost, split, won: {', '.join(map(str, counts))}",
     )

@@ -76,7 +76,8 @@ def test_forfeits_are_told_with_their_notes_and_how_often() -> None:
 def test_the_sequential_test_says_what_it_accepted() -> None:
     test = {"elo0": 0.0, "elo1": 30.0, "log_likelihood_ratio": 3.01, "lower": -2.94, "upper": 2.94, "pairs": [3, 9, 30]}
     out = printed(sprt=test | {"accepted": "elo1"})
-    assert "SPRT of 0 against 30 Elo accepted: better by 30 Elo or more" in out
+    assert "SPRT: better by 30 Elo rather than 0" in out
+    assert "SPRT: better by 0 Elo rather than 30" in printed(sprt=test | {"accepted": "elo0"})
     assert "pairs lost, split, won: 3, 9, 30" in out
     assert "not decided" in printed(sprt=test | {"accepted": None})
 
