@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
     "htp": ("hexlit.commands.htp", "play and analyse for other programs, such as HexGui, by the Hex Text Protocol"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
+    "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
     "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),
     "monitor": (
         "hexlit.commands.monitor",

@@ -1,8 +1,31 @@
-"""The `evaluation` section of the configuration."""
+"""The `evaluation` section of the configuration, and those of a match."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 
 from hexlit.errors import UsageError
+
+MODES = ("round_robin", "gauntlet")
+"""Who meets whom in a match: everybody everybody else, or the first player all the others."""
+
+
+@dataclass
+class PoolConfig:
+    """The rating pool of a run: matches of the network against earlier ones and fixed players."""
+
+    every_epochs: int = 0
+    """Epochs between two ratings; 0 rates nothing."""
+    pairs: int = 16
+    """Openings against each opponent, each played twice."""
+    opponents: int = 3
+    """Earlier networks that a new one meets, at most: the one before it, and others two, four, ... ratings ago."""
+
+    def __post_init__(self) -> None:
+        if self.every_epochs < 0:
+            raise UsageError(f"evaluation.pool.every_epochs={self.every_epochs}: must be 0 (off) or more")
+        for name in ("pairs", "opponents"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"evaluation.pool.{name}={getattr(self, name)}: must be 1 or more")
 
 
 @dataclass
@@ -23,6 +46,7 @@ class EvaluationConfig:
     """Random playouts a leaf of that opponent."""
     seed: int = 2026
     """Seed of the positions and openings, apart from that of training."""
+    pool: PoolConfig = field(default_factory=PoolConfig)
 
     def __post_init__(self) -> None:
         for name in ("simulations", "positions", "quick_positions", "every_epochs", "match_pairs", "rollouts"):
@@ -30,3 +54,41 @@ class EvaluationConfig:
                 raise UsageError(f"evaluation.{name}={getattr(self, name)}: must be 1 or more")
         if self.seed < 0:
             raise UsageError(f"evaluation.seed={self.seed}: must be 0 or more")
+
+
+@dataclass
+class OpeningsConfig:
+    """The openings of a match."""
+
+    plies: int = 2
+    """Moves of an opening, below the size of the board."""
+    balanced: bool = True
+    """Take the fairest of four times as many, as random playouts see them."""
+
+    def __post_init__(self) -> None:
+        if self.plies < 1:
+            raise UsageError(f"openings.plies={self.plies}: must be 1 or more, or two games would be the same")
+
+
+@dataclass
+class SprtConfig:
+    """Wald's sequential test between two players, which ends the match when it is decided."""
+
+    elo0: float = 0.0
+    """Elo by which the first player is better if the null hypothesis holds."""
+    elo1: float | None = None
+    """Elo by which it is better if the alternative holds; null: no test."""
+    alpha: float = 0.05
+    """Chance to accept `elo1` where `elo0` holds."""
+    beta: float = 0.05
+    """Chance to accept `elo0` where `elo1` holds."""
+    every: int = 16
+    """Pairs from one look at the results to the next; so many are played side by side."""
+
+    def __post_init__(self) -> None:
+        if self.elo1 is not None and not -inf < self.elo0 < self.elo1 < inf:
+            raise UsageError(f"sprt.elo0={self.elo0:g}, sprt.elo1={self.elo1:g}: elo0 must be below elo1")
+        if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
+            raise UsageError(f"sprt.alpha={self.alpha:g}, sprt.beta={self.beta:g}: both lie between 0 and 0.5")
+        if self.every < 1:
+            raise UsageError(f"sprt.every={self.every}: must be 1 or more")

@@ -1,14 +1,17 @@
 """Matches in pairs: every opening is played twice, each player once with either colour."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.errors import UsageError
+from hexlit.arena.arena_game import ArenaGame, Opening, ended, illegality, position_of
+from hexlit.arena.opening_set import positions_after, random_openings
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
+from hexlit.hex.record import Ending
 
 
 class Player(Protocol):
@@ -45,27 +48,51 @@ def play_match(
     first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2
 ) -> MatchResult:
     """Play `pairs` different random openings of `opening_plies` stones twice each, all games side by side."""
-    openings = distinct_openings(size, pairs, opening_plies, seed)
-    cells = np.concatenate([openings, openings])
-    # In the first half the first player has Black.
-    first_is = np.repeat(np.array([1, -1], np.int8), pairs)
-    winner = np.zeros(2 * pairs, np.int8)
-    colour = 1 if opening_plies % 2 == 0 else -1
+    openings = random_openings(size, pairs, opening_plies, seed)
+    wins = wins_as_black = 0
+    for row, game in side_by_side(first, second, [tuple(opening) for opening in openings.tolist()], size):
+        first_is = 1 if row < pairs else -1
+        if game.ending is Ending.FORFEITED:
+            raise RuntimeError(f"{second if game.winner == first_is else first!r} chose an {game.note}")
+        wins += game.winner == first_is
+        wins_as_black += game.winner == first_is == 1
+    return MatchResult(pairs, wins, wins_as_black)
+
+
+def side_by_side(
+    first: Player, second: Player, openings: Sequence[Opening], size: int
+) -> Iterator[tuple[int, ArenaGame]]:
+    """Play P `openings` twice, all games at once; gives (row, game) as games end.
+
+    In the rows 0 to P - 1 the first player has Black, in the rows P to 2 P - 1 the second. Names and pairs are blank.
+    """
+    starts = (*openings, *openings)
+    moves = [list(opening) for opening in starts]
+    cells = np.stack([position_of(sequence, size) for sequence in moves])
+    first_is = np.repeat(np.array([1, -1], np.int8), len(openings))
+    to_move = np.array([1 if len(sequence) % 2 == 0 else -1 for sequence in moves], np.int8)
+    going_on = np.ones(len(moves), np.bool_)
     stones, table = empty_stones(1, size), geometry(size)
-    while (winner == 0).any():
-        for player, turn in ((first, colour), (second, -colour)):
-            rows = np.flatnonzero((winner == 0) & (first_is == turn))
+    while going_on.any():
+        turns = to_move * first_is
+        for player, turn in ((first, 1), (second, -1)):
+            rows = np.flatnonzero(going_on & (turns == turn))
             if len(rows) == 0:
                 continue
-            moves = player.choose(cells[rows], np.full(len(rows), colour, np.int8))
-            if (cells[rows, moves] != 0).any():
-                raise RuntimeError(f"{player!r} chose a cell that is taken")
-            cells[rows, moves] = colour
-            for row in rows:
-                winner[row] = place_all(stones, 0, cells[row], table)
-        colour = -colour
-    won = winner == first_is
-    return MatchResult(pairs, int(won.sum()), int(won[:pairs].sum()))
+            chosen = player.choose(cells[rows], to_move[rows])
+            for row, move in zip(rows.tolist(), chosen.tolist(), strict=True):
+                colour = int(to_move[row])
+                fault = illegality(move, cells[row], size)
+                if fault:
+                    going_on[row] = False
+                    yield row, ended(moves[row], len(starts[row]), -colour, Ending.FORFEITED, fault)
+                    continue
+                moves[row].append(move)
+                cells[row, move] = colour
+                to_move[row] = -colour
+                if place_all(stones, 0, cells[row], table):
+                    going_on[row] = False
+                    yield row, ended(moves[row], len(starts[row]), colour, Ending.CONNECTED)
 
 
 def most_openings(size: int, plies: int) -> int:
@@ -75,14 +102,4 @@ def most_openings(size: int, plies: int) -> int:
 
 def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int8]:
     """`count` different positions after `plies` random moves (fewer than win a game), int8 `[count, size*size]`."""
-    if plies >= size:
-        raise UsageError(f"an opening of {plies} plies: on a {size}x{size} board it has fewer than {size}")
-    random = np.random.default_rng([seed, size, plies])
-    found: dict[bytes, NDArray[np.int8]] = {}
-    for _ in range(100 * count):
-        cells = np.zeros(size * size, np.int8)
-        cells[random.choice(size * size, plies, replace=False)] = [1 if ply % 2 == 0 else -1 for ply in range(plies)]
-        found.setdefault(cells.tobytes(), cells)
-        if len(found) == count:
-            return np.stack(list(found.values()))
-    raise UsageError(f"{count} openings: a {size}x{size} board does not have that many of {plies} plies")
+    return positions_after(random_openings(size, count, plies, seed), size)[0]

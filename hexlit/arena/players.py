@@ -1,4 +1,6 @@
-"""Players that judge positions with an evaluator: by search, or by the policy alone."""
+"""Players that judge positions with an evaluator, by search or by the policy alone, and one that knows nothing."""
+
+import hashlib
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,13 +69,16 @@ class PolicyPlayer:
 
 
 class RandomPlayer:
-    """Plays any legal move."""
+    """Plays any legal move, drawn by seed and position, so that the other games of a batch do not matter."""
 
     def __init__(self, seed: int = 0) -> None:
         """Draws from `seed`."""
-        self._random = np.random.default_rng(seed)
+        self._seed = seed
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
-        moves: NDArray[np.int16] = np.where(cells == 0, self._random.random(cells.shape), -1).argmax(1).astype(np.int16)
-        return moves
+        return np.array([self._draw(board) for board in cells], np.int16)
+
+    def _draw(self, board: NDArray[np.int8]) -> int:
+        position = int.from_bytes(hashlib.blake2b(board.tobytes(), digest_size=8).digest())
+        return int(np.random.default_rng([self._seed, position]).choice(np.flatnonzero(board == 0)))

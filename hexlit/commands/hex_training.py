@@ -19,6 +19,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
+from hexlit.commands.rating_pool import rating_callbacks
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
 from hexlit.nets.agreement import measure_agreement
@@ -119,6 +120,7 @@ def train_hex(
         progress,
         every_epochs=config.evaluation.every_epochs,
     )
+    rating = rating_callbacks(config, folder, module, profile, clock, progress, first_epoch=first_epoch)
     wall_time = WallTime(started)
     cost = Cost(
         forward_flops(config.net, config.board),
@@ -144,6 +146,7 @@ def train_hex(
             wall_time,
             *budgets,
             evaluation,
+            *rating,
             stopping,
             cost,
             MemoryWatch(profile.memory_warning, usage.peaks),

@@ -1,7 +1,6 @@
 """`hexlit train`: from nothing to a network that plays, and the proof of how well it does."""
 
 import os
-import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from omegaconf import DictConfig, OmegaConf
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
 from hexlit.commands.application import MISTAKE, register_schema, run, typed
+from hexlit.commands.run_folder import SavedSettings, resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
-from hexlit.files import replacing
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
@@ -73,20 +72,16 @@ class TrainConfig:
 
 register_schema("train", TrainConfig)
 plugin.register()
-OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
 
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
     folder = resumed_folder(argv)
-    settings = {} if folder is None else {path: path.read_bytes() for path in folder.glob(".hydra/*.yaml")}
+    saved = SavedSettings(folder)
     trained = when_trained(folder)
     code = run(train, "train", argv, prepare=lambda arguments: resumed_arguments(best_arguments(arguments)))
     if code == MISTAKE and when_trained(folder) == trained:
-        # Hydra has written the refused overrides down by now, and the next `resume=` would read them.
-        for path, content in settings.items():
-            with replacing(path) as temporary:
-                temporary.write_bytes(content)
+        saved.restore()
     return code
 
 
@@ -94,26 +89,6 @@ def when_trained(folder: Path | None) -> int | None:
     """The time of the latest checkpoint of the run in `folder`; None where there is none."""
     path = None if folder is None else folder / "checkpoints" / "last.ckpt"
     return path.stat().st_mtime_ns if path is not None and path.exists() else None
-
-
-def resumed_folder(argv: list[str]) -> Path | None:
-    """The folder that `resume=` names last; None without one."""
-    folders = [argument.removeprefix("resume=") for argument in argv if argument.startswith("resume=")]
-    return None if not folders or folders[-1] in ("", "null") else Path(folders[-1].strip("'\"")).resolve()
-
-
-def resumed_arguments(argv: list[str]) -> list[str]:
-    """`argv`, or, where it says `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder."""
-    folder = resumed_folder(argv)
-    if folder is None:
-        return argv
-    saved = folder / ".hydra" / "overrides.yaml"
-    if not saved.is_file():
-        raise UsageError(f"resume={folder}: no folder of a run (a run keeps its settings in .hydra)")
-    overrides = [str(override) for override in OmegaConf.load(saved)]
-    earlier = [override for override in overrides if not override.startswith("resume=")]
-    later = [argument for argument in argv if not argument.startswith("resume=")]
-    return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
 
 
 def best_arguments(argv: list[str]) -> list[str]:

@@ -18,7 +18,8 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.arena.match import play_match
 from hexlit.arena.players import PolicyPlayer, SearchPlayer
-from hexlit.commands.train import main, resumed_arguments
+from hexlit.commands.run_folder import resumed_arguments
+from hexlit.commands.train import main
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import NetworkEvaluator

@@ -1,0 +1,102 @@
+"""The games of a match on disk: `games.csv`, two rows for each pair of games, written as soon as both are over."""
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from hexlit.arena.arena_game import ArenaGame
+from hexlit.arena.pairing import Pair
+from hexlit.arena.ratings import PairCounts
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.hex.notation import format_moves, parse_moves
+from hexlit.hex.record import Ending
+
+COLUMNS = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
+WINNERS = {"black": 1, "white": -1}
+
+
+class GameLog:
+    """Keeps pairs of games; a match that is killed finds them again.
+
+    Attributes:
+        pairs: by the names of the first and the second player, then by the number of the opening.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        """The games at `path` on boards of `size`, none where there is no file.
+
+        A row that a kill has torn, and a game whose other half is missing, are left out, of the file too.
+
+        Raises:
+            UsageError: the file holds something else.
+        """
+        self.path = path
+        self.size = size
+        self.pairs: dict[tuple[str, str], dict[int, Pair]] = {}
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        whole, _, torn = text.rpartition("\n")
+        rows = list(csv.reader(io.StringIO(whole)))
+        if rows and tuple(rows[0]) != COLUMNS:
+            raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(COLUMNS)})")
+        games = [self._read(row, number) for number, row in enumerate(rows[1:], start=2)]
+        for pair in zip(games[0::2], games[1::2], strict=False):
+            self._keep(pair)
+        if torn or len(games) % 2 or not rows:
+            kept = [row for group in self.pairs.values() for pair in group.values() for row in self._rows(pair)]
+            write_text_atomic(path, _as_text([COLUMNS, *kept]))
+
+    def append(self, pair: Pair) -> None:
+        """Keep `pair`; it is on disk when this returns."""
+        self._keep(pair)
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write(_as_text(self._rows(pair)))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def counts(self, first: str, second: str) -> PairCounts:
+        """Pairs of which `first` won none, one and both games."""
+        counts = [0, 0, 0]
+        for pair in self.pairs.get((first, second), {}).values():
+            counts[sum(game.won_by == first for game in pair)] += 1
+        return counts[0], counts[1], counts[2]
+
+    @property
+    def games(self) -> list[ArenaGame]:
+        """Every game, by players and pairs."""
+        return [game for group in self.pairs.values() for _, pair in sorted(group.items()) for game in pair]
+
+    def _keep(self, pair: Pair) -> None:
+        self.pairs.setdefault((pair[0].black, pair[0].white), {})[pair[0].pair] = pair
+
+    def _rows(self, pair: Pair) -> list[Sequence[object]]:
+        return [
+            (
+                game.pair,
+                game.black,
+                game.white,
+                "black" if game.winner > 0 else "white",
+                game.ending.value,
+                game.opening,
+                len(game.moves),
+                format_moves(game.moves, self.size),
+                game.note,
+            )
+            for game in pair
+        ]
+
+    def _read(self, row: list[str], line: int) -> ArenaGame:
+        try:
+            pair, black, white, winner, ending, opening, _, moves, note = row
+            cells = tuple(parse_moves(moves, self.size))
+            return ArenaGame(int(pair), black, white, int(opening), cells, WINNERS[winner], Ending(ending), note)
+        except (ValueError, KeyError) as error:
+            raise UsageError(f"{self.path}, line {line}: not a game of a {self.size}x{self.size} match") from error
+
+
+def _as_text(rows: Sequence[Sequence[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,128 @@
+"""Two players and a set of openings: every opening is played twice, with the colours exchanged.
+
+Players of many games play all of them side by side; as soon as one of the two plays one game at a time (a foreign
+program), the games follow one another. The rules are watched here: who plays a cell that is taken or none at all has
+lost the game, with a note, and the others go on.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hexlit.arena.arena_game import ArenaGame, Opening, ended, illegality, position_of
+from hexlit.arena.game_player import RESIGN, Forfeit, GamePlayer
+from hexlit.arena.match import Player, side_by_side
+from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.geometry import geometry
+from hexlit.hex.record import Ending
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A player by its name."""
+
+    name: str
+    one_game: Callable[[], GamePlayer]
+    """Gives the player, to play one game after another."""
+    many_games: Callable[[int], Player] | None = None
+    """Gives the player, made to move in so many games at once; None: it plays one game after another only."""
+
+
+def batched(name: str, many_games: Callable[[int], Player]) -> Contestant:
+    """The contestant `name` whose player `many_games(games)` moves in many games at once."""
+    return Contestant(name, lambda: InTurn(many_games(1)), many_games)
+
+
+Pair = tuple[ArenaGame, ArenaGame]
+"""Both games of an opening; the first player has Black in the first of them."""
+
+
+def play_pairs(
+    first: Contestant, second: Contestant, openings: Mapping[int, Opening], size: int, *, at_once: int
+) -> Iterator[Pair]:
+    """Play every opening twice, and give each pair as soon as both games are over.
+
+    `openings` are undecided, by their numbers; a player has to move in `at_once` of the games at a time, at most.
+    """
+    if first.many_games is None or second.many_games is None:
+        yield from _one_after_another(first, second, openings, size)
+        return
+    players = first.many_games(at_once), second.many_games(at_once)
+    numbers = list(openings)
+    for start in range(0, len(numbers), at_once):
+        part = numbers[start : start + at_once]
+        finished: dict[int, dict[bool, ArenaGame]] = {}
+        for row, game in side_by_side(*players, [openings[number] for number in part], size):
+            number, first_is_black = part[row % len(part)], row < len(part)
+            both = finished.setdefault(number, {})
+            both[first_is_black] = _named(game, number, first, second, first_is_black)
+            if len(both) == 2:
+                yield both[True], both[False]
+
+
+def _one_after_another(
+    first: Contestant, second: Contestant, openings: Mapping[int, Opening], size: int
+) -> Iterator[Pair]:
+    one, other = first.one_game(), second.one_game()
+    try:
+        for number, opening in openings.items():
+            there, back = play_game(one, other, opening, size), play_game(other, one, opening, size)
+            yield _named(there, number, first, second, True), _named(back, number, first, second, False)
+    finally:
+        one.close()
+        other.close()
+
+
+def _named(game: ArenaGame, pair: int, first: Contestant, second: Contestant, first_is_black: bool) -> ArenaGame:
+    black, white = (first, second) if first_is_black else (second, first)
+    return replace(game, pair=pair, black=black.name, white=white.name)
+
+
+def play_game(black: GamePlayer, white: GamePlayer, opening: Opening, size: int) -> ArenaGame:
+    """Play one game from `opening` to its end, a connection, a resignation or a forfeit. Names and pair are blank."""
+    moves = list(opening)
+    cells = position_of(moves, size)
+    stones, table = empty_stones(1, size), geometry(size)
+    colour = 1
+    try:
+        # Whose clock it is when something goes wrong: Black begins first.
+        black.begin(size)
+        colour = -1
+        white.begin(size)
+        while True:
+            colour = 1 if len(moves) % 2 == 0 else -1
+            move = (black if colour > 0 else white).answer(tuple(moves))
+            if move == RESIGN:
+                return ended(moves, len(opening), -colour, Ending.RESIGNED)
+            fault = illegality(move, cells, size)
+            if fault:
+                raise Forfeit(fault)
+            moves.append(move)
+            cells[move] = colour
+            if place_all(stones, 0, cells, table):
+                return ended(moves, len(opening), colour, Ending.CONNECTED)
+    except Forfeit as forfeit:
+        note = "".join(sign if sign.isprintable() else " " for sign in str(forfeit))  # it may quote a program
+        return ended(moves, len(opening), -colour, Ending.FORFEITED, " ".join(note.split()))
+
+
+class InTurn:
+    """A player of many games, playing one."""
+
+    def __init__(self, player: Player) -> None:
+        """`player` is asked about one position at a time."""
+        self._player = player
+        self._size = 0
+
+    def begin(self, size: int) -> None:
+        """See `GamePlayer`."""
+        self._size = size
+
+    def answer(self, moves: Sequence[int]) -> int:
+        """See `GamePlayer`."""
+        to_move = np.array([1 if len(moves) % 2 == 0 else -1], np.int8)
+        return int(self._player.choose(position_of(moves, self._size)[None], to_move)[0])
+
+    def close(self) -> None:
+        """See `GamePlayer`."""

@@ -1,0 +1,163 @@
+"""How the players of a match are written.
+
+A player is a line of words, or a mapping with the same names:
+
+    random
+    rollouts simulations=1000
+    two_distance depth=2            resistance depth=2            solver
+    checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
+    policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt
+    move_timeout=30 name=mohex htp=mohex --seed 1
+
+    {kind: checkpoint, source: runs/hex5/2026-01-31_12-00-00_a1b2c3, simulations: 256}
+
+One word names the kind, with its source behind `=` where it needs one; the others are settings. Blanks in a path are
+quoted as in a shell. After `htp=` all that follows is the foreign program's command line.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hexlit.errors import UsageError
+
+Settings = dict[str, int | float | str]
+
+KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
+    "checkpoint": {"simulations": int, "algorithm": str},
+    "policy": {},
+    "random": {},
+    "rollouts": {"simulations": int, "playouts": int, "exploration": float},
+    "two_distance": {"depth": int, "width": int},
+    "resistance": {"depth": int, "width": int, "bridge": float},
+    "solver": {"node_limit": int},
+    "htp": {"start_timeout": float, "move_timeout": float},
+}
+"""Kind of a player -> its settings and their types."""
+
+SOURCES = {"checkpoint": "a run's folder or a .ckpt", "policy": "a run's folder or a .ckpt", "htp": "a command line"}
+"""What kinds that need a source take."""
+
+_TYPES = {int: "a whole number", float: "a number", str: "a word"}
+
+
+@dataclass(frozen=True)
+class PlayerSpec:
+    """One player of a match."""
+
+    kind: str
+    source: str = ""
+    name: str = ""
+    settings: Settings = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The name that was given, or one made of kind, source and settings."""
+        if self.name:
+            return self.name
+        named = {"checkpoint": "", "policy": "policy-", "htp": ""}.get(self.kind, self.kind)
+        if self.kind == "htp":
+            named = Path(shlex.split(self.source)[0]).name
+        elif self.source:
+            named += _run_name(Path(self.source))
+        simulations = self.settings.get("simulations")
+        others = [str(value) for key, value in self.settings.items() if key == "algorithm"]
+        others += [f"{key}{value}" for key, value in self.settings.items() if key in ("depth", "width", "playouts")]
+        return "-".join([named + ("" if simulations is None else f"@{simulations}"), *others])
+
+
+def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
+    """The players of a list of lines or mappings, or of a mapping from names to these.
+
+    A checkpoint that says no number of simulations gets `simulations`.
+
+    Raises:
+        UsageError: one of them cannot be understood, or two have the same name.
+    """
+    if isinstance(given, Mapping):
+        specs = [parse_player(value, str(name)) for name, value in given.items()]
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        specs = [parse_player(value) for value in given]
+    else:
+        given = "null" if given is None else given
+        raise UsageError(f"players={given}: a list is needed, such as players=[random,rollouts]")
+    for spec in specs:
+        if spec.kind == "checkpoint":
+            spec.settings.setdefault("simulations", simulations)
+    names = [spec.label for spec in specs]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"players: two are named {name}; add name=NAME to one of them")
+    return specs
+
+
+def parse_player(given: object, name: str = "") -> PlayerSpec:
+    """One player; `name` is its name unless it says another.
+
+    Raises:
+        UsageError: with what would be right.
+    """
+    if isinstance(given, str):
+        words = _words(given)
+    elif isinstance(given, Mapping):
+        words = {str(key): str(value) for key, value in given.items() if key not in ("kind", "source")}
+        words[str(given.get("kind", ""))] = str(given.get("source", ""))
+    else:
+        raise UsageError(f"players: {given!r} is no player; write a line such as 'checkpoint=FILE simulations=64'")
+    kinds = [word for word in words if word in KINDS]
+    if len(kinds) != 1:
+        known = ", ".join(KINDS)
+        raise UsageError(f"players: {given!r} names {'no' if not kinds else 'more than one'} kind of player: {known}")
+    kind = kinds[0]
+    source = words.pop(kind)
+    if bool(source) != (kind in SOURCES):
+        what = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone"
+        raise UsageError(f"players: {given!r}: write {what}")
+    chosen = words.pop("name", name)
+    if not chosen.isprintable():
+        raise UsageError(f"players: name={chosen!r}: letters, digits and signs on one line are needed")
+    return PlayerSpec(kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()})
+
+
+def _words(line: str) -> dict[str, str]:
+    """The words of a line by what stands before `=`; everything after `htp=` is one."""
+    start = re.search(r"(?:^|\s)htp=", line)
+    command = line[start.end() :].strip() if start else ""
+    try:
+        words = shlex.split(line[: start.start()] if start else line)
+        shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"players: {line!r} cannot be read: {error}".replace("No ", "no ")) from error
+    found: dict[str, str] = {}
+    for word in words:
+        key, _, value = word.partition("=")
+        if key in found:
+            raise UsageError(f"players: {line!r} says {key} twice")
+        found[key] = value
+    if start:
+        found["htp"] = command
+    return found
+
+
+def _value(kind: str, key: str, text: str) -> int | float | str:
+    types = KINDS[kind]
+    if key not in types:
+        known = ", ".join([*types, "name"])
+        raise UsageError(f"players: {kind} has no setting {key!r}: it has {known}")
+    try:
+        return types[key](text)
+    except ValueError:
+        raise UsageError(f"players: {key}={text} of {kind}: expected {_TYPES[types[key]]}") from None
+
+
+def _run_name(path: Path) -> str:
+    """A short name of a checkpoint: that of its run, and its own unless it is the best one's."""
+    folder = path
+    if path.suffix == ".ckpt":
+        if path.parent.name != "checkpoints":
+            return path.stem
+        folder = path.parent.parent
+    run = f"{folder.absolute().parent.name}-{folder.name.rpartition('_')[2]}"
+    return run if path.suffix != ".ckpt" or path.stem == "best" else f"{run}-{path.stem}"

@@ -1,0 +1,124 @@
+"""Ratings of players from their results, on the Elo scale.
+
+The model is that of Bradley and Terry (1952): i beats j with probability 1 / (1 + 10^((R_j - R_i) / 400)). Its
+maximum likelihood would put a player who won every game infinitely far above. So every two players that have met are
+given one pair of games more (`PRIOR_PAIRS`), of which 0, 1 or 2 wins are alike: with n pairs played a perfect score
+comes to about 400 log10(2 n + 1) Elo, and says so (`Rating.bound`).
+
+Intervals hold 95% of a Bayesian bootstrap (Rubin 1981) over the *pairs* of games, since the two games of an opening
+are anything but independent: an opening that favours Black tends to give each player one of them. A resample weighs
+the results of the pairs of two players by a Dirichlet distribution around what was seen, the prior pair included.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+PRIOR_PAIRS = 1.0
+"""Pairs of games that are added for every two players that have met; a third of each result."""
+
+RESAMPLES = 1000
+
+ELO = 400 / np.log(10)
+"""Elo of one natural unit of strength."""
+
+PairCounts = tuple[int, int, int]
+"""Pairs of games of which the first player won none, one, or both."""
+
+Results = Mapping[tuple[str, str], PairCounts]
+"""By the names of the first and the second player."""
+
+
+@dataclass(frozen=True)
+class Rating:
+    """What a player is worth, compared with the anchor."""
+
+    name: str
+    elo: float
+    low: float
+    """Lower end of the 95% interval."""
+    high: float
+    games: int
+    wins: int
+    bound: str
+    """`at least` or `at most` where the player won all or none of its games, so that only the prior holds the rating;
+    else empty."""
+
+
+def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) -> list[Rating]:
+    """Ratings of `names` in their order; the `anchor` has 0, exactly.
+
+    Raises:
+        ValueError: the results do not connect every player with the anchor.
+    """
+    count, place = len(names), {name: index for index, name in enumerate(names)}
+    rows = [(place[first], place[second], counts) for (first, second), counts in results.items() if sum(counts)]
+    _check_connected(count, place[anchor], rows, names)
+    random = np.random.default_rng([seed, count])
+    wins = np.zeros((1 + RESAMPLES, count, count))
+    played = np.zeros((count, count), np.int64)
+    for i, j, counts in rows:
+        seen = np.array(counts) + PRIOR_PAIRS / 3
+        # Row 0 is what was seen; the others are resamples.
+        weights = np.vstack([seen, seen.sum() * random.dirichlet(seen, RESAMPLES)])
+        wins[:, i, j] += weights @ [0, 1, 2]
+        wins[:, j, i] += weights @ [2, 1, 0]
+        played[i, j] += counts[1] + 2 * counts[2]
+        played[j, i] += counts[1] + 2 * counts[0]
+    elo = ELO * bradley_terry(wins, place[anchor])
+    low, high = np.quantile(elo[1:], [0.025, 0.975], axis=0)
+    won, lost = played.sum(1), played.sum(0)
+    return [
+        Rating(
+            name,
+            float(elo[0, i]),
+            float(low[i]),
+            float(high[i]),
+            int(won[i] + lost[i]),
+            int(won[i]),
+            "at least" if not lost[i] and won[i] else "at most" if not won[i] and lost[i] else "",
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]:
+    """Strengths `[..., N]` that make the results `wins` `[..., N, N]` likeliest, by Newton's method.
+
+    `wins[..., i, j]` counts the games that i won against j (fractions too); who beats whom must connect all players in
+    both directions. Natural units, the anchor's is 0.
+    """
+    games = wins + np.swapaxes(wins, -1, -2)
+    free = np.delete(np.arange(wins.shape[-1]), anchor)
+    strength = np.zeros(wins.shape[:-1])
+    if len(free) == 0:
+        return strength
+    for _ in range(200):
+        chance = 1 / (1 + np.exp(strength[..., None, :] - strength[..., :, None]))
+        gradient = (wins - games * chance).sum(-1)
+        information = -games * chance * (1 - chance)
+        diagonal = np.arange(wins.shape[-1])
+        information[..., diagonal, diagonal] -= information.sum(-1)
+        step = np.linalg.solve(information[..., free[:, None], free], gradient[..., free, None])[..., 0]
+        # The likelihood is concave: steps of bounded length always arrive.
+        longest = np.abs(step).max(-1, keepdims=True)
+        strength[..., free] += step * np.minimum(1, 1 / np.maximum(longest, 1e-300))
+        if longest.max() < 1e-9:
+            break
+    return strength
+
+
+def _check_connected(
+    count: int, anchor: int, rows: Sequence[tuple[int, int, PairCounts]], names: Sequence[str]
+) -> None:
+    reached, before = {anchor}, 0
+    while len(reached) > before:
+        before = len(reached)
+        for i, j, _ in rows:
+            if i in reached or j in reached:
+                reached |= {i, j}
+    if len(reached) < count:
+        apart = ", ".join(name for index, name in enumerate(names) if index not in reached)
+        raise ValueError(f"no games connect {apart} with the anchor {names[anchor]}")

@@ -1,0 +1,70 @@
+"""What a match has come to: ratings, scores and the cross table, as plain values for JSON and for tables."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from hexlit.arena.game_log import GameLog
+from hexlit.arena.ratings import rate
+from hexlit.arena.sprt import Sprt
+from hexlit.hex.record import Ending
+
+
+def standings(
+    names: Sequence[str], pairings: Sequence[tuple[str, str]], log: GameLog, anchor: str, *, sprt: Sprt | None = None
+) -> dict[str, Any]:
+    """Everything that follows from the games of `log`.
+
+    `players` (best first: `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score`), `cross` (by player and
+    opponent: `games`, `wins`), `games`, `pairs`, `split_pairs` (of which each player won a game), `black_wins`,
+    `resignations`, `forfeits`, `sprt` (None without one). Players are rated once all of them have played.
+    """
+    results = {pairing: log.counts(*pairing) for pairing in pairings}
+    met = [pairing for pairing, counts in results.items() if sum(counts)]
+    playing = [name for name in names if any(name in pairing for pairing in met)]
+    games = log.games
+    cross = {name: {} for name in names}  # type: dict[str, dict[str, dict[str, int]]]
+    for game in games:
+        for name, opponent in ((game.black, game.white), (game.white, game.black)):
+            cell = cross[name].setdefault(opponent, {"games": 0, "wins": 0})
+            cell["games"] += 1
+            cell["wins"] += game.won_by == name
+    ratings = rate(names, results, anchor) if len(playing) == len(names) else []
+    players = [{**asdict(rating), "score": rating.wins / rating.games} for rating in ratings]
+    return {
+        "anchor": anchor,
+        "players": sorted(players, key=lambda player: -player["elo"]),
+        "cross": cross,
+        "games": len(games),
+        "pairs": len(games) // 2,
+        "split_pairs": sum(counts[1] for counts in results.values()),
+        "black_wins": sum(game.winner > 0 for game in games),
+        "resignations": sum(game.ending is Ending.RESIGNED for game in games),
+        "forfeits": [
+            {
+                "loser": game.white if game.winner > 0 else game.black,
+                "black": game.black,
+                "white": game.white,
+                "pair": game.pair,
+                "note": game.note,
+            }
+            for game in games
+            if game.ending is Ending.FORFEITED
+        ],
+        "sprt": None if sprt is None else _tested(sprt, pairings[0], log),
+    }
+
+
+def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:
+    counts = log.counts(*pairing)
+    return {
+        "elo0": sprt.config.elo0,
+        "elo1": sprt.config.elo1,
+        "alpha": sprt.config.alpha,
+        "beta": sprt.config.beta,
+        "log_likelihood_ratio": sprt.ratio(counts),
+        "lower": sprt.lower,
+        "upper": sprt.upper,
+        "pairs": counts,
+        "accepted": sprt.decision(counts) or None,
+    }

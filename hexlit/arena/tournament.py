@@ -1,0 +1,94 @@
+"""Who meets whom, and the games of all of them: played, watched for repetitions, and kept."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+
+from hexlit.arena.arena_game import ArenaGame, Opening
+from hexlit.arena.config import MODES
+from hexlit.arena.game_log import GameLog
+from hexlit.arena.opening_set import position_key
+from hexlit.arena.pairing import Contestant, Pair, play_pairs
+from hexlit.arena.ratings import PairCounts
+from hexlit.errors import UsageError
+from hexlit.hex.geometry import geometry
+
+
+def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
+    """Who meets whom: everybody everybody else, or in a `gauntlet` the first one all the others."""
+    if mode not in MODES:
+        raise UsageError(f"mode={mode}: choose one of {', '.join(MODES)}")
+    return list(combinations(names, 2)) if mode == "round_robin" else [(names[0], name) for name in names[1:]]
+
+
+class Tournament:
+    """Plays what is missing of the games between contestants, from the same openings in every pairing.
+
+    Attributes:
+        repeated: games that were dropped, with the other one of their pair, as the same players had played them before.
+    """
+
+    def __init__(
+        self,
+        contestants: Sequence[Contestant],
+        openings: Mapping[int, Opening],
+        log: GameLog,
+        *,
+        at_once: int,
+        mode: str = "round_robin",
+        decided: Callable[[PairCounts], bool] = lambda counts: False,
+    ) -> None:
+        """Games go to `log`; `at_once` of them, at most, wait for the same player's move.
+
+        `decided` looks at the results of a pairing after every `at_once` pairs, and ends it.
+        """
+        self.pairings = pairings([contestant.name for contestant in contestants], mode)
+        self.repeated = 0
+        self._contestants = {contestant.name: contestant for contestant in contestants}
+        self._openings = openings
+        self._log = log
+        self._at_once = at_once
+        self._decided = decided
+        self._seen = {_key(game, log.size) for game in log.games}
+
+    @property
+    def games(self) -> int:
+        """Games of the whole tournament, unless it ends early."""
+        return 2 * len(self._openings) * len(self.pairings)
+
+    def play(self, played: Callable[[Pair], None]) -> None:
+        """Play to the end; `played` hears of each new pair once it is kept."""
+        for first, second in self.pairings:
+            known = self._log.pairs.get((first, second), {})
+            missing = [number for number in self._openings if number not in known]
+            for start in range(0, len(missing), self._at_once):
+                if self._decided(self._log.counts(first, second)):
+                    break
+                part = {number: self._openings[number] for number in missing[start : start + self._at_once]}
+                contestants = self._contestants[first], self._contestants[second]
+                for pair in play_pairs(*contestants, part, self._log.size, at_once=self._at_once):
+                    if self._is_new(pair):
+                        self._log.append(pair)
+                        played(pair)
+
+    def _is_new(self, pair: Pair) -> bool:
+        keys = {_key(game, self._log.size) for game in pair}
+        self.repeated += len(keys & self._seen)
+        new = not keys & self._seen
+        self._seen |= keys
+        return new
+
+
+GameKey = tuple[str, str, tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
+
+
+def _key(game: ArenaGame, size: int) -> GameKey:
+    """The same for two games of the same players that are one game, or one turned by 180 degrees."""
+    rotated = geometry(size).rotated
+    turned = tuple(int(rotated[move]) for move in game.moves)
+    opening = position_key(game.moves[: game.opening], size)
+    continuation = min(
+        way[game.opening :]
+        for way in (game.moves, turned)
+        if (tuple(sorted(way[: game.opening : 2])), tuple(sorted(way[1 : game.opening : 2]))) == opening
+    )
+    return game.black, game.white, opening, continuation

@@ -1,0 +1,211 @@
+"""`hexlit match`: games between players, and how strong these are by them."""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
+from hexlit.commands.application import MISTAKE, register_schema, run, typed
+from hexlit.commands.run_folder import SavedSettings, resumed_arguments, resumed_folder
+from hexlit.errors import UsageError
+from hexlit.search.config import SearchConfig
+from hexlit.tuning.space import quoted
+
+if TYPE_CHECKING:  # what plays is imported only when a match is really played
+    from hexlit.arena.game_log import GameLog
+    from hexlit.arena.player_spec import PlayerSpec
+    from hexlit.arena.sprt import Sprt
+    from hexlit.arena.tournament import Tournament
+
+LARGEST_BOARD = 19
+
+
+@dataclass
+class MatchConfig:
+    """What `hexlit match` takes."""
+
+    players: Any = None
+    """Two players or more, in the grammar of `hexlit.arena.player_spec`: a list, or a mapping from names."""
+    board: int | None = None
+    """Size of the board, 2 to 19; null: the one the first network was trained on."""
+    pairs: int = 50
+    """Openings, each played twice, colours exchanged, by every two players that meet."""
+    mode: str = "round_robin"
+    """`round_robin`: everybody meets everybody; `gauntlet`: the first player meets all the others."""
+    at_once: int = 128
+    """Games in which a player moves at once, at most; twice as many go on side by side."""
+    seed: int = 1
+    """The one seed: of the openings, the players' chance and the intervals of the ratings."""
+    anchor: str | None = None
+    """Player whose rating is 0; null: `random` where it plays, else the first."""
+    resume: str | None = None
+    """Folder of an interrupted match to go on with."""
+    json: bool = False
+    """Print the content of `match.json` instead of tables."""
+    openings: OpeningsConfig = field(default_factory=OpeningsConfig)
+    sprt: SprtConfig = field(default_factory=SprtConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
+
+    def __post_init__(self) -> None:
+        """Refuse what no part can check alone."""
+        if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
+            raise UsageError(f"board={self.board}: players take boards of 2 to {LARGEST_BOARD} rows")
+        for name in ("pairs", "at_once"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
+        if self.mode not in MODES:
+            raise UsageError(f"mode={self.mode}: choose one of {', '.join(MODES)}")
+        if not 0 <= self.seed < 2**32:
+            raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
+
+
+register_schema("match", MatchConfig)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    saved = SavedSettings(resumed_folder(argv))
+    code = run(match, "match", argv, prepare=arguments)
+    if code == MISTAKE:
+        saved.restore()
+    return code
+
+
+def arguments(argv: list[str]) -> list[str]:
+    """`argv` for Hydra: players quoted, and with `resume=FOLDER` the settings of that match.
+
+    Raises:
+        UsageError: the folder holds no match, or its settings are to be changed.
+    """
+    if resumed_folder(argv) is not None:
+        kept = ("resume=", "json=", "accelerator", "-")
+        changed = [argument for argument in argv if not argument.startswith(kept)]
+        if changed:
+            raise UsageError(f"{changed[0]}: a match goes on with its own settings; only accelerator may be another")
+    return [quoted_players(argument) for argument in resumed_arguments(argv)]
+
+
+def quoted_players(argument: str) -> str:
+    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra wants around a word with `=` in it."""
+    key, _, value = argument.partition("=")
+    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "\"'{\\"):
+        return argument
+    words = [word.strip() for word in value[1:-1].split(",")]
+    return f"players=[{','.join(quoted(word) if '=' in word else word for word in words)}]"
+
+
+def match(config: DictConfig) -> None:
+    """Play what is missing of the match, and say what it has come to."""
+    settings = typed(config, MatchConfig)
+    from hydra.core.hydra_config import HydraConfig
+    from rich.console import Console
+
+    from hexlit.arena.player_spec import parse_players
+    from hexlit.reporting.match import MatchProgress, print_match
+
+    specs = parse_players(settings.players, simulations=settings.search.simulations)
+    check_players(settings, specs)
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    console = Console(highlight=False, stderr=settings.json)
+    tournament, log = set_up(settings, specs, folder)
+    before = len(log.games)
+    started = time.monotonic()
+    title = f"hexlit match · {len(specs)} players on {log.size}x{log.size}"
+    try:
+        with MatchProgress(tournament.games, done=before, title=title, console=console) as progress:
+            tournament.play(lambda pair: progress.advance(len(pair)))
+    except KeyboardInterrupt:
+        console.print(f"\n{len(log.games):,} games are kept; go on with hexlit match resume={folder}", soft_wrap=True)
+        raise
+    seconds = time.monotonic() - started
+    pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
+    document = {**document_of(settings, specs, tournament, log), **pace}
+    write_results(folder, log, document)
+    if settings.json:
+        print(json.dumps(document, indent=2, allow_nan=False))
+        return
+    print_match(console, document)
+    console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
+
+
+def check_players(config: MatchConfig, specs: Sequence["PlayerSpec"]) -> None:
+    """Refuse what the players and the other settings do not allow together."""
+    names = [spec.label for spec in specs]
+    if len(names) < 2:
+        raise UsageError(f"players: {len(names)} of them; a match needs two or more")
+    if config.anchor is not None and config.anchor not in names:
+        raise UsageError(f"anchor={config.anchor}: there is no such player; choose from {', '.join(names)}")
+    if config.sprt.elo1 is not None and len(names) != 2:
+        raise UsageError(f"sprt.elo1={config.sprt.elo1:g}: the test is between two players, here are {len(names)}")
+
+
+def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> tuple["Tournament", "GameLog"]:
+    """The players, their openings and the games that the folder holds already."""
+    import numba
+
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.arena.game_log import GameLog
+    from hexlit.arena.opening_set import balanced_openings
+    from hexlit.arena.tournament import Tournament
+    from hexlit.commands.match_players import Table
+
+    profile = build_profile(config.accelerator)
+    profile.apply()
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    table = Table(specs, config.search, profile, board=config.board, seed=config.seed)
+    plies, balanced = config.openings.plies, config.openings.balanced
+    openings = balanced_openings(table.size, config.pairs, plies, config.seed, balanced=balanced)
+    log = GameLog(folder / "games.csv", table.size)
+    sprt = test_of(config)
+    tournament = Tournament(
+        [table.contestant(spec) for spec in specs],
+        {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
+        log,
+        at_once=min(config.at_once, config.pairs, *([] if sprt is None else [config.sprt.every])),
+        mode=config.mode,
+        decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
+    )
+    return tournament, log
+
+
+def test_of(config: MatchConfig) -> "Sprt | None":
+    """The sequential test that was asked for."""
+    from hexlit.arena.sprt import Sprt
+
+    return None if config.sprt.elo1 is None else Sprt(config.sprt)
+
+
+def document_of(
+    config: MatchConfig, specs: Sequence["PlayerSpec"], tournament: "Tournament", log: "GameLog"
+) -> dict[str, Any]:
+    """The content of `match.json`."""
+    from hexlit.arena.standings import standings
+
+    names = [spec.label for spec in specs]
+    anchor = config.anchor or ("random" if "random" in names else names[0])
+    return {
+        "board": log.size,
+        "seed": config.seed,
+        "mode": config.mode,
+        "openings": {"count": config.pairs, **asdict(config.openings)},
+        "specs": {spec.label: asdict(spec) for spec in specs},
+        "repeated": tournament.repeated,
+        **standings(names, tournament.pairings, log, anchor, sprt=test_of(config)),
+    }
+
+
+def write_results(folder: Path, log: "GameLog", document: Mapping[str, Any]) -> None:
+    """Write `match.json` and `games.sgf`; `games.csv` is there already."""
+    from hexlit.arena.sgf import as_collection
+    from hexlit.files import write_text_atomic
+
+    write_text_atomic(folder / "match.json", json.dumps(document, indent=2, allow_nan=False) + "\n")
+    write_text_atomic(folder / "games.sgf", as_collection(log.games, log.size))

@@ -1,0 +1,82 @@
+"""The rating pool of a training run, wired: its players, their networks on disk, and the callback that plays."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import lightning as L
+import torch
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.arena.match import Player
+from hexlit.arena.players import RandomPlayer, SearchPlayer
+from hexlit.arena.pool import RatingPool
+from hexlit.commands.train import TrainConfig
+from hexlit.files import replacing
+from hexlit.search.evaluator import RolloutEvaluator
+from hexlit.tasks.hex.data import EvaluatorHost, Weights, weights_of
+from hexlit.tasks.hex.module import HexModule
+from hexlit.training.evaluation import Display
+from hexlit.training.phases import PhaseClock
+from hexlit.training.rating import RatingPhase
+
+
+def rating_callbacks(
+    config: TrainConfig,
+    folder: Path,
+    module: HexModule,
+    profile: DeviceProfile,
+    clock: PhaseClock,
+    display: Display,
+    *,
+    first_epoch: int,
+) -> list[L.Callback]:
+    """The callback that rates the network of `module`; none where `evaluation.pool.every_epochs` is 0.
+
+    Networks play with the evaluation's search; random play is the anchor, search with random playouts the other fixed
+    player.
+    """
+    evaluation = config.evaluation
+    if not evaluation.pool.every_epochs:
+        return []
+    games = evaluation.pool.pairs
+    search = replace(config.search, simulations=evaluation.simulations)
+    size, swap = config.board, config.swap
+    profile = replace(profile, selfplay_games=games)
+    own, other = (EvaluatorHost(config.net, size=size, swap=swap, profile=profile) for _ in range(2))
+
+    def playing(host: EvaluatorHost, weights: Weights) -> Player:
+        return SearchPlayer(search, host.refreshed(weights), size=size, batch=games, swap=swap)
+
+    rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
+    fixed: dict[str, Player] = {
+        "random": RandomPlayer(evaluation.seed),
+        "rollouts": SearchPlayer(search, rollouts, size=size, batch=games),
+    }
+    pool = RatingPool(
+        folder,
+        evaluation.pool,
+        fixed,
+        lambda path: playing(other, load_weights(path)),
+        size=size,
+        seed=evaluation.seed,
+    )
+    pool.resume(first_epoch)
+
+    def rate(epoch: int) -> dict[str, float]:
+        weights = weights_of(module.net_in_use)
+        rating = pool.play(epoch, playing(own, weights), lambda path: save_weights(path, weights))
+        return {"elo": rating.elo, "elo_low": rating.low, "elo_high": rating.high}
+
+    return [RatingPhase(rate, clock, display, every_epochs=evaluation.pool.every_epochs)]
+
+
+def save_weights(path: Path, weights: Weights) -> None:
+    """Keep the state of a network, whole or not at all."""
+    with replacing(path) as temporary:
+        torch.save({name: torch.from_numpy(array) for name, array in weights.items()}, temporary)
+
+
+def load_weights(path: Path) -> Weights:
+    """What `save_weights` kept."""
+    kept = torch.load(path, map_location="cpu", weights_only=True)
+    return {name: tensor.numpy() for name, tensor in kept.items()}

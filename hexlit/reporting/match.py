@@ -1,0 +1,182 @@
+"""A match on the terminal: its progress, and what it has come to."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from hexlit.reporting.progress import is_screen
+from hexlit.reporting.quantities import format_count, format_duration, format_rate, format_share
+
+_SECONDS_BETWEEN_LINES = 10.0
+_SCALE = 20  # characters of the picture of the intervals
+_MOST_COLUMNS = 12  # players in the cross table
+_MOST_NOTES = 5  # reasons of forfeits
+
+
+class MatchProgress:
+    """Shows how many games have been played, how fast, and how long the rest will take.
+
+    A bar on a terminal, elsewhere a line every ten seconds. Games are assumed to go on as fast as they have since the
+    first one: before it, kernels may have been compiled.
+
+    Args:
+        games: games of the whole match.
+        done: those that were there before.
+    """
+
+    def __init__(
+        self, games: int, *, done: int = 0, title: str = "hexlit match", console: Console | None = None
+    ) -> None:
+        self._console = console or Console()
+        self._games, self._done = games, done
+        self._first: tuple[float, int] | None = None  # when the first games were over, and how many were by then
+        self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
+        self._bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(28),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            TextColumn("[cyan]{task.fields[facts]}"),
+            console=self._console,
+            disable=not is_screen(self._console),
+        )
+        self._task = self._bar.add_task(title, total=games, completed=done, facts="")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the terminal back; the last picture stays on it."""
+        self._bar.stop()
+
+    def advance(self, games: int) -> None:
+        """So many more games are over."""
+        self._done += games
+        now = time.monotonic()
+        self._first = self._first or (now, self._done)
+        rate = (self._done - self._first[1]) / max(now - self._first[0], 1e-9)
+        facts = (
+            f"{format_rate(rate)} games/s · {format_duration((self._games - self._done) / rate)} left" if rate else ""
+        )
+        self._bar.update(self._task, completed=self._done, facts=facts)
+        if self._bar.disable and now >= self._next_line:
+            self._next_line = now + _SECONDS_BETWEEN_LINES
+            line = f"{format_count(self._done)} of {format_count(self._games)} games · {facts}"
+            self._console.file.write(line.removesuffix(" · ").replace(" · ", ", ") + "\n")
+            self._console.file.flush()
+
+
+def print_match(console: Console, document: Mapping[str, Any]) -> None:
+    """Print the ratings, the cross table, forfeits and the test of `match.json`'s content."""
+    console.print()
+    console.print(_headline(document))
+    if document["players"]:
+        console.print(_ratings(document))
+        console.print(Text(_about_ratings(document), "dim"))
+    if 2 < len(document["players"]) <= _MOST_COLUMNS:
+        console.print()
+        console.print(_cross_table(document))
+    forfeits = Counter((forfeit["loser"], forfeit["note"]) for forfeit in document["forfeits"])
+    for (loser, note), games in forfeits.most_common(_MOST_NOTES):
+        console.print(Text(f"{loser} forfeited {games:,} game{'s' if games > 1 else ''}: {note}", "red"))
+    if len(forfeits) > _MOST_NOTES:
+        console.print(Text(f"{len(forfeits) - _MOST_NOTES} more reasons of forfeits are in match.json", "red"))
+    if document["sprt"] is not None:
+        console.print(_test(document))
+
+
+def _headline(document: Mapping[str, Any]) -> Text:
+    games, pairs = document["games"], document["pairs"]
+    parts = [
+        (f"{format_count(games)} games on {document['board']}x{document['board']}", "bold"),
+        (f"{format_duration(document['seconds'])}, {format_rate(document['games_per_second'])} games/s", ""),
+    ]
+    if games:
+        parts.append((f"Black won {format_share(document['black_wins'] / games)}", ""))
+        parts.append((f"pairs split {format_share(document['split_pairs'] / pairs)}", ""))
+    if document["repeated"]:
+        parts.append((f"{format_count(document['repeated'])} repeated games dropped", "yellow"))
+    return Text(" · ", "dim").join(Text(text, style) for text, style in parts)
+
+
+def _ratings(document: Mapping[str, Any]) -> Table:
+    players = document["players"]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("player")
+    for heading in ("Elo", "95% interval", "games", "score"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    low = min(player["low"] for player in players)
+    high = max(player["high"] for player in players)
+    for player in players:
+        sign = {"at least": "≥ ", "at most": "≤ "}.get(player["bound"], "")
+        anchored = player["name"] == document["anchor"]
+        interval = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
+        elo = f"{sign if not anchored else ''}{player['elo']:+.0f}"
+        picture = _interval(player["low"], player["elo"], player["high"], low, high)
+        table.add_row(
+            Text(player["name"], "bold"),
+            Text(elo, "bold green"),
+            interval,
+            format_count(player["games"]),
+            format_share(player["score"]),
+            Text(picture, "cyan"),
+        )
+    return table
+
+
+def _about_ratings(document: Mapping[str, Any]) -> str:
+    text = "Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"
+    if any(player["bound"] and player["name"] != document["anchor"] for player in document["players"]):
+        text += "\n≥ and ≤: all games won or lost, held by the prior alone"
+    return text
+
+
+def _interval(low: float, value: float, high: float, left: float, right: float) -> str:
+    """A line from `low` to `high` with a dot at `value`, on a scale from `left` to `right`."""
+    places = [round((x - left) / max(right - left, 1e-9) * (_SCALE - 1)) for x in (low, value, high)]
+    line = ["─" if places[0] <= place <= places[2] else " " for place in range(_SCALE)]
+    line[places[1]] = "●"
+    return "".join(line)
+
+
+def _cross_table(document: Mapping[str, Any]) -> Table:
+    """Wins of the player of a row against that of a column."""
+    names = [player["name"] for player in document["players"]]
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title="Wins", title_justify="left")
+    table.add_column("")
+    for number in range(1, len(names) + 1):
+        table.add_column(str(number), justify="right")
+    for number, name in enumerate(names, start=1):
+        table.add_row(f"{number} {name}", *(_score(document["cross"][name], other) for other in names))
+    return table
+
+
+def _score(row: Mapping[str, Mapping[str, int]], opponent: str) -> str:
+    cell = row.get(opponent)
+    return "" if cell is None else f"{cell['wins']}–{cell['games'] - cell['wins']}"
+
+
+def _test(document: Mapping[str, Any]) -> Text:
+    test = document["sprt"]
+    counts: Sequence[int] = test["pairs"]
+    accepted = test["accepted"]
+    if accepted is None:
+        said = f"SPRT between {test['elo0']:g} and {test['elo1']:g} Elo: not decided"
+    else:
+        other = "elo0" if accepted == "elo1" else "elo1"
+        said = f"SPRT: better by {test[accepted]:g} Elo rather than {test[other]:g}"
+    return Text.assemble(
+        (said, "bold"),
+        f" · log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]",
+        f" · pairs lost, split, won: {', '.join(map(str, counts))}",
+    )

@@ -1,0 +1,72 @@
+"""Players for tests that nothing has to be compiled or trained for."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.arena.game_player import Forfeit
+from hexlit.arena.pairing import Contestant, batched
+
+
+class Lowest:
+    """Plays the lowest empty cell, or with `last` the highest; notes what it is asked."""
+
+    def __init__(self, *, last: bool = False) -> None:
+        self.last = last
+        self.asked: list[tuple[bytes, int]] = []
+        self.calls: list[int] = []
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        assert cells.dtype == to_move.dtype == np.int8
+        self.calls.append(len(cells))
+        self.asked += [(board.tobytes(), int(colour)) for board, colour in zip(cells, to_move, strict=True)]
+        return np.array([np.flatnonzero(board == 0)[-1 if self.last else 0] for board in cells], np.int16)
+
+
+class Faulty:
+    """Plays the highest empty cell, until in some of the games it answers with `answer`."""
+
+    def __init__(self, answer: int, *, stones: int = 4) -> None:
+        self.answer = answer
+        self.stones = stones
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        moves = [np.flatnonzero(board == 0)[-1] for board in cells]
+        wrong = (cells != 0).sum(1) >= self.stones
+        return np.where(wrong & (to_move > 0), self.answer, moves).astype(np.int16)
+
+
+class Scripted:
+    """One game at a time: answers by `answer(moves)`, and notes how often games were begun and closed."""
+
+    def __init__(self, answer: Callable[[Sequence[int]], int], *, fails_at: Sequence[int] = ()) -> None:
+        self._answer = answer
+        self._fails_at = fails_at
+        self.begun = 0
+        self.closed = 0
+        self.seen: list[tuple[int, ...]] = []
+
+    def begin(self, size: int) -> None:
+        self.begun += 1
+        if self.begun in self._fails_at:
+            raise Forfeit("did not start within\n30 seconds")
+
+    def answer(self, moves: Sequence[int]) -> int:
+        self.seen.append(tuple(moves))
+        return self._answer(moves)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def lowest_empty(moves: Sequence[int]) -> int:
+    return next(cell for cell in range(1000) if cell not in moves)
+
+
+def named(name: str, player: Lowest | Faulty) -> Contestant:
+    return batched(name, lambda games: player)
+
+
+def alone(name: str, player: Scripted) -> Contestant:
+    return Contestant(name, lambda: player)

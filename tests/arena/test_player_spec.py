@@ -1,0 +1,91 @@
+"""The grammar of players: what is understood, and how what is not is answered."""
+
+import pytest
+
+from hexlit.arena.player_spec import PlayerSpec, parse_player, parse_players
+from hexlit.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("line", "expected", "label"),
+    [
+        ("random", PlayerSpec("random"), "random"),
+        ("solver name=perfect", PlayerSpec("solver", "", "perfect"), "perfect"),
+        ("rollouts simulations=500", PlayerSpec("rollouts", "", "", {"simulations": 500}), "rollouts@500"),
+        ("depth=3 resistance", PlayerSpec("resistance", "", "", {"depth": 3}), "resistance-depth3"),
+        (
+            "checkpoint='my runs/a.ckpt' simulations=16 algorithm=puct",
+            PlayerSpec("checkpoint", "my runs/a.ckpt", "", {"simulations": 16, "algorithm": "puct"}),
+            "a@16-puct",
+        ),
+        (
+            "policy=runs/hex5/2026-01-31_12-00-00_a1b2c3",
+            PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3"),
+            "policy-hex5-a1b2c3",
+        ),
+        (
+            "policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/best.ckpt",
+            PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/best.ckpt"),
+            "policy-hex5-a1b2c3",
+        ),
+        (
+            "policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt",
+            PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt"),
+            "policy-hex5-a1b2c3-last",
+        ),
+        (
+            "htp=/opt/mohex/mohex --seed 1 name=x",
+            PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"),
+            "mohex",
+        ),
+        (
+            "move_timeout=2.5 name=m htp='/opt/a b/mohex' --quiet",
+            PlayerSpec("htp", "'/opt/a b/mohex' --quiet", "m", {"move_timeout": 2.5}),
+            "m",
+        ),
+    ],
+)
+def test_a_line_names_kind_source_settings_and_name(line: str, expected: PlayerSpec, label: str) -> None:
+    found = parse_player(line)
+    assert found == expected
+    assert found.label == label
+
+
+def test_a_mapping_says_the_same_as_a_line() -> None:
+    line = parse_player("checkpoint=a.ckpt simulations=16 name=deep")
+    assert parse_player({"kind": "checkpoint", "source": "a.ckpt", "simulations": 16, "name": "deep"}) == line
+    named = parse_players({"deep": "checkpoint=a.ckpt simulations=16", "r": {"kind": "random"}}, simulations=1)
+    assert named == [line, PlayerSpec("random", "", "r")]
+
+
+def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -> None:
+    specs = parse_players(["checkpoint=a.ckpt", "checkpoint=a.ckpt simulations=8"], simulations=64)
+    assert [spec.label for spec in specs] == ["a@64", "a@8"]
+
+
+@pytest.mark.parametrize(
+    ("players", "message"),
+    [
+        ("random", "players=random: a list is needed"),
+        (3, "players=3"),
+        (["rnadom", "solver"], "'rnadom' names no kind of player: checkpoint, policy, random"),
+        (["random solver"], "names more than one kind"),
+        (["random=3"], "write random alone"),
+        (["checkpoint"], "write checkpoint=SOURCE, a run's folder or a .ckpt"),
+        (["htp="], "write htp=SOURCE, a command line"),
+        (["random depth=3"], "random has no setting 'depth': it has name"),
+        (["rollouts simulations=many"], "simulations=many of rollouts: expected a whole number"),
+        (["rollouts simulations=1 simulations=2"], "says simulations twice"),
+        (["checkpoint='a.ckpt"], "cannot be read: no closing quotation"),
+        (["htp=mohex 'x"], "cannot be read: no closing quotation"),
+        (["random", "random"], "two are named random; add name=NAME"),
+        ([7], "7 is no player"),
+        ({"a\nb": "random"}, "letters, digits and signs on one line"),
+        ([{"kind": "pass"}], "names no kind"),
+    ],
+)
+def test_what_cannot_be_understood_is_answered_with_what_would_be_right(players: object, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_players(players, simulations=1)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,104 @@
+"""Ratings: the known strengths of simulated players are found, and the fit is that of a plain reference."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from hexlit.arena.ratings import ELO, PairCounts, bradley_terry, rate
+from hexlit.arena.sprt import expected_score
+
+
+def reference(wins: list[list[float]]) -> list[float]:
+    """Bradley-Terry by Zermelo's iteration (1929; Hunter 2004), in Elo above player 0."""
+    count = len(wins)
+    strength = [1.0] * count
+    for _ in range(20_000):
+        for i in range(count):
+            games = [(wins[i][j] + wins[j][i]) / (strength[i] + strength[j]) for j in range(count)]
+            strength[i] = sum(wins[i]) / sum(games)
+    return [400 * math.log10(value / strength[0]) for value in strength]
+
+
+@pytest.mark.row("E5")
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fit_is_that_of_a_plain_reference(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count = int(random.integers(2, 6))
+    wins = random.integers(1, 30, (count, count)).astype(float)
+    np.fill_diagonal(wins, 0)
+    assert ELO * bradley_terry(wins, 0) == pytest.approx(reference(wins.tolist()), abs=1e-3)
+    stacked = bradley_terry(np.stack([wins, wins.T]), count - 1)
+    assert stacked[0] - stacked[0][0] == pytest.approx(bradley_terry(wins, 0), abs=1e-7)
+    assert stacked[:, -1].tolist() == [0, 0]
+
+
+def simulated(
+    strengths: Mapping[str, float], pairs: int, seed: int, split: float = 0.0
+) -> dict[tuple[str, str], PairCounts]:
+    """A round robin; of the openings the share `split` gives each of the two a game whoever they are."""
+    random = np.random.default_rng(seed)
+    names = list(strengths)
+    results = {}
+    for i, first in enumerate(names):
+        for second in names[i + 1 :]:
+            chance = expected_score(strengths[first] - strengths[second])
+            won = np.where(random.random(pairs) < split, 1, random.binomial(2, chance, pairs))
+            counts = np.bincount(won, minlength=3).tolist()
+            results[first, second] = (counts[0], counts[1], counts[2])
+    return results
+
+
+@pytest.mark.row("E5")
+def test_known_strengths_are_found() -> None:
+    strengths = {"a": 0.0, "b": 150.0, "c": 200.0, "d": -100.0}
+    found = rate(list(strengths), simulated(strengths, 2000, seed=3), "a")
+    assert [rating.elo for rating in found] == pytest.approx(list(strengths.values()), abs=15)
+    assert [rating.games for rating in found] == [12_000] * 4
+    assert sum(rating.wins for rating in found) == 24_000
+    assert (found[0].elo, found[0].low, found[0].high) == (0, 0, 0)
+    for rating in found[1:]:
+        assert rating.low < rating.elo < rating.high
+        assert rating.high - rating.low < 30
+
+
+@pytest.mark.row("E5")
+@pytest.mark.parametrize("split", [0.0, 0.6])
+def test_intervals_hold_the_truth_as_often_as_they_say(split: float) -> None:
+    """Also where most openings decide their games, so that the games of a pair are no independent ones."""
+    held = []
+    for seed in range(150):
+        results = simulated({"a": 0.0, "b": 60.0, "c": 120.0}, 60, seed, split)
+        chance = split / 2 + (1 - split) * expected_score(60)
+        truth = ELO * math.log(chance / (1 - chance))
+        rating = rate(["a", "b"], {("a", "b"): results["a", "b"]}, "a", seed=seed)[1]
+        held.append(rating.low <= truth <= rating.high)
+    assert 0.90 <= np.mean(held) <= 0.99
+
+
+@pytest.mark.row("E5")
+def test_a_perfect_score_is_finite_and_says_that_the_prior_holds_it() -> None:
+    few, many = (rate(["a", "b"], {("a", "b"): (0, 0, pairs)}, "b") for pairs in (10, 200))
+    assert few[0].elo == pytest.approx(400 * math.log10(2 * 10 + 1))
+    assert few[0].elo < many[0].elo < 1500
+    assert [rating.bound for rating in few] == ["at least", "at most"]
+    assert few[0].low < few[0].elo < few[0].high
+    assert few[0].low > 100
+    even = rate(["a", "b"], {("a", "b"): (5, 0, 5)}, "b")
+    assert even[0].elo == pytest.approx(0, abs=1e-6)
+    assert [rating.bound for rating in even] == ["", ""]
+
+
+def test_split_pairs_tell_more_than_the_same_score_in_pairs_won_and_lost() -> None:
+    """Two games of one opening: where each player wins one, the strengths are known to be close."""
+    split, decided = (rate(["a", "b"], {("a", "b"): counts}, "b")[0] for counts in ((0, 100, 0), (50, 0, 50)))
+    assert split.elo == pytest.approx(decided.elo, abs=1e-6)
+    assert split.high - split.low < 0.5 * (decided.high - decided.low)
+
+
+def test_players_whom_no_games_connect_are_named() -> None:
+    with pytest.raises(ValueError, match="no games connect c, d with the anchor a"):
+        rate(["a", "b", "c", "d"], {("a", "b"): (1, 2, 3), ("c", "d"): (1, 1, 1), ("a", "c"): (0, 0, 0)}, "a")
+    chain = {("a", "b"): (1, 2, 3), ("c", "d"): (1, 1, 1), ("b", "d"): (0, 1, 0)}
+    assert len(rate(["a", "b", "c", "d"], chain, "a")) == 4

@@ -1,0 +1,309 @@
+"""`hexlit match`: players of every kind meet, what is left behind, and a match that is killed goes on."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from hexlit.commands.match import arguments, main, quoted_players
+from hexlit.errors import UsageError
+from hexlit.hex.board import Board
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import HexNet
+from tests.arena.test_sgf import parsed
+from tests.commands.test_train import as_a_process
+
+TINY = ["accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=run"]
+
+
+def write_checkpoint(path: Path, seed: int, size: int = 4) -> None:
+    """A checkpoint of an untrained network."""
+    torch.manual_seed(seed)
+    config = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
+    weights = {f"net.{name}": tensor for name, tensor in HexNet(config).state_dict().items()}
+    settings = {"net": asdict(config), "size": size, "swap": False}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({"hyper_parameters": settings, "state_dict": weights}, path)
+
+
+@pytest.fixture(scope="module")
+def nets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("nets")
+    write_checkpoint(folder / "a.ckpt", 1)
+    write_checkpoint(folder / "runs" / "hex4" / "2026-01-31_12-00-00_abc" / "checkpoints" / "best.ckpt", 2)
+    return folder
+
+
+def played(folder: Path, *overrides: str) -> dict[str, Any]:
+    """The content of `match.json` of a match that is played in this process in `folder`/run."""
+    folder.mkdir(exist_ok=True)
+    with as_a_process(folder):
+        assert main([*TINY, *overrides]) == 0
+    found: dict[str, Any] = json.loads((folder / "run" / "match.json").read_text())
+    return found
+
+
+def three_players(nets: Path) -> str:
+    run = nets / "runs" / "hex4" / "2026-01-31_12-00-00_abc"
+    return f"players=[checkpoint={nets}/a.ckpt simulations=4,checkpoint={run} simulations=12,policy={run},random]"
+
+
+@pytest.fixture(scope="module")
+def match(nets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("match")
+    played(folder, three_players(nets), "pairs=8", "at_once=5")
+    return folder / "run"
+
+
+@pytest.mark.row("E5")
+def test_checkpoints_folders_and_policies_meet_and_everything_of_it_is_kept(match: Path) -> None:
+    document = json.loads((match / "match.json").read_text())
+    names = ["a@4", "hex4-abc@12", "policy-hex4-abc", "random"]
+    assert sorted(player["name"] for player in document["players"]) == names
+    assert (document["board"], document["games"], document["pairs"]) == (4, 96, 48)
+    assert document["anchor"] == "random"
+    assert sum(player["wins"] for player in document["players"]) == 96
+    with (match / "games.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 96
+    for row in rows:
+        board = Board(4, moves=row["moves"])
+        assert {1: "black", -1: "white"}[board.winner] == row["winner"]
+    for first in names:
+        for second in names:
+            if first != second:
+                openings = [row["moves"][:5] for row in rows if (row["black"], row["white"]) == (first, second)]
+                assert len(openings) == len(set(openings)) == 8, "E5: both colours, no opening twice"
+    games = parsed((match / "games.sgf").read_text())
+    as_read = [
+        (nodes[0]["PB"], nodes[0]["PW"], nodes[0]["RE"], " ".join(cell for node in nodes[1:] for cell in node.values()))
+        for nodes in games
+    ]
+    assert sorted(as_read) == sorted(
+        (row["black"], row["white"], "B+" if row["winner"] == "black" else "W+", row["moves"]) for row in rows
+    )
+    assert not [path for path in match.rglob("*") if path.name.endswith(".tmp")]
+
+
+@pytest.mark.row("A25")
+def test_one_seed_is_one_match_and_another_seed_another(nets: Path, match: Path, tmp_path: Path) -> None:
+    played(tmp_path / "again", three_players(nets), "pairs=8", "at_once=5")
+    assert (tmp_path / "again" / "run" / "games.csv").read_bytes() == (match / "games.csv").read_bytes()
+    played(tmp_path / "other", three_players(nets), "pairs=8", "at_once=5", "seed=2")
+    assert (tmp_path / "other" / "run" / "games.csv").read_bytes() != (match / "games.csv").read_bytes()
+
+
+# Plays a match and kills its own process, which nothing can catch, when COUNT pairs of games are on disk.
+KILLER = """
+import os, signal, sys
+from hexlit.arena.game_log import GameLog
+from hexlit.commands.match import main
+
+count, *arguments = sys.argv[1:]
+left = int(count)
+inner = GameLog.append
+
+def append(self, pair):
+    global left
+    inner(self, pair)
+    left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+GameLog.append = append
+sys.exit(main(arguments))
+"""
+
+
+@pytest.mark.row("E5")
+def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(nets: Path, match: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert run.returncode == -signal.SIGKILL, run.stderr
+    folder = tmp_path / "run"
+    path = folder / "games.csv"
+    kept = path.read_text().splitlines()
+    assert len(kept) == 1 + 2 * 21
+    path.write_bytes(path.read_bytes() + b"3,half a ro")  # as a crash of the machine may leave it
+    with as_a_process(tmp_path):
+        assert main([f"resume={folder}"]) == 0
+    assert path.read_text().splitlines()[: len(kept)] == kept
+    rows, expected = (sorted(file.read_text().splitlines()) for file in (path, match / "games.csv"))
+    assert rows == expected
+    found, wanted = (json.loads((file / "match.json").read_text()) for file in (folder, match))
+    assert found["players"] == wanted["players"]
+    with as_a_process(tmp_path):
+        assert main([f"resume={folder}"]) == 0
+    assert json.loads((folder / "match.json").read_text())["games_per_second"] == 0, "nothing is left to play"
+
+
+@pytest.mark.row("E5")
+def test_a_sequential_test_stops_a_match_that_is_decided(nets: Path, tmp_path: Path) -> None:
+    """Search on a small board beats random play even without a trained network."""
+    players = f"players=[checkpoint={nets}/a.ckpt simulations=60,random]"
+    document = played(tmp_path, players, "pairs=100", "sprt.every=8", "sprt.elo1=100", "sprt.elo0=0")
+    assert document["sprt"]["accepted"] == "elo1"
+    assert sum(document["sprt"]["pairs"]) == document["pairs"] < 100
+    assert document["pairs"] % 8 == 0
+
+
+# A program that speaks just enough HTP to play: the lowest empty cell, and from its third game on nothing at all.
+FOREIGN = """
+import sys
+
+size, taken, games = 0, set(), 0
+for line in sys.stdin:
+    command, *words = line.split()
+    answer = ""
+    if command == "quit":
+        break
+    if command in ("name", "version"):
+        answer = "lowest"
+    elif command == "boardsize":
+        size = int(words[0])
+    elif command == "clear_board":
+        taken = set()
+        games += 1
+        if games == 3:
+            sys.exit(1)
+    elif command == "play":
+        taken.add(words[1])
+    elif command == "genmove":
+        cells = [f"{chr(97 + column)}{row + 1}" for row in range(size) for column in range(size)]
+        answer = next(cell for cell in cells if cell not in taken)
+        taken.add(answer)
+    else:
+        print("? unknown command\\n", flush=True)
+        continue
+    print(f"= {answer}\\n", flush=True)
+"""
+
+
+@pytest.mark.row("E17")
+def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path) -> None:
+    """E5, E17: a foreign program that ends loses that game, and is there again for the next one."""
+    script = tmp_path / "foreign.py"
+    script.write_text(FOREIGN)
+    kinds = [
+        f"checkpoint={nets}/a.ckpt simulations=4",
+        "rollouts simulations=20 playouts=2",
+        "two_distance depth=1",
+        "resistance depth=1",
+        "solver",
+        f"name=foreign htp={sys.executable} {script}",
+    ]
+    document = played(tmp_path, f"players=[{','.join(kinds)}]", "pairs=2", "board=3", "anchor=foreign")
+    names = {player["name"] for player in document["players"]}
+    assert names == {"a@4", "rollouts@20-playouts2", "two_distance-depth1", "resistance-depth1", "solver", "foreign"}
+    assert document["games"] == 15 * 4
+    assert {row["loser"] for row in document["forfeits"]} == {"foreign"}
+    assert len(document["forfeits"]) == 5, "the third game of each of its five matches"
+    best = document["players"][0]
+    assert best["wins"] >= 12
+
+
+@pytest.mark.row("E5")
+def test_a_perfect_player_beats_a_random_one_with_either_colour(tmp_path: Path) -> None:
+    document = played(tmp_path, "players=[solver,random]", "pairs=20", "board=4")
+    assert document["cross"]["solver"]["random"]["wins"] >= 36
+    assert document["players"][0]["name"] == "solver"
+
+
+def test_a_terminal_shows_ratings_scores_and_the_folder(
+    nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    played(tmp_path, three_players(nets), "pairs=2", "anchor=a@4")
+    out = capfd.readouterr().out
+    assert "48 games" not in out
+    assert "24 games on 4x4" in out
+    assert "95% interval" in out
+    assert "anchor" in out
+    assert "Everything of this match: run" in out
+    assert "\x1b" not in out
+
+
+def test_json_is_json_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    document = played(tmp_path, "players={a: random, b: random}", "board=3", "pairs=2", "json=true")
+    assert json.loads(capfd.readouterr().out) == document
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["players=[random]"], "a match needs two or more"),
+        (["players=[random,solver]"], "board has no value: none of the players is a network, so add board=N"),
+        (["players=[random,rnadom]"], "names no kind of player"),
+        (["players=[random,checkpoint=nothing.ckpt]"], "checkpoint=nothing.ckpt: there is no such file"),
+        (["players=[random,policy=.]"], "this folder has no checkpoints/best.ckpt"),
+        (["players={a: random, b: random}", "board=3", "pairs=1000"], "1000 openings: a 3x3 board has 36"),
+        (["players={a: random, b: random}", "board=2"], "an opening of 2 plies: on a 2x2 board it has 1 to 1"),
+        (["players={a: random, b: random}", "board=20"], "board=20"),
+        (["players={a: random, b: random}", "board=3", "anchor=c"], "anchor=c: there is no such player"),
+        (["players={a: random, b: random, c: random}", "board=3", "sprt.elo1=5"], "the test is between two players"),
+        (["mode=swiss"], "mode=swiss"),
+        (["pairs=0"], "pairs=0"),
+        (["openings.plies=0"], "openings.plies=0"),
+        ([], "players=null: a list is needed"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) and value else "",
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    overrides: list[str], message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with as_a_process(tmp_path):
+        assert main([*TINY, *overrides]) == 2
+    err = capfd.readouterr().err
+    assert message in err
+    assert err.count("\n") == 1, err
+    assert not list(tmp_path.rglob("games.csv"))
+
+
+def test_a_setting_of_a_player_out_of_range_names_the_player(
+    nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with as_a_process(tmp_path):
+        assert main([*TINY, f"players=[random,checkpoint={nets}/a.ckpt simulations=0]"]) == 2
+    assert "players: a@0: search.simulations=0" in capfd.readouterr().err
+
+
+def test_a_match_goes_on_with_its_own_settings_only(match: Path) -> None:
+    with pytest.raises(UsageError, match="no folder of a run"):
+        arguments(["resume=nowhere"])
+    with pytest.raises(UsageError, match="pairs=9: a match goes on with its own settings"):
+        arguments([f"resume={match}", "pairs=9"])
+    found = arguments([f"resume={match}", "accelerator.threads=1"])
+    assert found[-3] == "accelerator.threads=1"
+    assert "pairs=8" in found
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("players=[random,checkpoint=a/b.ckpt]", "players=[random,'checkpoint=a/b.ckpt']"),
+        ("players=[policy=a, htp=x --y=1]", "players=['policy=a','htp=x --y=1']"),
+        ('players=["checkpoint=a",random]', 'players=["checkpoint=a",random]'),
+        ("players={a: random}", "players={a: random}"),
+        ("pairs=3", "pairs=3"),
+    ],
+)
+def test_words_with_an_equals_sign_are_quoted_for_hydra(given: str, expected: str) -> None:
+    assert quoted_players(given) == expected
+
+
+def test_help_explains_the_grammar_of_players_and_needs_no_torch() -> None:
+    program = (
+        "import sys; from hexlit.cli import main; code = main(['match', '--help']); "
+        "print([name for name in ('torch', 'numba', 'matplotlib') if name in sys.modules], code)"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=os.environ)
+    assert run.stdout.splitlines()[-1] == "[] 0"
+    assert "checkpoint=RUN_FOLDER_OR_FILE" in run.stdout
+    assert "htp=COMMAND LINE" in run.stdout

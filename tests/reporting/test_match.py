@@ -1,0 +1,115 @@
+"""A match on the terminal: ratings with their intervals, scores, forfeits, the test, and progress with its end."""
+
+import io
+import time
+from typing import Any
+
+from rich.console import Console
+
+from hexlit.reporting.match import MatchProgress, print_match
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    players = [
+        {"name": "deep", "elo": 612.4, "low": 480.2, "high": 951.0, "bound": "at least", "games": 80, "score": 1.0},
+        {"name": "random", "elo": 0.0, "low": 0.0, "high": 0.0, "bound": "", "games": 80, "score": 0.3},
+        {"name": "worse", "elo": -70.6, "low": -138.0, "high": -9.0, "bound": "", "games": 80, "score": 0.2},
+    ]
+    cross = {
+        "deep": {"random": {"games": 40, "wins": 40}, "worse": {"games": 40, "wins": 40}},
+        "random": {"deep": {"games": 40, "wins": 0}, "worse": {"games": 40, "wins": 24}},
+        "worse": {"deep": {"games": 40, "wins": 0}, "random": {"games": 40, "wins": 16}},
+    }
+    return {
+        "board": 5,
+        "anchor": "random",
+        "players": players,
+        "cross": cross,
+        "games": 120,
+        "pairs": 60,
+        "split_pairs": 15,
+        "black_wins": 66,
+        "repeated": 0,
+        "forfeits": [],
+        "sprt": None,
+        "seconds": 12.0,
+        "games_per_second": 10.0,
+    } | changes
+
+
+def printed(**changes: Any) -> str:
+    file = io.StringIO()
+    print_match(Console(file=file, width=140, highlight=False), document(**changes))
+    return file.getvalue()
+
+
+def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval() -> None:
+    lines = printed().splitlines()
+    deep, random, worse = (
+        next(line for line in lines if line.startswith(name)) for name in ("deep", "random", "worse")
+    )
+    assert deep.split()[:8] == ["deep", "≥", "+612", "+480", "to", "+951", "80", "100.0%"]
+    assert random.split()[:3] == ["random", "+0", "anchor"]
+    assert worse.split()[:6] == ["worse", "-71", "-138", "to", "-9", "80"]
+    assert deep.count("●") == random.count("●") == worse.count("●") == 1
+    assert worse.index("●") < random.index("●") < deep.index("●")
+    assert "120 games on 5x5" in lines[1]
+    assert "10.0 games/s · Black won 55.0% · pairs split 25.0%" in lines[1]
+
+
+def test_the_cross_table_counts_wins_of_the_row_against_the_column() -> None:
+    lines = printed().splitlines()
+    row = next(line for line in lines if line.startswith("2 random"))
+    assert row.split() == ["2", "random", "0–40", "24–16"]
+
+
+def test_forfeits_are_told_with_their_notes_and_how_often() -> None:
+    forfeit = {"loser": "mohex", "black": "mohex", "white": "deep", "pair": 3}
+    notes = ["no answer within 60 s"] * 3 + [f"plays a{row}, which is taken" for row in range(1, 8)]
+    out = printed(forfeits=[forfeit | {"note": note} for note in notes], repeated=2)
+    assert "mohex forfeited 3 games: no answer within 60 s\n" in out
+    assert out.count("mohex forfeited 1 game: plays a") == 4
+    assert "3 more reasons of forfeits are in match.json" in out
+    assert "2 repeated games dropped" in out
+
+
+def test_the_sequential_test_says_what_it_accepted() -> None:
+    test = {"elo0": 0.0, "elo1": 30.0, "log_likelihood_ratio": 3.01, "lower": -2.94, "upper": 2.94, "pairs": [3, 9, 30]}
+    out = printed(sprt=test | {"accepted": "elo1"})
+    assert "SPRT: better by 30 Elo rather than 0" in out
+    assert "SPRT: better by 0 Elo rather than 30" in printed(sprt=test | {"accepted": "elo0"})
+    assert "pairs lost, split, won: 3, 9, 30" in out
+    assert "not decided" in printed(sprt=test | {"accepted": None})
+
+
+def test_a_match_without_games_is_printed_too() -> None:
+    out = printed(players=[], cross={}, games=0, pairs=0, black_wins=0, split_pairs=0)
+    assert "0 games on 5x5" in out
+
+
+def test_progress_tells_pace_and_time_left_in_plain_lines_where_there_is_no_terminal() -> None:
+    file = io.StringIO()
+    with MatchProgress(100, done=20, console=Console(file=file, width=100)) as progress:
+        progress.advance(2)
+        assert progress._first is not None
+        progress._first = (progress._first[0] - 10, 22)
+        progress._next_line = 0
+        progress.advance(20)
+        progress.advance(2)
+    (line,) = file.getvalue().splitlines()
+    assert line.startswith("42 of 100 games, 2.00 games/s, 29.")
+    assert line.endswith("left")
+
+
+def test_progress_draws_a_bar_on_a_terminal() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    file = Terminal()
+    with MatchProgress(10, console=Console(file=file, width=120, force_terminal=True)) as progress:
+        progress.advance(2)
+        time.sleep(0.001)
+        progress.advance(2)
+    assert "4/10" in file.getvalue()
+    assert "games/s" in file.getvalue()
