@@ -15,6 +15,7 @@ from hexlit import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("hexlit.commands.train", "train a network: from nothing by self-play, or from recorded games"),
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
+    "strength": ("hexlit.commands.strength", "a network against the exact truth; what each way of searching is worth"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
     "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),
     "monitor": (

@@ -20,5 +20,6 @@ TINY = [
     "evaluation.simulations=8",
     "evaluation.positions=20",
     "evaluation.quick_positions=10",
+    "evaluation.game_positions=20",
     "evaluation.every_epochs=1",
 ]

@@ -20,12 +20,32 @@ class LoadedNetwork:
     swap: bool
 
 
+def checkpoint_file(path: Path) -> Path:
+    """The checkpoint that `path` names: itself, or in the folder of a run its best one, else its last.
+
+    Raises:
+        UsageError: a folder without either.
+    """
+    if not path.is_dir():
+        return path
+    for name in ("best.ckpt", "last.ckpt"):
+        file = path / "checkpoints" / name
+        if file.is_file():
+            return file
+    raise UsageError(
+        f"checkpoint={path}: no folder of a run that has a checkpoint (checkpoints/best.ckpt or last.ckpt)"
+    )
+
+
 def load_network(path: Path) -> LoadedNetwork:
     """The network of the checkpoint `path`, its averaged weights where it has them, in evaluation mode on the CPU.
+
+    `path` may be the folder of a run, see `checkpoint_file`.
 
     Raises:
         UsageError: there is no such file, or it is no checkpoint of a Hex network.
     """
+    path = checkpoint_file(path)
     if not path.is_file():
         raise UsageError(f"checkpoint={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
     if not zipfile.is_zipfile(path):
