@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.errors import UsageError
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.geometry import geometry
 from hexlit.search.config import SearchConfig
@@ -36,9 +37,11 @@ class SearchPlayer:
         self, config: SearchConfig, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False
     ) -> None:
         """`evaluator` takes `batch` positions a call; `swap` says whether its policies have a swap action."""
-        self._search = Search(config, size=size, games=batch, swap=swap)
+        if batch < config.leaves:
+            raise UsageError(f"search.leaves={config.leaves}: the evaluator takes only {batch} positions a call")
+        self._batch = batch // config.leaves
+        self._search = Search(config, size=size, games=self._batch, swap=swap, rows=batch)
         self._evaluator = evaluator
-        self._batch = batch
         self._swap = swap
 
     def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> SearchResult:

@@ -11,6 +11,9 @@ ALGORITHMS = ("gumbel", "puct")
 MOST_SIMULATIONS = 32767
 """Simulations of a move are recorded in 16 bits."""
 
+MOST_LEAVES = 1024
+"""More could hardly be found apart from each other."""
+
 
 @dataclass
 class GumbelConfig:
@@ -73,12 +76,23 @@ class SearchConfig:
     """Simulations for a move that is searched in full: visits of the root's children in the end."""
     gumbel: GumbelConfig = field(default_factory=GumbelConfig)
     puct: PuctConfig = field(default_factory=PuctConfig)
+    leaves: int = 1
+    """Leaves of one tree that are evaluated together, at most; virtual loss keeps them apart."""
+    root_batch: bool = False
+    """Only leaves under different root moves are evaluated together."""
 
     def __post_init__(self) -> None:
         if self.algorithm not in ALGORITHMS:
             raise UsageError(f"search.algorithm={self.algorithm}: choose one of {', '.join(ALGORITHMS)}")
         if not 1 <= self.simulations <= MOST_SIMULATIONS:
             raise UsageError(f"search.simulations={self.simulations}: a number from 1 to {MOST_SIMULATIONS} is needed")
+        if not 1 <= self.leaves <= MOST_LEAVES:
+            raise UsageError(f"search.leaves={self.leaves}: a number from 1 to {MOST_LEAVES} is needed")
+        if self.root_batch and self.leaves == 1:
+            raise UsageError(
+                "search.root_batch=true: search.leaves=1 leaves nothing to batch; set it to the root moves that share "
+                "a call of the evaluator"
+            )
 
 
 class Params(NamedTuple):

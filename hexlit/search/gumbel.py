@@ -95,14 +95,19 @@ def draw_root_scores(tree: Tree, g: int) -> None:
 
 
 @inline
-def halving_action(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> int:
-    """Root action that sequential halving visits next: the best of those with as many visits as its table says."""
+def considered_actions(tree: Tree, g: int, params: Params) -> int:
+    """Root actions that enter sequential halving."""
     legal = 0
     for action in range(tree.root_policy.shape[1]):
         legal += tree.root_policy[g, action] > 0.0
-    considered = min(params.considered, legal)
+    return min(params.considered, legal)
+
+
+@inline
+def halving_action(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> int:
+    """Root action that sequential halving visits next: the best of those with as many visits as its table says."""
     simulation = tree.node[g, 0].visits - 1
-    wanted = schedule[tree.game[g].schedule, considered, simulation]
+    wanted = schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
     best, highest = NONE, -math.inf
     if wanted == 0:
         for action in range(tree.policy.shape[2]):
@@ -110,6 +115,26 @@ def halving_action(tree: Tree, g: int, schedule: NDArray[np.int32], params: Para
                 best, highest = action, tree.root_score[g, action]
         return best
     return halving_winner(tree, g, wanted, params)
+
+
+@inline
+def halving_drops(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> bool:
+    """Whether sequential halving is about to leave some of the root actions visited most behind."""
+    simulation = tree.node[g, 0].visits - 1
+    if tree.game[g].schedule == NONE or simulation < 1:
+        return False
+    row = schedule[tree.game[g].schedule, considered_actions(tree, g, params)]
+    wanted = row[simulation]
+    if row[simulation - 1] == wanted:  # in the midst of a turn, in which each gets one visit
+        return False
+    turns, ready = 0, 0
+    while simulation + turns < row.size and row[simulation + turns] == wanted:
+        turns += 1
+    child = tree.node[g, 0].first_child
+    while child != NONE:
+        ready += tree.node[g, child].visits == wanted
+        child = tree.node[g, child].sibling
+    return turns < ready
 
 
 @inline

@@ -15,8 +15,10 @@ from hexlit.search.cache import empty_cache
 from hexlit.search.config import Params, SearchConfig, compiled_params
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.gumbel import halving_table, improved_policy
+from hexlit.search.leaves import Flight, advance_leaves, empty_flight
 from hexlit.search.puct import visit_policy
 from hexlit.search.simulate import advance, begin_all
+from hexlit.search.subtree import with_room
 from hexlit.search.tree import NONE, Tree, empty_tree, root_value
 
 LARGEST_BOARD = 19
@@ -40,10 +42,20 @@ class Search:
     """Tree search over up to `games` positions in lock step, through one evaluator.
 
     All memory is taken here; a search allocates only its result.
+
+    Attributes:
+        rows: positions that the evaluator takes a call.
+        evaluator_calls: calls of the evaluator so far.
+        rows_used: positions so far that were asked for in these calls; the others only filled them.
     """
 
-    def __init__(self, config: SearchConfig, *, size: int, games: int, swap: bool = False) -> None:
-        """A search on boards of `size` (2 to 19), with or without the swap rule."""
+    def __init__(
+        self, config: SearchConfig, *, size: int, games: int, swap: bool = False, rows: int | None = None
+    ) -> None:
+        """A search on boards of `size` (2 to 19), with or without the swap rule.
+
+        `rows` is what the evaluator takes where that is more than the `games` with `config.leaves` each.
+        """
         if not 2 <= size <= LARGEST_BOARD:
             raise UsageError(f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
         self.config = config
@@ -52,14 +64,18 @@ class Search:
         self.actions = size * size + swap
         self.params: Params = compiled_params(config, swap=swap)
         self.geometry: Geometry = geometry(size)
+        self.rows = max(games * config.leaves, rows or 0)
+        self.evaluator_calls = 0
+        self.rows_used = 0
         self.tree: Tree = empty_tree(games, config.simulations, self.actions)
+        self._flight: Flight = empty_flight(games, config.leaves, config.simulations + 1)
         self.roots: Stones = empty_stones(games, size)
-        self.planes = blank_planes(games, size)
+        self.planes = blank_planes(self.rows, size)
         self._walk = empty_stones(games, size)
-        self._schedule = halving_table(config.gumbel.considered, (config.simulations,))
+        self.schedule = halving_table(config.gumbel.considered, (config.simulations,))
         self._cache = empty_cache(0, self.actions)  # the next call may come with another evaluator
-        self.answers = np.zeros((games, self.actions), np.float32), np.zeros(games, np.float32)
-        """Policies `[G, A]` and values `[G]`: where the evaluator writes."""
+        self.answers = np.zeros((self.rows, self.actions), np.float32), np.zeros(self.rows, np.float32)
+        """Policies `[rows, A]` and values `[rows]`: where the evaluator writes."""
 
     def run(
         self,
@@ -78,6 +94,17 @@ class Search:
         position's index. Raises `UsageError` for positions that cannot be searched, and when the evaluator answers
         with what is not a number.
         """
+        self.place(cells, to_move)
+        batch = len(cells)
+        plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
+        keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
+        self.begin(to_move, plies, noise, keys)
+        while self.advance():
+            self.evaluate(evaluator)
+        return self.read(batch)
+
+    def place(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> None:
+        """Set up the roots, as for `run`; raises `UsageError` for positions that cannot be searched."""
         batch = len(cells)
         if not 0 < batch <= self.games:
             raise UsageError(f"{batch} positions: this search was made for 1 to {self.games}")
@@ -88,15 +115,25 @@ class Search:
             )
         if not (np.isin(cells, (-1, 0, 1)).all() and np.isin(to_move, (-1, 1)).all()):
             raise UsageError("cells are 1 (Black), -1 (White) or 0 (empty), and to_move is 1 or -1")
-        plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
         decided = _set_up(self.roots, np.ascontiguousarray(cells), self.geometry)
         if decided != NONE:
             raise UsageError(f"position {decided} of {batch} is decided already: there is nothing to search")
-        keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
-        begin_all(self.tree, to_move, plies, self.config.simulations, noise, keys)
-        while self._advance():
-            check_answers(self.tree)
-            evaluator.evaluate(self.planes, *self.answers)
+
+    def begin(
+        self, to_move: NDArray[np.int8], ply: NDArray[np.int16], noise: float, keys: NDArray[np.uint64]
+    ) -> None:
+        """Start the searches from the roots that were set up, with noise drawn from `keys`."""
+        begin_all(self.tree, to_move, ply, self.config.simulations, noise, keys)
+        self._flight.count[:] = 0
+        self._flight.waiting[:] = 0
+
+    def make_room(self, nodes: int) -> None:
+        """Let every tree have `nodes` nodes; nothing must wait for the evaluator."""
+        self.tree = with_room(self.tree, nodes)
+        self._flight = empty_flight(self.games, self.config.leaves, nodes)
+
+    def read(self, batch: int) -> SearchResult:
+        """What the trees of the first `batch` games have found; each has run one simulation or more."""
         policy = np.zeros((batch, self.actions), np.float32)
         visits = np.zeros((batch, self.actions), np.int32)
         action = np.zeros(batch, np.int16)
@@ -104,19 +141,26 @@ class Search:
         _read_roots(self.tree, policy, visits, action, value, self.params, self.geometry)
         return SearchResult(policy, action, value, visits)
 
-    def _advance(self) -> int:
-        waiting: int = advance(
-            self.tree,
-            self.roots,
-            self._walk,
-            self.planes,
-            *self.answers,
-            self._cache,
-            self._schedule,
-            self.params,
-            self.geometry,
-        )
+    def advance(self) -> int:
+        """Take in the evaluator's answers and go on to the next leaves; returns how many of them wait in `planes`.
+
+        Raises `UsageError` when the evaluator has answered with what is not a number.
+        """
+        trees = self.roots, self._walk, self.planes, *self.answers
+        rules = self.schedule, self.params, self.geometry
+        waiting: int
+        if self.config.leaves == 1:
+            waiting = advance(self.tree, *trees, self._cache, *rules)
+        else:
+            waiting = advance_leaves(self.tree, self._flight, *trees, self.config.root_batch, *rules)
+        check_answers(self.tree)
+        self.rows_used += waiting
         return waiting
+
+    def evaluate(self, evaluator: Evaluator) -> None:
+        """Have `evaluator` judge what waits in `planes`."""
+        self.evaluator_calls += 1
+        evaluator.evaluate(self.planes, *self.answers)
 
 
 def check_answers(tree: Tree) -> None:

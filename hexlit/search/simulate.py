@@ -24,7 +24,7 @@ def choose(tree: Tree, g: int, node: int, schedule: NDArray[np.int32], params: P
     """Child of `node` to go to: a child tried before, or a new one for the best action not tried yet."""
     if not params.gumbel:
         child = puct_child(tree, g, node, params)
-    elif node != 0:
+    elif node != 0 or tree.game[g].schedule == NONE:
         child = gumbel_child(tree, g, node, params)
     else:
         action = halving_action(tree, g, schedule, params)

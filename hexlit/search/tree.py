@@ -56,7 +56,7 @@ GAME = np.dtype(
         ("leaf", np.int32),
         # Simulations that the search may use.
         ("budget", np.int32),
-        # Row of the table of sequential halving that it follows.
+        # Row of the table of sequential halving that it follows; NONE: the root is searched as any other node.
         ("schedule", np.int32),
         # Scale of the noise at the root: 0 to play at full strength, 1 in self-play.
         ("noise", np.float32),

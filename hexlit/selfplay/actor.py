@@ -109,6 +109,11 @@ class SelfPlay:
         """
         if games < 1 or groups < 1:
             raise UsageError(f"accelerator.selfplay_games={games}, groups={groups}: both must be 1 or more")
+        if search.leaves > 1:
+            raise UsageError(
+                f"search.leaves={search.leaves}: self-play fills its batches with many games, each of them searched "
+                "leaf by leaf; search.leaves=1 is needed"
+            )
         self.size = size
         self.swap = swap
         self.seed = seed

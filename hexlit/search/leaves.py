@@ -1,0 +1,201 @@
+"""Several leaves of one tree for one call of the evaluator.
+
+A leaf that waits for its evaluation counts as a visit that was lost for whoever chose each move on the way to it
+(virtual loss: Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree search"), so the next selection looks
+elsewhere. When the answers come, visits and sums of values are put back to what they were, bit by bit, and the leaves
+are expanded and backed up in the order in which they were selected. A batch ends before it is full where
+
+- the selection comes to a leaf that waits already: no leaf stands twice in a batch;
+- sequential halving is about to drop root moves: by then the values of all of them must be in;
+- with root batching, the root's next move is one under which a leaf waits.
+
+So with root batching the leaves of a batch lie in different subtrees of the root, in which every selection finds what it
+would find alone. Under sequential halving, which gives each move of a round the same visits in whatever order, the tree
+is that of the search without batches. (Stretched Q values, `GumbelConfig.rescale`, are the exception: there a value that
+is not in yet may move the others.) PUCT at the root is only approached: it chooses before it has the values.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import write_planes
+from hexlit.hex.engine import Stones, copy_stones, play_action
+from hexlit.hex.geometry import Geometry
+from hexlit.hex.jit import inline, kernel
+from hexlit.search.config import Params
+from hexlit.search.gumbel import halving_drops
+from hexlit.search.simulate import back_up, choose, depth, expand, finished
+from hexlit.search.tree import NONE, Tree
+
+
+class Flight(NamedTuple):
+    """The leaves of G games that wait for their evaluation, up to K of a game; N nodes a game."""
+
+    leaf: NDArray[np.int32]
+    """Nodes that wait, in the order of their selection, `[G, K]`."""
+    count: NDArray[np.int32]
+    """How many of them there are, `[G]`."""
+    waiting: NDArray[np.int32]
+    """How many wait at or below each node, `[G, N]`."""
+    value_sum: NDArray[np.float32]
+    """Sums of values of the nodes with such leaves, as they are without them, `[G, N]`."""
+
+
+def empty_flight(games: int, leaves: int, nodes: int) -> Flight:
+    """Nothing waits in `games` games of up to `nodes` nodes."""
+    return Flight(
+        leaf=np.zeros((games, leaves), np.int32),
+        count=np.zeros(games, np.int32),
+        waiting=np.zeros((games, nodes), np.int32),
+        value_sum=np.zeros((games, nodes), np.float32),
+    )
+
+
+@inline
+def depart(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
+    """`leaf` waits from now on: a visit and a virtual loss on its whole way.
+
+    Nobody chose the root: its mean stays as it is.
+    """
+    flight.leaf[g, flight.count[g]] = leaf
+    flight.count[g] += 1
+    node = leaf
+    while node != NONE:
+        record = tree.node[g, node]
+        if flight.waiting[g, node] == 0:
+            flight.value_sum[g, node] = record.value_sum
+        flight.waiting[g, node] += 1
+        if record.parent != NONE:
+            record.value_sum += 1.0  # for the player to move at the node: what is good for one harms the other
+        elif record.visits > 0:
+            record.value_sum += record.value_sum / record.visits
+        record.visits += 1
+        node = record.parent
+
+
+@inline
+def land(tree: Tree, flight: Flight, g: int) -> None:
+    """Take all virtual visits and losses back."""
+    for k in range(flight.count[g]):
+        node = flight.leaf[g, k]
+        while node != NONE and flight.waiting[g, node] > 0:  # above a node put back already, all are
+            tree.node[g, node].visits -= flight.waiting[g, node]
+            tree.node[g, node].value_sum = flight.value_sum[g, node]
+            flight.waiting[g, node] = 0
+            node = tree.node[g, node].parent
+
+
+@inline
+def back_up_loss(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
+    """Back up a decided game, lost for the player to move at `leaf`, while others wait."""
+    node, value = leaf, np.float32(-1.0)
+    while node != NONE:
+        flight.value_sum[g, node] += value
+        value = -value
+        node = tree.node[g, node].parent
+    back_up(tree, g, leaf, -1.0)
+
+
+@inline
+def receive_leaves(
+    tree: Tree,
+    flight: Flight,
+    g: int,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    params: Params,
+) -> None:
+    """Take in the evaluations of the leaves of game `g` that wait; their rows begin at `g * K`."""
+    land(tree, flight, g)
+    for k in range(flight.count[g]):
+        row, leaf = g * flight.leaf.shape[1] + k, int(flight.leaf[g, k])
+        expand(tree, g, leaf, planes[row], policy[row], float(value[row]), params)
+        if tree.game[g].faulty:
+            return
+        back_up(tree, g, leaf, float(value[row]))
+    flight.count[g] = 0
+
+
+@inline
+def select_apart(
+    tree: Tree,
+    flight: Flight,
+    roots: Stones,
+    walk: Stones,
+    g: int,
+    root_batch: bool,
+    schedule: NDArray[np.int32],
+    params: Params,
+    table: Geometry,
+) -> int:
+    """As `select`; NONE where the way leads to a leaf that waits, or, with `root_batch`, to a root move that has one."""
+    copy_stones(roots, g, walk, g)
+    node, colour = 0, int(tree.game[g].to_move)
+    while tree.node[g, node].visits > flight.waiting[g, node] and not tree.node[g, node].lost:
+        at_root = node == 0
+        node = choose(tree, g, node, schedule, params)
+        if at_root and root_batch and flight.waiting[g, node] > 0:
+            return NONE
+        won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
+        tree.node[g, node].lost = won
+        colour = -colour
+    return NONE if flight.waiting[g, node] > 0 else node
+
+
+@inline
+def simulate_apart(
+    tree: Tree,
+    flight: Flight,
+    roots: Stones,
+    walk: Stones,
+    g: int,
+    planes: NDArray[np.int8],
+    root_batch: bool,
+    schedule: NDArray[np.int32],
+    params: Params,
+    table: Geometry,
+) -> None:
+    """Run simulations of game `g` until its batch is at its end; the leaves' positions are then in `planes`."""
+    while flight.count[g] < flight.leaf.shape[1] and not finished(tree, g):
+        if flight.count[g] > 0 and params.gumbel and halving_drops(tree, g, schedule, params):
+            break
+        leaf = select_apart(tree, flight, roots, walk, g, root_batch, schedule, params, table)
+        if leaf == NONE:
+            break
+        if tree.node[g, leaf].lost:
+            back_up_loss(tree, flight, g, leaf)
+            continue
+        moves = depth(tree, g, leaf)
+        to_move = tree.game[g].to_move if moves % 2 == 0 else -tree.game[g].to_move
+        may_swap = params.swap and tree.game[g].ply + moves == 1
+        row = g * flight.leaf.shape[1] + flight.count[g]
+        write_planes(planes, row, walk.cells[g], to_move, may_swap, table)
+        depart(tree, flight, g, leaf)
+
+
+@kernel
+def advance_leaves(
+    tree: Tree,
+    flight: Flight,
+    roots: Stones,
+    walk: Stones,
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    value: NDArray[np.float32],
+    root_batch: bool,
+    schedule: NDArray[np.int32],
+    params: Params,
+    table: Geometry,
+) -> int:
+    """Carry every game that has a search to its next leaves; returns how many leaves wait for the evaluator."""
+    waiting = 0
+    for g in range(tree.game.size):
+        if tree.game[g].nodes > 0:
+            receive_leaves(tree, flight, g, planes, policy, value, params)
+            if not tree.game[g].faulty:
+                simulate_apart(tree, flight, roots, walk, g, planes, root_batch, schedule, params, table)
+            waiting += flight.count[g]
+    return waiting

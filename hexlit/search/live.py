@@ -1,0 +1,252 @@
+"""The search of one game that goes on from move to move, as a player at the table needs it.
+
+The part of the tree below the moves that were played is kept, and the visits in it count: they are searched positions
+like any other. Whoever thinks without a fixed number of simulations, or stops early, asks for the result at any time.
+
+PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans a number of simulations that is
+known beforehand, from a root without visits. So it is used there and only there: in the first `run` for a position
+that has no visits yet, of at most `SearchConfig.simulations`. All other simulations follow at the root the rule that
+Gumbel has everywhere else, by which visits approach the improved policy. Where sequential halving has not come to its
+end, the move is the best by the improved policy of those visited most or once less: in the midst of a round some moves
+in the race have had their turn and others have not.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator
+from hexlit.search.gumbel import halving_table
+from hexlit.search.search import Search, SearchResult
+from hexlit.search.subtree import keep_subtree
+from hexlit.search.tree import NODE, NONE
+
+MOST_BYTES = 1 << 30
+"""Memory that one tree may take: 700,000 nodes on 19x19, 2 million on 11x11."""
+
+UNATTENDED = 1024
+"""Simulations after which `until` is asked again even if none of them needed the evaluator."""
+
+
+class Candidate(NamedTuple):
+    """A move that the search has tried at the root."""
+
+    action: int
+    """Cell of the board, or `size*size` for the swap."""
+    visits: int
+    value: float
+    """Mean value for the player who moves at the root, in [-1, 1]."""
+    prior: float
+
+
+class LiveSearch:
+    """Searches the positions of one game in turn, without noise, keeping what it can of the tree.
+
+    Attributes:
+        rows: positions that the evaluator takes a call.
+        full: the tree has all the memory it may have; `run` adds nothing any more.
+    """
+
+    def __init__(self, config: SearchConfig, evaluator: Evaluator, *, size: int, swap: bool = False) -> None:
+        """Starts with the empty board of `size` (2 to 19), with or without the swap rule."""
+        self._search = Search(config, size=size, games=1, swap=swap)
+        self._evaluator = evaluator
+        self._cells = np.zeros(size * size, np.int8)
+        self._most_nodes = MOST_BYTES // (NODE.itemsize + 8 + 4 * self._search.actions)
+        self.rows = self._search.rows
+        self._start(self._cells, 1, 0)
+
+    @property
+    def full(self) -> bool:
+        """See the class."""
+        return int(self._search.tree.game["nodes"][0]) + UNATTENDED > self._most_nodes
+
+    def position(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
+        """Go to the undecided position `cells` int8 `[size*size]`, `ply` moves after the empty board.
+
+        Where it follows from the last position by moves that are in the tree, their subtree is kept. Raises
+        `UsageError` for a position that cannot be searched; the last one stays then.
+        """
+        try:
+            self._search.place(cells[None], np.array([to_move], np.int8))
+        except UsageError:
+            self._search.place(self._cells[None], self._search.tree.game["to_move"])
+            raise
+        node = self._find(cells, to_move, ply)
+        if node == NONE:
+            self._start(cells, to_move, ply)
+            return
+        self._cells = cells.copy()
+        if node != 0:
+            keep_subtree(self._search.tree, 0, node)
+            game = self._search.tree.game[0]
+            game["to_move"], game["ply"] = to_move, ply
+            self._halved = False
+        self._credit = self._visits()
+
+    def forget(self) -> None:
+        """Drop the tree of the position."""
+        game = self._search.tree.game[0]
+        self._start(self._cells, int(game["to_move"]), int(game["ply"]))
+
+    def run(self, simulations: int, *, until: Callable[[], bool] | None = None) -> SearchResult:
+        """Search the position by `simulations` more; returns all that was found for it (B = 1).
+
+        The visits kept from earlier positions count towards the first run: it adds what is missing. `until` is asked
+        between calls of the evaluator, and when it says True the search stops with what it has; the position itself
+        is evaluated in any case. Where an evaluation fails, the tree is dropped and the exception goes on.
+        """
+        if simulations < 1:
+            raise UsageError(f"{simulations} simulations: 1 or more are needed")
+        search = self._search
+        target = self._visits() + max(0, simulations - self._credit)
+        self._credit = 0
+        planned = self._plan(simulations)
+        try:
+            while self._visits() < target and not self.full:
+                step = min(target - self._visits(), UNATTENDED)
+                self._make_room(int(search.tree.game["nodes"][0]) + step + 1)
+                if self._advance(self._visits() + step, until):
+                    break
+        except BaseException:
+            self.forget()
+            raise
+        self._halved = planned and self._visits() == target
+        return self._result()
+
+    def principal_variation(self) -> list[int]:
+        """The moves that the search expects: the one it would play, then always the one visited most."""
+        root = self._children(0)
+        if not root:
+            return []
+        action = int(self._result().action[0])
+        node = next(child for child in root if self._on_board(child, 0) == action)
+        moves, depth = [action], 1
+        while children := self._children(node):
+            node = max(children, key=lambda child: int(self._node(child)["visits"]))
+            moves.append(self._on_board(node, depth))
+            depth += 1
+        return moves
+
+    def candidates(self) -> list[Candidate]:
+        """The moves tried in this position, the one visited most first."""
+        found = []
+        for child in self._children(0):
+            node = self._node(child)
+            value = -float(node["value_sum"]) / int(node["visits"])
+            found.append(Candidate(self._on_board(child, 0), int(node["visits"]), value, float(node["prior"])))
+        return sorted(found, key=lambda candidate: (-candidate.visits, -candidate.value, candidate.action))
+
+    def _start(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
+        self._search.place(cells[None], np.array([to_move], np.int8))
+        self._search.begin(np.array([to_move], np.int8), np.array([ply], np.int16), 0.0, _NO_KEY)
+        self._cells = cells.copy()
+        self._credit = 0
+        self._halved = False
+
+    def _plan(self, simulations: int) -> bool:
+        """Choose Gumbel's rule at the root (see the top of this file); returns whether it is sequential halving."""
+        search = self._search
+        planned = search.params.gumbel and self._visits() == 0 and simulations <= search.config.simulations
+        if planned:
+            search.schedule = halving_table(search.config.gumbel.considered, (simulations,))
+        search.tree.game["schedule"] = 0 if planned else NONE
+        return planned
+
+    def _advance(self, visits: int, until: Callable[[], bool] | None) -> bool:
+        """Go on to `visits` visits of the root's children; returns whether `until` has stopped it before."""
+        search = self._search
+        game = search.tree.game
+        game["budget"] = visits
+        evaluated = bool(search.tree.node["visits"][0, 0] > 0)
+        while True:
+            stopped = evaluated and until is not None and until()
+            if stopped:
+                game["budget"] = 0  # answers are still taken in, but no leaf is looked for
+            if not search.advance():
+                return stopped
+            search.evaluate(self._evaluator)
+            evaluated = True
+
+    def _result(self) -> SearchResult:
+        search = self._search
+        if self._visits() == 0:
+            return self._unsearched()
+        result = search.read(1)
+        if self._halved or not search.params.gumbel:
+            return result
+        in_race = result.visits[0] >= max(1, result.visits.max() - 1)
+        action = int(np.where(in_race, result.policy[0], -1.0).argmax())
+        result.action[0] = action
+        result.value[0] = next(c.value for c in self.candidates() if c.action == action)
+        return result
+
+    def _unsearched(self) -> SearchResult:
+        """The evaluator's own opinion: nothing has been searched yet."""
+        tree = self._search.tree
+        priors = tree.root_policy[0]
+        if tree.game["to_move"][0] < 0:
+            priors = priors[self._search.geometry.transposed[: len(priors)]]
+        value = tree.node["network_value"][0, :1].copy()
+        action = priors[None].argmax(1).astype(np.int16)
+        return SearchResult(priors[None].copy(), action, value, np.zeros((1, len(priors)), np.int32))
+
+    def _find(self, cells: NDArray[np.int8], to_move: int, ply: int) -> int:
+        """The evaluated node of this position in the tree, the one with most visits where it came up twice, or NONE."""
+        search = self._search
+        size, first = search.size, search.tree.game[0]
+        found = []
+        open_nodes = [(0, self._cells, int(first["to_move"]), int(first["ply"]))]
+        while open_nodes:
+            node, board, colour, at = open_nodes.pop()
+            if at == ply:
+                if colour == to_move and self._node(node)["visits"] > 0 and np.array_equal(board, cells):
+                    found.append(node)
+                continue
+            for child in self._children(node) if at < ply else []:
+                action = int(self._node(child)["action"])
+                if action == size * size:
+                    after = -board.reshape(size, size).T.ravel()
+                else:
+                    cell = action if colour > 0 else int(search.geometry.transposed[action])
+                    if cells[cell] != colour and not (search.params.swap and at == 0):  # that stone may be swapped
+                        continue
+                    after = board.copy()
+                    after[cell] = colour
+                open_nodes.append((child, after, -colour, at + 1))
+        return max(found, key=lambda node: int(self._node(node)["visits"]), default=NONE)
+
+    def _make_room(self, nodes: int) -> None:
+        room = self._search.tree.node.shape[1]
+        if nodes > room:
+            self._search.make_room(max(nodes, min(2 * room, self._most_nodes)))
+
+    def _visits(self) -> int:
+        """Visits of the root's children."""
+        return max(0, int(self._search.tree.node["visits"][0, 0]) - 1)
+
+    def _node(self, node: int) -> Any:
+        return self._search.tree.node[0, node]
+
+    def _children(self, node: int) -> list[int]:
+        """The children of `node`, in the order in which they were tried."""
+        children = []
+        child = int(self._node(node)["first_child"])
+        while child != NONE:
+            children.append(child)
+            child = int(self._node(child)["sibling"])
+        return children
+
+    def _on_board(self, node: int, depth: int) -> int:
+        """The action that leads to `node` from a node `depth` moves below the root, in the frame of the board."""
+        action = int(self._node(node)["action"])
+        black = (int(self._search.tree.game["to_move"][0]) > 0) == (depth % 2 == 0)
+        return action if black else int(self._search.geometry.transposed[action])
+
+
+_NO_KEY = np.zeros(1, np.uint64)
+"""There is no noise to draw."""

@@ -1,0 +1,118 @@
+"""Several leaves of one tree a call, in plain Python: `reference.search` with virtual losses."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator
+from tests.hex.reference import Game
+from tests.search.reference import (
+    Found,
+    Node,
+    considered_visits,
+    evaluate,
+    halving_scores,
+    improved_policy,
+    inner_scores,
+    puct_scores,
+)
+
+Path = list[Node]
+
+
+@dataclass
+class BatchedSearch:
+    """One position, searched with up to `config.leaves` leaves a call; without noise."""
+
+    game: Game
+    config: SearchConfig
+    batches: list[int] = field(default_factory=list)
+    """Leaves of each call."""
+
+    def run(self, evaluator: Evaluator) -> Found:
+        actions = self.game.size**2 + self.game.swap
+        self.root = Node(self.game)
+        back_up([self.root], evaluate(self.root, evaluator, actions))
+        self.batches.append(1)
+        self.noise = np.zeros(actions)
+        moves = min(self.config.gumbel.considered, int((self.root.prior > 0).sum()))
+        self.schedule = considered_visits(moves, self.config.simulations)
+        while self.root.visits <= self.config.simulations:
+            batch = self.collect()
+            if batch:
+                self.batches.append(len(batch))
+            for path in batch:
+                back_up(path, evaluate(path[-1], evaluator, actions))
+        counts, gumbel = self.root.counts, self.config.algorithm == "gumbel"
+        if gumbel:
+            action = int(halving_scores(self.root, self.noise, int(counts.max()), self.config.gumbel).argmax())
+        else:
+            action = max(self.root.children, key=lambda action: self.root.children[action].visits)
+        policy = improved_policy(self.root, self.config.gumbel) if gumbel else counts / counts.sum()
+        return Found([int(n) for n in counts], action, policy, float(self.root.q[action]))
+
+    def collect(self) -> list[Path]:
+        """Paths to the leaves of the next call; the tree is as it was before, but for games decided on the way."""
+        batch: list[Path] = []
+        real: dict[int, tuple[int, float]] = {}
+        """Visits and sums of the nodes on these paths without virtual losses."""
+        nodes: dict[int, Node] = {}
+        while len(batch) < self.config.leaves and self.root.visits <= self.config.simulations:
+            if batch and self.config.algorithm == "gumbel" and self.drops():
+                break
+            waiting = {id(taken[-1]) for taken in batch}
+            if self.config.root_batch:
+                waiting |= {id(taken[1]) for taken in batch}
+            path = [self.root]
+            while path[-1].visits > 0 and not path[-1].lost and id(path[-1]) not in waiting:
+                path.append(self.choose(path[-1]))
+            if id(path[-1]) in waiting:
+                break
+            if path[-1].lost:
+                back_up(path, -1.0)
+                for depth, node in enumerate(reversed(path)):
+                    if id(node) in real:
+                        visits, total = real[id(node)]
+                        real[id(node)] = visits + 1, total + (-1.0 if depth % 2 == 0 else 1.0)
+                continue
+            batch.append(path)
+            for node in path:
+                real.setdefault(id(node), (node.visits, node.value_sum))
+                nodes[id(node)] = node
+                node.value_sum += node.value_sum / node.visits if node is self.root else 1.0
+                node.visits += 1
+        for key, node in nodes.items():
+            node.visits, node.value_sum = real[key]
+        return batch
+
+    def choose(self, node: Node) -> Node:
+        if self.config.algorithm == "puct":
+            scores = puct_scores(node, self.config.puct)
+        elif node is self.root:
+            wanted = self.schedule[node.visits - 1]
+            scores = halving_scores(node, self.noise, wanted, self.config.gumbel)
+        else:
+            scores = inner_scores(node, self.config.gumbel)
+        action = int(scores.argmax())
+        if action not in node.children:
+            after = Game(node.game.size, swap=node.game.swap)
+            after.cells, after.moves = node.game.cells.copy(), node.game.moves.copy()
+            after.play(action)
+            node.children[action] = Node(after, lost=after.winner != 0)
+        return node.children[action]
+
+    def drops(self) -> bool:
+        """Whether the next visits are for fewer moves than are ready for them."""
+        simulation = self.root.visits - 1
+        wanted = self.schedule[simulation]
+        if wanted == self.schedule[simulation - 1]:
+            return False
+        return self.schedule[simulation:].count(wanted) < int((self.root.counts == wanted).sum())
+
+
+def back_up(path: Path, value: float) -> None:
+    for node in reversed(path):
+        node.visits += 1
+        node.value_sum += value
+        value = -value

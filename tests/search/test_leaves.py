@@ -1,0 +1,188 @@
+"""Several leaves of one tree a call: virtual loss and root batching."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
+from hexlit.search.leaves import advance_leaves, depart, empty_flight, land
+from hexlit.search.search import Search, SearchResult
+from hexlit.search.tree import Tree
+from tests.hex.reference import Game
+from tests.search.batched_reference import BatchedSearch
+from tests.search.positions import KeyedEvaluator, random_games, search_games
+
+pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
+
+
+def begun(game: Game, config: SearchConfig) -> Search:
+    """A search of one position in which nothing has been selected yet."""
+    search = Search(config, size=game.size, games=1, swap=game.swap)
+    to_move = np.array([game.to_move], np.int8)
+    search.place(np.array([game.cells], np.int8), to_move)
+    search.begin(to_move, np.array([len(game.moves)], np.int16), 0.0, np.zeros(1, np.uint64))
+    return search
+
+
+def assert_identical(one: SearchResult, other: SearchResult) -> None:
+    for name in (field.name for field in fields(SearchResult)):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def root_move(tree: Tree, node: int) -> int:
+    """The child of the root above or at `node`."""
+    while tree.node["parent"][0, node] != 0:
+        node = int(tree.node["parent"][0, node])
+    return node
+
+
+VARIANTS = {
+    "gumbel": [
+        SearchConfig("gumbel"),
+        SearchConfig("gumbel", gumbel=GumbelConfig(considered=1)),
+        SearchConfig("gumbel", gumbel=GumbelConfig(considered=4, value_scale=1.0, rescale=True)),
+        SearchConfig("gumbel", gumbel=GumbelConfig(considered=7, visit_offset=0.0, value_scale=0.5)),
+    ],
+    "puct": [
+        SearchConfig("puct"),
+        SearchConfig("puct", puct=PuctConfig(c_init=0.3, fpu_reduction=0.0)),
+        SearchConfig("puct", puct=PuctConfig(c_init=4.0, c_base=10.0, fpu_reduction=0.7)),
+    ],
+}
+
+
+@pytest.mark.row("E6")
+@pytest.mark.row("E7")
+@pytest.mark.parametrize("root_batch", [False, True])
+def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, root_batch: bool) -> None:
+    """E6, E7: in as many calls of the evaluator, with and without the swap rule."""
+    random = np.random.default_rng(61)
+    games = [*random_games(seed=61, count=25), *random_games(seed=62, count=15, swap=True), Game(2), Game(2, moves=[1])]
+    for number, game in enumerate(games):
+        variant = VARIANTS[algorithm][number % len(VARIANTS[algorithm])]
+        simulations, leaves = int(random.integers(1, 130)), int(random.choice([2, 3, 8, 20]))
+        config = replace(variant, simulations=simulations, leaves=leaves, root_batch=root_batch)
+        reference = BatchedSearch(game, config)
+        expected = reference.run(KeyedEvaluator())
+        search = begun(game, config)
+        batches = []
+        while waiting := search.advance():
+            batches.append(waiting)
+            search.evaluate(KeyedEvaluator())
+        found = search.read(1)
+        assert found.visits[0].tolist() == expected.visits, (game.size, game.moves, config)
+        assert batches == reference.batches
+        assert found.action[0] == expected.action
+        assert found.policy[0] == pytest.approx(expected.policy, abs=2e-5)
+        assert found.value[0] == pytest.approx(expected.value, abs=2e-5)
+
+
+@pytest.mark.row("E6")
+def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> None:
+    """E6: exactly."""
+    for number, game in enumerate(random_games(seed=63, count=30, swap=True)):
+        config = replace(VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1)
+        search = begun(game, config)
+        flight = empty_flight(1, 1, config.simulations + 1)
+        rules = False, search.schedule, search.params, search.geometry
+        while advance_leaves(search.tree, flight, search.roots, search._walk, search.planes, *search.answers, *rules):
+            search.evaluate(KeyedEvaluator())
+        assert_identical(search.read(1), search_games([game], config, KeyedEvaluator()))
+
+
+@pytest.mark.row("E6")
+@pytest.mark.row("E7")
+@pytest.mark.parametrize("root_batch", [False, True])
+def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> None:
+    """E6, E7: and with root batching no root move either; none of them has been evaluated before."""
+    widest = 0
+    for game in random_games(seed=64, count=12, sizes=(3, 4, 5)):
+        search = begun(game, SearchConfig(algorithm, 200, leaves=8, root_batch=root_batch))
+        evaluated: set[int] = set()
+        while waiting := search.advance():
+            leaves = search._flight.leaf[0, :waiting].tolist()
+            assert len(set(leaves)) == waiting
+            assert all(leaf not in evaluated for leaf in leaves)
+            evaluated.update(leaves)
+            if root_batch and waiting > 1:
+                assert len({root_move(search.tree, leaf) for leaf in leaves}) == waiting
+            widest = max(widest, waiting)
+            search.evaluate(KeyedEvaluator())
+        assert search.read(1).visits.sum() == 200
+    assert widest == 8
+
+
+@pytest.mark.row("E6")
+def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
+    """E6: visits and sums of values are what they were, bit by bit, however the ways of the leaves overlap."""
+    search = begun(Game(5, moves=[12]), SearchConfig(algorithm, 300))
+    while search.advance():
+        search.evaluate(KeyedEvaluator(salt=b"thirds"))
+    tree, random = search.tree, np.random.default_rng(1)
+    before = tree.node.copy()
+    flight = empty_flight(1, 40, 301)
+    for leaf in random.choice(np.arange(1, 301), 40, replace=False):
+        depart(tree, flight, 0, int(leaf))
+    assert tree.node["visits"][0, 0] == before["visits"][0, 0] + 40
+    virtual = flight.waiting[0] > 0
+    virtual[0] = False
+    added = tree.node["value_sum"][0] - before["value_sum"][0]
+    assert added[virtual] == pytest.approx(flight.waiting[0][virtual], abs=1e-4)
+    root, root_before = tree.node[0, 0], before[0, 0]
+    assert root["value_sum"] / root["visits"] == pytest.approx(root_before["value_sum"] / root_before["visits"])
+    land(tree, flight, 0)
+    assert np.array_equal(tree.node, before)
+    assert not flight.waiting.any()
+
+
+@pytest.mark.row("E7")
+@pytest.mark.parametrize("leaves", [2, 5, 16, 32])
+def test_root_batching_changes_nothing_under_sequential_halving(algorithm: str, leaves: int) -> None:
+    """E7: visits, move, policy and value are exactly those of the search without batches. PUCT is another matter."""
+    if algorithm == "puct":
+        pytest.skip("PUCT has no rounds")
+    for number, game in enumerate([Game(5), Game(5, moves=[12]), *random_games(seed=65, count=30, swap=True)]):
+        considered = (16, 3, 8, 5)[number % 4]
+        config = SearchConfig("gumbel", 11 * number + 5, gumbel=GumbelConfig(considered=considered))
+        plain = search_games([game], config, KeyedEvaluator())
+        batched = search_games([game], replace(config, leaves=leaves, root_batch=True), KeyedEvaluator())
+        assert_identical(batched, plain)
+
+
+@pytest.mark.row("E6")
+@pytest.mark.row("E7")
+@pytest.mark.parametrize("root_batch", [False, True])
+def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch: bool) -> None:
+    """E6, E7: alone, in company and with rows left over, each finds the same."""
+    games = random_games(seed=66, count=7, sizes=(4,), swap=True)
+    config = SearchConfig(algorithm, 60, leaves=4, root_batch=root_batch)
+    together = search_games(games, config, KeyedEvaluator(), room=9)
+    for row, game in enumerate(games):
+        alone = search_games([game], config, KeyedEvaluator())
+        for name in (field.name for field in fields(SearchResult)):
+            assert np.array_equal(getattr(together, name)[row], getattr(alone, name)[0]), name
+
+
+@pytest.mark.row("E6")
+def test_rows_are_counted_as_they_are_used(algorithm: str) -> None:
+    """E6: the trade-off can be measured."""
+    calls = {}
+    for leaves in (1, 8):
+        search = begun(Game(7), SearchConfig(algorithm, 100, leaves=leaves))
+        while search.advance():
+            search.evaluate(KeyedEvaluator())
+        assert search.rows == leaves
+        # Nobody wins on 7x7 so soon: each simulation, and the root, has an evaluation of its own.
+        assert search.rows_used == 101
+        calls[leaves] = search.evaluator_calls
+    assert calls[1] == 101
+    assert 100 / 8 < calls[8] < 40
+
+
+def test_an_evaluator_that_takes_more_rows_gets_them(algorithm: str) -> None:
+    config = SearchConfig(algorithm, 30, leaves=3)
+    search = Search(config, size=4, games=2, rows=8)
+    cells, to_move = np.zeros((2, 16), np.int8), np.ones(2, np.int8)
+    assert search.planes.shape[0] == len(search.answers[1]) == 8
+    assert_identical(search.run(cells, to_move, KeyedEvaluator()), search_games([Game(4)] * 2, config, KeyedEvaluator()))

@@ -1,0 +1,344 @@
+"""One game's search that is kept between moves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.symmetry import exchange_colours, exchange_moves
+from hexlit.search import live
+from hexlit.search.config import ALGORITHMS, SearchConfig
+from hexlit.search.evaluator import UniformEvaluator
+from hexlit.search.live import LiveSearch
+from hexlit.search.search import SearchResult
+from hexlit.search.tree import NONE, Tree
+from tests.hex.reference import Game
+from tests.search.positions import KeyedEvaluator, random_game, random_games, search_games
+
+pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
+
+
+@dataclass
+class Counting(KeyedEvaluator):
+    """Counts its calls; call number `fails` raises."""
+
+    calls: int = 0
+    fails: int = -1
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        self.calls += 1
+        if self.calls == self.fails:
+            raise RuntimeError("out of order")
+        super().evaluate(planes, policy, value)
+
+
+def go_to(search: LiveSearch, game: Game) -> None:
+    search.position(np.array(game.cells, np.int8), game.to_move, len(game.moves))
+
+
+def follow(game: Game, *moves: int) -> Game:
+    return Game(game.size, swap=game.swap, moves=[*game.moves, *moves])
+
+
+def tree_of(search: LiveSearch) -> Tree:
+    return search._search.tree
+
+
+def read_tree(tree: Tree, node: int = 0) -> dict[str, Any]:
+    """Everything below `node`, without the numbers of the nodes."""
+    record = tree.node[0, node]
+    children, child = [], int(record["first_child"])
+    while child != NONE:
+        assert tree.node[0, child]["parent"] == node
+        children.append(child)
+        child = int(tree.node[0, child]["sibling"])
+    assert int(record["last_child"]) == (children[-1] if children else NONE)
+    names = ("visits", "value_sum", "network_value", "next_action", "lost")
+    return {name: record[name].item() for name in names} | {
+        "untried": tree.policy[0, node].tolist() if not record["lost"] else [],
+        "children": [
+            (int(tree.node[0, c]["action"]), float(tree.node[0, c]["prior"]), read_tree(tree, c)) for c in children
+        ],
+    }
+
+
+def assert_sound(search: LiveSearch) -> None:
+    """Every node has the visits and values of its children, and its own evaluation."""
+    tree = tree_of(search)
+    nodes = int(tree.game["nodes"][0])
+    parents = tree.node["parent"][0, :nodes]
+    visits, sums = tree.node["visits"][0, :nodes], tree.node["value_sum"][0, :nodes]
+    assert parents[0] == NONE
+    assert (parents[1:] < np.arange(1, nodes)).all()
+    below, values = np.zeros(nodes, int), np.zeros(nodes)
+    np.add.at(below, parents[1:], visits[1:])
+    np.add.at(values, parents[1:], sums[1:])
+    lost = tree.node["lost"][0, :nodes]
+    assert (visits[~lost] == 1 + below[~lost]).all()
+    assert (visits > 0).all()
+    own = np.where(lost, -visits, tree.node["network_value"][0, :nodes])
+    assert sums == pytest.approx(own - values, abs=1e-3)
+
+
+def assert_identical(one: SearchResult, other: SearchResult) -> None:
+    for name in (field.name for field in fields(SearchResult)):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+@pytest.mark.row("E5")
+@pytest.mark.parametrize("swap", [False, True])
+def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds(algorithm: str, swap: bool) -> None:
+    """E5."""
+    for number, game in enumerate(random_games(seed=20, count=30, swap=swap)):
+        config = SearchConfig(algorithm, 1 + 3 * number)
+        search = LiveSearch(config, KeyedEvaluator(), size=game.size, swap=swap)
+        go_to(search, game)
+        assert_identical(search.run(config.simulations), search_games([game], config, KeyedEvaluator()))
+        assert_sound(search)
+
+
+@pytest.mark.row("E5")
+def test_a_game_in_which_the_tree_is_dropped_at_every_move_is_that_of_the_search(algorithm: str) -> None:
+    """E5: nothing of earlier moves is left."""
+    config, game = SearchConfig(algorithm, 40), Game(4)
+    search = LiveSearch(config, KeyedEvaluator(), size=4)
+    while not game.winner:
+        go_to(search, game)
+        search.forget()
+        result = search.run(40)
+        assert_identical(result, search_games([game], config, KeyedEvaluator()))
+        game.play(int(result.action[0]))
+
+
+@pytest.mark.row("E5")
+@pytest.mark.parametrize("plies", [1, 2, 3])
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap: bool, plies: int) -> None:
+    """E5: visits, values, priors and the order of children; the root's own priors are those of a new search."""
+    for game in random_games(seed=21 + plies, count=12, sizes=(4, 5), swap=swap):
+        search = LiveSearch(SearchConfig(algorithm, 150), KeyedEvaluator(), size=game.size, swap=swap)
+        go_to(search, game)
+        search.run(150)
+        line = search.principal_variation()[:plies]
+        after = follow(game, *line)
+        if len(line) < plies or after.winner:
+            continue
+        node = 0
+        for depth, move in enumerate(line):
+            node = next(c for c in search._children(node) if search._on_board(c, depth) == move)
+        if not tree_of(search).node["visits"][0, node]:
+            continue
+        before = read_tree(tree_of(search), node)
+        go_to(search, after)
+        assert read_tree(tree_of(search)) == before
+        assert_sound(search)
+        fresh = LiveSearch(SearchConfig(algorithm, 150), KeyedEvaluator(), size=game.size, swap=swap)
+        go_to(fresh, after)
+        fresh.run(1)
+        assert np.array_equal(tree_of(search).root_policy, tree_of(fresh).root_policy)
+        legal = tree_of(search).root_policy[0] > 0
+        scores, expected = tree_of(search).root_score[0][legal], tree_of(fresh).root_score[0][legal]
+        assert algorithm == "puct" or np.array_equal(scores, expected)
+        kept = int(before["visits"]) - 1
+        result = search.run(kept + 30)
+        assert result.visits.sum() == kept + 30, "the visits kept count"
+        assert search._search.tree.game["to_move"][0] == after.to_move
+        assert_sound(search)
+
+
+@pytest.mark.row("E5")
+def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm: str) -> None:
+    """E5: without a plan for its simulations, a tree is a function of their number."""
+    config = SearchConfig(algorithm, simulations=1)  # sequential halving plans no more than one
+    for game in random_games(seed=23, count=8, sizes=(4,)):
+        search = LiveSearch(config, KeyedEvaluator(), size=4)
+        go_to(search, game)
+        after = follow(game, int(search.run(200).action[0]))
+        if after.winner:
+            continue
+        go_to(search, after)
+        kept = sum(candidate.visits for candidate in search.candidates())
+        fresh = LiveSearch(config, KeyedEvaluator(), size=4)
+        go_to(fresh, after)
+        assert_identical(search.run(kept + 50), fresh.run(kept + 50))
+        if algorithm == "puct":
+            assert_identical(search.run(1), search_games([after], SearchConfig("puct", kept + 51), KeyedEvaluator()))
+
+
+@pytest.mark.row("E5")
+def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
+    """E5: the stone changes its colour and its place."""
+    opening = Game(3, swap=True, moves=[1])
+    search = LiveSearch(SearchConfig(algorithm, 200), KeyedEvaluator(swap_weight=100.0), size=3, swap=True)
+    go_to(search, opening)
+    search.run(200)
+    visits = {candidate.action: candidate.visits for candidate in search.candidates()}
+    go_to(search, follow(opening, 9))
+    assert sum(candidate.visits for candidate in search.candidates()) == visits[9] - 1 > 0
+
+
+@pytest.mark.row("E5")
+def test_a_position_that_does_not_follow_starts_anew(algorithm: str) -> None:
+    """E5: a move taken back, another game, the other player to move, another ply."""
+    config, game = SearchConfig(algorithm, 60), Game(4, swap=True, moves=[5, 6])
+    others = [Game(4, swap=True, moves=[5]), Game(4, swap=True, moves=[1, 6, 9]), Game(4, swap=True)]
+    for other in others:
+        search = LiveSearch(config, KeyedEvaluator(), size=4, swap=True)
+        go_to(search, game)
+        search.run(60)
+        go_to(search, other)
+        assert search.candidates() == []
+        assert_identical(search.run(60), search_games([other], config, KeyedEvaluator()))
+    for to_move, ply in ((-game.to_move, 2), (game.to_move, 4), (-game.to_move, 3)):
+        search.position(np.array(game.cells, np.int8), game.to_move, 2)
+        search.run(10)
+        search.position(np.array(game.cells, np.int8), to_move, ply)
+        assert search.candidates() == []
+
+
+def test_the_same_position_again_keeps_everything(algorithm: str) -> None:
+    search = LiveSearch(SearchConfig(algorithm, 60), KeyedEvaluator(), size=4)
+    go_to(search, Game(4, moves=[5]))
+    before = search.run(60)
+    go_to(search, Game(4, moves=[5]))
+    assert_identical(search.run(50), before)
+    assert search.run(50).visits.sum() == 110
+
+
+def test_a_position_that_cannot_be_searched_leaves_everything_as_it_was(algorithm: str) -> None:
+    search = LiveSearch(SearchConfig(algorithm, 90), KeyedEvaluator(), size=3)
+    go_to(search, Game(3, moves=[1]))
+    search.run(30)
+    for cells in ([1, 0, 0, 1, -1, -1, 1, 0, 0], [2] * 9):
+        with pytest.raises(UsageError, match="decided|cells are"):
+            search.position(np.array(cells, np.int8), -1, 4)
+    result = search.run(30)
+    assert result.visits[0, 1] == 0
+    assert result.visits.sum() == 60
+    assert_sound(search)
+
+
+def after_calls(evaluator: Counting, calls: int) -> Callable[[], bool]:
+    return lambda: evaluator.calls >= calls
+
+
+@pytest.mark.row("E5")
+@pytest.mark.parametrize("calls", [0, 1, 2, 7, 23])
+def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(algorithm: str, calls: int) -> None:
+    """E5: beyond the position itself, which is always evaluated; what it has is a result."""
+    evaluator = Counting()
+    search = LiveSearch(SearchConfig(algorithm, 100), evaluator, size=4)
+    result = search.run(100, until=after_calls(evaluator, calls))
+    assert evaluator.calls == max(1, calls)
+    assert 0 <= result.visits.sum() < 100
+    assert result.policy.sum() == pytest.approx(1, abs=1e-5)
+    assert result.policy[0, result.action[0]] > 0
+    assert abs(result.value[0]) <= 1
+    assert_sound(search)
+    done = int(result.visits.sum())
+    assert search.run(20).visits.sum() == done + 20
+    assert_sound(search)
+
+
+def test_a_position_that_was_only_evaluated_has_the_policy_of_the_evaluator_on_the_board(algorithm: str) -> None:
+    game = Game(4, moves=[5])
+    search = LiveSearch(SearchConfig(algorithm, 100), KeyedEvaluator(), size=4)
+    go_to(search, game)
+    result = search.run(100, until=lambda: True)
+    fresh = LiveSearch(SearchConfig(algorithm, 100), KeyedEvaluator(), size=4)
+    go_to(fresh, game)
+    fresh.run(100)
+    priors = {candidate.action: candidate.prior for candidate in fresh.candidates()}
+    assert result.visits.sum() == 0
+    assert {action: result.policy[0, action] for action in priors} == pytest.approx(priors)
+    assert result.action[0] == result.policy[0].argmax()
+    assert search.candidates() == []
+    assert search.principal_variation() == []
+
+
+def test_decided_lines_do_not_keep_a_search_from_being_stopped(algorithm: str) -> None:
+    """Near the end no simulation needs the evaluator, and `until` is still asked."""
+    asked = count()
+    search = LiveSearch(SearchConfig(algorithm), UniformEvaluator(), size=2)
+    go_to(search, Game(2, moves=[0, 3]))
+    result = search.run(10**9, until=lambda: next(asked) > 5)
+    assert 0 < result.visits.sum() < 10**5
+
+
+@pytest.mark.row("E5")
+def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str) -> None:
+    """E5: far beyond the room that it starts with."""
+    search = LiveSearch(SearchConfig(algorithm, 32), KeyedEvaluator(), size=4)
+    for block in range(1, 26):
+        result = search.run(32)
+        assert result.visits.sum() == 32 * block
+    assert_sound(search)
+    assert result.visits[0, result.action[0]] >= result.visits.max() - 1
+
+
+def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MOST_BYTES", 3000 * (48 + 4 * 49))
+    search = LiveSearch(SearchConfig(algorithm, 32), UniformEvaluator(), size=7)
+    fresh = search.full
+    result = search.run(10**6)
+    searched = search.full
+    assert 1500 < tree_of(search).game["nodes"][0] <= tree_of(search).node.shape[1] <= 3000
+    assert search.run(50).visits.sum() == result.visits.sum()
+    search.forget()
+    assert (fresh, searched, search.full) == (False, True, False)
+
+
+@pytest.mark.row("E5")
+def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_played(algorithm: str) -> None:
+    """E5."""
+    for game in random_games(seed=30, count=20, swap=True):
+        search = LiveSearch(SearchConfig(algorithm, 120), KeyedEvaluator(), size=game.size, swap=True)
+        go_to(search, game)
+        result = search.run(120)
+        line = search.principal_variation()
+        assert line[0] == result.action[0]
+        after = Game(game.size, swap=True, moves=list(game.moves))
+        for move in line:
+            assert not after.winner
+            assert move in after.legal_moves()
+            after.play(move)
+
+
+@pytest.mark.row("E5")
+def test_candidates_are_the_visited_moves_on_the_board(algorithm: str) -> None:
+    """E5: for White as for Black; of the two colours' mirror images one is the mirror image of the other."""
+    game = random_game(np.random.default_rng(3), 5, 7)
+    cells = np.array(game.cells, np.int8)
+    search = LiveSearch(SearchConfig(algorithm, 80), KeyedEvaluator(), size=5)
+    go_to(search, game)
+    result = search.run(80)
+    found = search.candidates()
+    assert {c.action: c.visits for c in found} == {a: n for a, n in enumerate(result.visits[0]) if n}
+    assert [c.visits for c in found] == sorted((c.visits for c in found), reverse=True)
+    chosen = next(c for c in found if c.action == result.action[0])
+    assert chosen.value == pytest.approx(result.value[0])
+    search.position(exchange_colours(cells[None])[0], -game.to_move, 7)
+    search.run(80)
+    mirrored = {(int(exchange_moves(np.array([c.action]), 5)[0]), *c[1:]) for c in search.candidates()}
+    assert mirrored == set(found)
+
+
+@pytest.mark.parametrize("fails", [1, 2, 9])
+def test_an_evaluator_that_fails_leaves_a_position_that_can_be_searched(algorithm: str, fails: int) -> None:
+    evaluator, game = Counting(fails=fails), Game(4, moves=[5])
+    search = LiveSearch(SearchConfig(algorithm, 30), evaluator, size=4)
+    go_to(search, game)
+    with pytest.raises(RuntimeError, match="out of order"):
+        search.run(30)
+    assert_identical(search.run(30), search_games([game], SearchConfig(algorithm, 30), KeyedEvaluator()))
+
+
+def test_fewer_simulations_than_one_are_refused(algorithm: str) -> None:
+    search = LiveSearch(SearchConfig(algorithm, 30), UniformEvaluator(), size=4)
+    with pytest.raises(UsageError, match=r"^0 simulations: 1 or more are needed$"):
+        search.run(0)
