@@ -44,7 +44,7 @@ class Calibration:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return asdict(self) | {"bins": [asdict(entry) for entry in self.bins]}
 
 
 def calibrate(values: NDArray[np.float32], won: NDArray[np.bool_], *, bins: int = 10) -> Calibration:

@@ -170,6 +170,11 @@ class _Collection:
                     stage = missing[game % len(missing)]
                     if wanted[index, stage] and self._take(moves, stage, index, random):
                         wanted[index, stage] -= 1
+        if not self._rows:
+            raise UsageError(
+                f"board={self._size}: none of the draws was solved; ask for more than {count} positions, or for a "
+                "smaller board"
+            )
         random = np.random.default_rng([seed, self._size])
         rows = [self._rows[i] for i in random.permutation(len(self._rows))]
         cells, to_move, solutions, source_of, stages = zip(*rows, strict=True)

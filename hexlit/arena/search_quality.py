@@ -60,7 +60,8 @@ class Network:
         """Somebody who searches as `config` says, or plays by the policy alone, up to `batch` games at once."""
         if config is None:
             return PolicyPlayer(self.evaluator(batch), size=self.size, batch=batch, swap=self.swap)
-        return SearchPlayer(config, self.evaluator(batch * config.leaves), size=self.size, batch=batch, swap=self.swap)
+        rows = max(batch, config.leaves)
+        return SearchPlayer(config, self.evaluator(rows), size=self.size, batch=rows, swap=self.swap)
 
 
 def measure_variant(
@@ -111,9 +112,13 @@ def measure_variant(
 
 
 def measure_speed(config: SearchConfig, network: Network, games: int, seconds: float) -> Document:
-    """How fast `games` positions are searched side by side: `games`, `milliseconds` of a move, and the rate.
+    """How fast `games` positions are searched side by side.
 
     The median of searches of positions with a quarter of the cells taken, after one that does not count.
+
+    Returns:
+        `games`, `milliseconds` of a move, `simulations_per_second`, and `leaves_a_call`: how many leaves of a game the
+        evaluator judges together, on average.
     """
     cells = quarter_full(network.size, games)
     to_move = np.full(games, 1 if np.count_nonzero(cells[0]) % 2 == 0 else -1, np.int8)
@@ -132,6 +137,7 @@ def measure_speed(config: SearchConfig, network: Network, games: int, seconds: f
         "games": games,
         "milliseconds": 1000 * whole / games,
         "simulations_per_second": games * config.simulations / whole,
+        "leaves_a_call": search.rows_used / search.evaluator_calls / games,
     }
 
 

@@ -191,7 +191,7 @@ def measure_truth(settings: StrengthConfig, evaluators: Evaluators, games: int, 
     }
     evaluator = evaluators(games)
     levels = [Level(0, PolicyPlayer(evaluator, size=size, batch=games, swap=swap))]
-    for number in settings.simulations:
+    for number in sorted(set(settings.simulations)):
         search = replace(settings.search, simulations=number)
         levels.append(Level(number, SearchPlayer(search, evaluator, size=size, batch=games, swap=swap)))
     whole, done = effort_of(levels, positions, size), 0
@@ -218,7 +218,7 @@ def measure_search(settings: StrengthConfig, evaluators: Evaluators, games: int,
     positions = None
     if size in LIMITS:
         positions = game_positions(size, settings.positions, settings.seed, cache_folder() / "truth")
-    ways = list(variants(settings.search, settings.simulations, settings.leaves))
+    ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
     # A row takes about as long as its own searches and, where they search too, those of its opponents.
     efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]
     rows = []

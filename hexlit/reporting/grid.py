@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
 
 @dataclass(frozen=True)
@@ -15,14 +17,14 @@ class Grid:
     rows: Sequence[Sequence[str]]
     names: int = 1
 
-    def as_table(self) -> Table:
+    def as_table(self) -> Group:
         """For a terminal."""
-        table = Table(title=self.title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+        table = Table(box=None, padding=(0, 2, 0, 0))
         for column, heading in enumerate(self.headings):
             table.add_column(heading, justify="left" if column < self.names else "right", header_style="dim")
         for row in self.rows:
             table.add_row(*row)
-        return table
+        return Group(Text(self.title, "bold"), table)  # a title of the table would wrap at its width
 
     def as_markdown(self) -> str:
         """For a README or an issue."""

@@ -34,14 +34,14 @@ def explanation(document: Mapping[str, Any]) -> str:
     return (
         f"won: of {format_count(games)} games over {games // 2} distinct openings, both colours; leaves: positions of "
         "a tree evaluated together (root: under different root moves only), which meets the same search with one; "
-        "sims/s: simulations a second"
+        "a call: how many there are on average; sims/s: simulations a second"
     )
 
 
 def search_grid(document: Mapping[str, Any]) -> Grid:
     """A row a way of searching."""
     many = document["games"]
-    headings = [*HEADINGS, "1 game: ms/move", "sims/s", f"{many} games: ms/move", "sims/s"]
+    headings = [*HEADINGS, "a call", "1 game: ms/move", "sims/s", f"{many} games: ms/move", "sims/s"]
     rows = []
     for row in document["rows"]:
         speeds = [row["one_game"], row["many_games"]]
@@ -53,6 +53,7 @@ def search_grid(document: Mapping[str, Any]) -> Grid:
                 row["opponent"],
                 interval_text(row["match"]),
                 DASH if row["optimality"] is None else interval_text(row["optimality"]),
+                f"{row['one_game']['leaves_a_call']:.1f}",
                 *(
                     text
                     for speed in speeds

@@ -32,9 +32,7 @@ def checkpoint_file(path: Path) -> Path:
         file = path / "checkpoints" / name
         if file.is_file():
             return file
-    raise UsageError(
-        f"checkpoint={path}: no folder of a run that has a checkpoint (checkpoints/best.ckpt or last.ckpt)"
-    )
+    raise UsageError(f"checkpoint={path}: this folder has no checkpoints/best.ckpt or checkpoints/last.ckpt")
 
 
 def load_network(path: Path) -> LoadedNetwork:
