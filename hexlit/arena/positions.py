@@ -77,6 +77,7 @@ RANDOM_PLIES = 2
 
 _ROUNDS = 8  # of games, each with as many as positions are missing; small boards run out of distinct positions
 _FEWEST_GAMES = 12  # in a round
+_BLOCK = 256  # games side by side, at most: their search trees take memory
 
 
 def random_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:
@@ -165,11 +166,13 @@ class _Collection:
                 if not missing:
                     continue
                 random = np.random.default_rng([seed, self._size, index, number])
-                games = play_games(source, self._size, max(_FEWEST_GAMES, len(missing)), random)
-                for game, moves in enumerate(games):
-                    stage = missing[game % len(missing)]
-                    if wanted[index, stage] and self._take(moves, stage, index, random):
-                        wanted[index, stage] -= 1
+                games = max(_FEWEST_GAMES, len(missing))
+                for start in range(0, games, _BLOCK):
+                    played = play_games(source, self._size, min(_BLOCK, games - start), random)
+                    for game, moves in enumerate(played, start):
+                        stage = missing[game % len(missing)]
+                        if wanted[index, stage] and self._take(moves, stage, index, random):
+                            wanted[index, stage] -= 1
         if not self._rows:
             raise UsageError(
                 f"board={self._size}: none of the draws was solved; ask for more than {count} positions, or for a "

@@ -7,13 +7,14 @@ import pytest
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength
+from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
 from tests.arena.oracle import Oracle
 
 
 def measured(size: int, evaluator: object, *, final: bool = True, simulations: int = 8, swap: bool = False) -> Figures:
-    config = EvaluationConfig(simulations=simulations, positions=60, quick_positions=20, game_positions=24)
+    config = EvaluationConfig(simulations=simulations, positions=60, quick_positions=20, game_positions=12)
     strength = Strength(config, SearchConfig(), size=size, swap=swap, batch=64)
     return strength.measure(evaluator, final=final)  # type: ignore[arg-type]
 
@@ -36,7 +37,7 @@ def test_the_value_alone_and_positions_from_games_get_full_marks_for_perfect_kno
     assert figures["value_brier"] == figures["value_calibration_error"] == 0.0
     assert figures["value_sign_accuracy"] == 1.0
     assert figures["games_policy_optimality"] == figures["games_search_optimality"] == 1.0
-    assert figures["game_positions"] == 24
+    assert figures["game_positions"] == 12
 
 
 def test_a_value_that_is_always_wrong_or_always_half_gets_what_it_deserves() -> None:
@@ -54,7 +55,7 @@ def test_a_value_that_is_always_wrong_or_always_half_gets_what_it_deserves() -> 
 def test_the_search_of_positions_from_games_is_left_for_the_end() -> None:
     figures = measured(4, UniformEvaluator(), final=False)
     assert "games_search_optimality" not in figures
-    assert figures["game_positions"] == 24
+    assert figures["game_positions"] == 12
 
 
 def test_wrong_knowledge_gets_bad_marks() -> None:
@@ -116,3 +117,8 @@ def test_the_default_settings_work_on_every_board_that_can_be_trained() -> None:
     config = EvaluationConfig(simulations=1, rollouts=1)
     strength = Strength(config, SearchConfig(), size=2, swap=False, batch=16)
     assert "score" in strength.measure(UniformEvaluator(), final=True)
+
+
+def test_too_few_positions_from_games_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"evaluation.game_positions=11: must be 12 or more"):
+        EvaluationConfig(game_positions=11)
