@@ -1,6 +1,7 @@
 """`hexlit strength`: a network against the exact truth, and what each way of searching is worth."""
 
 import json
+import math
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,11 +73,12 @@ class StrengthConfig:
                 f"simulations={self.simulations}: numbers from 1 to {MOST_SIMULATIONS}, such as [16,64,256]"
             )
         for name in ("positions", "pairs", "games"):
-            if (getattr(self, name) or 1) < 1 or getattr(self, name) == 0:
-                raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name}={value}: must be 1 or more")
         if not all(number > 1 for number in self.leaves):
             raise UsageError(f"leaves={self.leaves}: numbers of 2 or more, such as [4,8,16]")
-        if not self.seconds > 0 or self.seed < 0:
+        if not 0 < self.seconds < math.inf or self.seed < 0:
             raise UsageError(f"seconds={self.seconds:g}, seed={self.seed}: the first is above 0, the second 0 or more")
         if self.json and self.markdown:
             raise UsageError("json=true markdown=true: choose one of them")
@@ -108,10 +110,11 @@ def strength(config: DictConfig) -> None:
     evaluators = Evaluators(loaded, size, profile)
     games = settings.games or profile.evaluation_batch
     measure = measure_truth if settings.what == "truth" else measure_search
+    facts = about(settings, evaluators, games)
     with progress() as advance:
-        found = measure(settings, evaluators, games, advance)
-    document = about(settings, evaluators, games) | found
-    write(folder, document)
+        for found in measure(settings, evaluators, games, advance):
+            document = facts | found
+            write(folder, document)
     show(settings, document, folder)
 
 
@@ -174,7 +177,7 @@ def progress() -> Iterator[Advance]:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-def measure_truth(settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance) -> Document:
+def measure_truth(settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance) -> Iterator[Document]:
     """Openings, optimality and calibration, without search and with each number of simulations."""
     from hexlit.arena.players import PolicyPlayer, SearchPlayer
     from hexlit.arena.positions import game_positions, random_positions
@@ -201,11 +204,13 @@ def measure_truth(settings: StrengthConfig, evaluators: Evaluators, games: int, 
         done += effort
         advance("judging positions", done / whole)
 
-    return against_truth(levels, positions, size=size, batch=games, advance=judged)
+    yield against_truth(levels, positions, size=size, batch=games, advance=judged)
 
 
-def measure_search(settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance) -> Document:
-    """Every way of searching: its match, its optimality, its speed."""
+def measure_search(
+    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance
+) -> Iterator[Document]:
+    """Every way of searching: its match, its optimality, its speed; the table as it grows, row by row."""
     from hexlit.arena.match import most_openings
     from hexlit.arena.positions import LIMITS, game_positions
     from hexlit.arena.search_quality import OPENING_PLIES, Network, measure_variant, variants
@@ -221,7 +226,7 @@ def measure_search(settings: StrengthConfig, evaluators: Evaluators, games: int,
     ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
     # A row takes about as long as its own searches and, where they search too, those of its opponents.
     efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]
-    rows = []
+    rows: list[Document] = []
     for number, way in enumerate(ways):
         what = f"{way.config.algorithm}, {way.config.simulations} simulations, {way.config.leaves} leaves"
         advance(what, sum(efforts[:number]) / sum(efforts))
@@ -230,7 +235,7 @@ def measure_search(settings: StrengthConfig, evaluators: Evaluators, games: int,
                 way, network, positions, pairs=pairs, seed=settings.seed, games=games, seconds=settings.seconds
             )
         )
-    return {"rows": rows}
+        yield {"rows": rows}
 
 
 def about(settings: StrengthConfig, evaluators: Evaluators, games: int) -> Document:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from hexlit.arena import search_quality
+from hexlit.arena.search_quality import measure_variant
 from hexlit.commands.strength import main
 from tests.commands.tiny import save_untrained
 
@@ -66,6 +68,23 @@ def test_searches_are_compared_in_a_table_of_markdown(
     assert [row["match"]["count"] for row in rows] == [6] * 6
 
 
+def test_rows_that_are_done_are_kept_when_the_command_is_broken_off(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Any] = []
+
+    def breaks_off(*given: Any, **settings: Any) -> Any:
+        if done:
+            raise KeyboardInterrupt
+        done.append(measure_variant(*given, **settings))
+        return done[-1]
+
+    monkeypatch.setattr(search_quality, "measure_variant", breaks_off)
+    arguments = ["what=search", "simulations=[4]", "leaves=[]", "pairs=3", "seconds=0.001", f"output={tmp_path / 'o'}"]
+    assert main([*SMALL, *arguments, f"checkpoint={checkpoint}"]) == 130
+    assert json.loads((tmp_path / "o" / "strength.json").read_text())["rows"] == done
+
+
 @pytest.mark.row("E17")
 @pytest.mark.parametrize("swap", [False, True])
 def test_the_checkpoint_of_a_run_serves_here_by_its_folder_and_on_another_board(
@@ -106,6 +125,7 @@ def test_the_same_seed_gives_the_same_figures(
         (["checkpoint=x", "games=0"], "games=0: must be 1 or more"),
         (["checkpoint=x", "leaves=[1]"], "leaves=[1]: numbers of 2 or more"),
         (["checkpoint=x", "seconds=0"], "seconds=0"),
+        (["checkpoint=x", "seconds=inf"], "seconds=inf"),
         (["checkpoint=x", "board=30"], "board=30"),
         (["checkpoint=x", "json=true", "markdown=true"], "choose one of them"),
         (["checkpoint=CHECKPOINT", "board=9"], "board=9: positions are solved on boards of 3 to 8"),
