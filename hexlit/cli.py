@@ -15,9 +15,10 @@ from hexlit import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("hexlit.commands.train", "train a network: from nothing by self-play, or from recorded games"),
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
+    "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
+    "strength": ("hexlit.commands.strength", "a network against the exact truth; what each way of searching is worth"),
     "htp": ("hexlit.commands.htp", "play and analyse for other programs, such as HexGui, by the Hex Text Protocol"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
-    "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
     "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),
     "monitor": (
         "hexlit.commands.monitor",

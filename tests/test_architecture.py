@@ -44,6 +44,8 @@ ARROWS: dict[str, set[str]] = {
 }
 FOR_ALL = {"errors", "files", "__init__"}  # these import nothing of ours but one another
 WITHOUT_TORCH = ("hex", "search")
+LEARNING = ("selfplay", "tasks", "training", "nets", "search")  # what games and examples come from and go through
+TRUTH = {"hexlit.hex.solver", "hexlit.hex.openings", "hexlit.hex.truth", "hexlit.arena.positions"}
 TORCH = {"torch", "lightning", "torchmetrics", "pytorch_lightning"}
 PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "shelve", "marshal", "joblib"}
 AVAILABILITY = {
@@ -103,6 +105,17 @@ def reachable(room: str) -> set[str]:
     return found
 
 
+def reached_from(names: list[str]) -> set[str]:
+    """The modules `names` and all that they import, by any number of steps."""
+    found, waiting = set(names), list(names)
+    while waiting:
+        name = waiting.pop()
+        fresh = {target for target in imports(name, modules()[name]) if target in modules()} - found
+        found |= fresh
+        waiting.extend(fresh)
+    return found
+
+
 def dotted(node: ast.AST) -> str:
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value)}.{node.attr}"
@@ -143,18 +156,23 @@ def test_imports_run_downwards_only() -> None:
 
 @pytest.mark.parametrize("room", WITHOUT_TORCH)
 def test_the_game_and_the_search_never_import_torch(room: str) -> None:
-    waiting = [name for name in modules() if room_of(name) == room]
-    seen = set(waiting)
-    wrong = []
-    while waiting:
-        name = waiting.pop()
-        for target in imports(name, modules()[name]):
-            if target.split(".")[0] in TORCH:
-                wrong.append(f"{name} imports {target}")
-            if target in modules() and target not in seen:
-                seen.add(target)
-                waiting.append(target)
+    reached = reached_from([name for name in modules() if room_of(name) == room])
+    wrong = [
+        f"{name} imports {target}"
+        for name in sorted(reached)
+        for target in imports(name, modules()[name])
+        if target.split(".")[0] in TORCH
+    ]
     assert wrong == []
+
+
+@pytest.mark.row("E5")
+@pytest.mark.parametrize("room", LEARNING)
+def test_no_truth_enters_what_learns(room: str) -> None:
+    """E5: solved positions and openings measure; no module of these rooms reaches them, by any number of imports."""
+    reached = reached_from([name for name in modules() if room_of(name) == room])
+    assert reached & TRUTH == set()
+    assert set(modules()) >= TRUTH  # under these names
 
 
 def test_nothing_is_pickled() -> None:

@@ -2,6 +2,8 @@
 
 import hashlib
 
+from typing import NamedTuple, Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,23 @@ from hexlit.hex.geometry import geometry
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search, SearchResult
+
+
+class Judgement(NamedTuple):
+    """What is thought of B positions."""
+
+    action: NDArray[np.int16]
+    """The move to play, a cell of the board, `[B]`."""
+    value: NDArray[np.float32]
+    """In [-1, 1] for the side to move, `[B]`."""
+
+
+class Judge(Protocol):
+    """A player who also says how it stands."""
+
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """Judge undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
+        ...
 
 
 class SearchPlayer:
@@ -37,6 +56,11 @@ class SearchPlayer:
             parts.append(self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply))
         return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`: the searched move and its value."""
+        found = self.search(cells, to_move)
+        return Judgement(found.action, found.value)
+
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
         return self.search(cells, to_move).action
@@ -53,19 +77,26 @@ class PolicyPlayer:
         self._policy = np.zeros((batch, size * size + swap), np.float32)
         self._value = np.zeros(batch, np.float32)
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`."""
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`: the most likely move, and the evaluator's value of the position."""
         transposed = geometry(self._size).transposed
         moves = np.zeros(len(cells), np.int16)
+        values = np.zeros(len(cells), np.float32)
         for start in range(0, len(cells), len(self._planes)):
             part = cells[start : start + len(self._planes)]
-            colours = to_move[start : start + len(part)]
+            rows = slice(start, start + len(part))
+            colours = to_move[rows]
             self._planes[: len(part)] = encode(part, colours)
             self._evaluator.evaluate(self._planes, self._policy, self._value)
             # The swap action, if there is one, comes last and is not a cell.
             best = self._policy[: len(part), : part.shape[1]].argmax(1)
-            moves[start : start + len(part)] = np.where(colours > 0, best, transposed[best])
-        return moves
+            moves[rows] = np.where(colours > 0, best, transposed[best])
+            values[rows] = self._value[: len(part)]
+        return Judgement(moves, values)
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        return self.judge(cells, to_move).action
 
 
 class RandomPlayer:

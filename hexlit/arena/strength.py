@@ -7,23 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hexlit.arena.calibration import calibrate
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.match import most_openings, play_match
-from hexlit.arena.players import PolicyPlayer, SearchPlayer
-from hexlit.hex.openings import solved_openings
-from hexlit.hex.truth import WonPositions, won_positions
+from hexlit.arena.players import Judge, PolicyPlayer, SearchPlayer
+from hexlit.arena.positions import game_positions, random_positions
+from hexlit.hex.openings import SOLVED, solved_openings
+from hexlit.hex.truth import SolvedPositions
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
-SOLVED_SIZES = range(3, 8)
+SOLVED_SIZES = tuple(SOLVED)
 """Boards whose openings are solved."""
-
-FEWEST_STONES = {3: 0, 4: 0, 5: 0, 6: 8, 7: 12}
-"""Stones from which on the positions of these boards are solved within moments."""
-
-NODE_LIMIT = {6: 100_000, 7: 100_000}
-"""Nodes of the solver after which a random position is passed over; smaller boards need no limit."""
 
 Figures = dict[str, float | int | list[float] | list[bool]]
 
@@ -35,6 +32,21 @@ def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
     move in: a larger batch would mostly be padding.
     """
     return most if size in SOLVED_SIZES else min(most, config.match_pairs)
+
+
+def opening_values(judge: Judge, size: int) -> NDArray[np.float32]:
+    """Value for Black of his first stone on each cell, `[size*size]`: above 0 the judge thinks that it wins."""
+    cells = np.eye(size**2, dtype=np.int8)
+    # White is to move: what is good for White is bad for the opening.
+    return -judge.judge(cells, np.full(size**2, -1, np.int8)).value
+
+
+def keeps_the_win(
+    positions: SolvedPositions, moves: NDArray[np.int16], among: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Whether each of `moves` wins, in all `positions` or in those that `among` picks out."""
+    wins = positions.winning_moves if among is None else positions.winning_moves[among]
+    return wins[np.arange(len(moves)), moves]
 
 
 class Strength:
@@ -60,14 +72,14 @@ class Strength:
         self._batch = batch
         self._search = replace(search, simulations=config.simulations)
         self._cache = cache
-        self._positions: WonPositions | None = None
+        self._positions: tuple[SolvedPositions, SolvedPositions] | None = None
 
     def prepare(self) -> None:
         """Compile what `measure` needs; without this the first measurement does."""
         searcher = SearchPlayer(self._search, UniformEvaluator(), size=self.size, batch=1, swap=self._swap)
         searcher.search(np.zeros((1, self.size**2), np.int8), np.ones(1, np.int8))
         if self.size in SOLVED_SIZES:
-            won_positions(3, 9, 0)  # the same code solves every size
+            game_positions(3, 12, 0)  # the same code plays and solves every size
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`; with all positions when they are the `final` ones.
@@ -77,43 +89,60 @@ class Strength:
         `policy_optimality`: share of won positions in which the searched move, or the most likely move of the policy,
         keeps the win. `rollouts_share`: share of games won against a search with random playouts. `score`: the one
         of these figures that the best checkpoint is chosen by.
+
+        Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions out of games
+        `value_brier`, `value_log_loss`, `value_calibration_error`, `value_sign_accuracy` (see `Calibration`) and
+        `games_policy_optimality`. `games_search_optimality` is measured at the end only.
         """
         searcher = SearchPlayer(self._search, evaluator, size=self.size, batch=self._batch, swap=self._swap)
         policy = PolicyPlayer(evaluator, size=self.size, batch=self._batch, swap=self._swap)
         if self.size not in SOLVED_SIZES:
             share = self._share_against_rollouts(searcher, final)
             return {"rollouts_share": share, "score": share}
-        figures = self._judge_openings(searcher)
-        positions = self._solved_positions()
-        count = len(positions.cells) if final else min(self.config.quick_positions, len(positions.cells))
-        for name, player in (("search_optimality", searcher), ("policy_optimality", policy)):
-            moves = player.choose(positions.cells[:count], positions.to_move[:count])
-            figures[name] = float(positions.winning_moves[np.arange(count), moves].mean())
-        figures["positions"] = count
-        figures["score"] = figures["search_optimality"]
-        return figures
-
-    def _judge_openings(self, searcher: SearchPlayer) -> Figures:
-        truth = solved_openings(self.size).ravel()
-        cells = np.eye(self.size**2, dtype=np.int8)
-        # White is to move: what the search finds good for White is bad for the opening.
-        values = -searcher.search(cells, np.full(self.size**2, -1, np.int8)).value
-        return {
+        truth = solved_openings(self.size)
+        searched = opening_values(searcher, self.size)
+        figures: Figures = {
             "openings": len(truth),
-            "openings_right": int(((values > 0) == truth).sum()),
-            "opening_map": [round(float(value), 4) for value in values],
+            "openings_right": int(((searched > 0) == truth).sum()),
+            "opening_map": [round(float(value), 4) for value in searched],
             "opening_truth": [bool(wins) for wins in truth],
         }
+        all_positions, from_games = self._solved_positions()
+        positions = all_positions if final else all_positions.first(self.config.quick_positions)
+        for name, judge in (("search_optimality", searcher), ("policy_optimality", policy)):
+            found = judge.judge(positions.cells, positions.to_move)
+            figures[name] = float(keeps_the_win(positions, found.action).mean())
+        figures["positions"] = len(positions)
+        figures["score"] = figures["search_optimality"]
+        figures |= self._judge_by_value(policy, from_games)
+        if final:
+            won = from_games.won
+            found = searcher.judge(from_games.cells[won], from_games.to_move[won])
+            figures["games_search_optimality"] = float(keeps_the_win(from_games, found.action, won).mean())
+        return figures
 
-    def _solved_positions(self) -> WonPositions:
+    def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:
+        values = opening_values(policy, self.size)
+        found = policy.judge(positions.cells, positions.to_move)
+        calibration = calibrate(found.value, positions.won)
+        won = positions.won
+        return {
+            "value_openings_right": int(((values > 0) == solved_openings(self.size)).sum()),
+            "value_opening_map": [round(float(value), 4) for value in values],
+            "game_positions": len(positions),
+            "value_brier": calibration.brier,
+            "value_log_loss": calibration.log_loss,
+            "value_calibration_error": calibration.calibration_error,
+            "value_sign_accuracy": calibration.sign_accuracy,
+            "games_policy_optimality": float(keeps_the_win(positions, found.action[won], won).mean()),
+        }
+
+    def _solved_positions(self) -> tuple[SolvedPositions, SolvedPositions]:
         if self._positions is None:
-            self._positions = won_positions(
-                self.size,
-                self.config.positions,
-                self.config.seed,
-                min_stones=FEWEST_STONES[self.size],
-                node_limit=NODE_LIMIT.get(self.size),
-                cache=self._cache,
+            config = self.config
+            self._positions = (
+                random_positions(self.size, config.positions, config.seed, self._cache),
+                game_positions(self.size, config.game_positions, config.seed, self._cache),
             )
         return self._positions
 

@@ -1,11 +1,11 @@
-"""Positions with a known answer: the side to move wins, and every winning move is listed.
+"""Positions with a known answer: who wins with best play, and with which moves.
 
 Ground truth for measuring players on small boards; nothing is ever trained on it.
 """
 
 import logging
-import os
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,24 +13,69 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.errors import UsageError
+from hexlit.files import replacing
 from hexlit.hex.solver import Solver, UnsolvedError
 
 _log = logging.getLogger(__name__)
 
-_FORMAT = 1  # part of the cache's file names; raise it when the same arguments give other positions
+STAGES = ("early", "middle", "late")
+"""Thirds of what a position could come from: of a game, or of the possible numbers of stones."""
+
+_ARRAYS = ("cells", "to_move", "stones", "winner", "winning_moves", "source", "stage")
+_FORMAT = 2  # part of the cache's file names; raise it when the same arguments give other positions
 _DRAWS = 20_000  # unsuitable draws in a row for one position before giving up
 _UNSOLVED_DRAWS = 20  # unsolved draws in a row for one position before giving up
 
 
 @dataclass(frozen=True)
-class WonPositions:
-    """Positions that the side to move wins, in the absolute frame (Black +1 connects top to bottom)."""
+class SolvedPositions:
+    """Undecided positions with their exact value, in the absolute frame (Black +1 connects top to bottom)."""
 
     cells: npt.NDArray[np.int8]  # [count, size*size]
     to_move: npt.NDArray[np.int8]  # [count], +1 or -1
     stones: npt.NDArray[np.int16]  # [count]
-    winning_moves: npt.NDArray[np.bool_]  # [count, size*size]
+    winner: npt.NDArray[np.int8]  # [count], +1 or -1 with best play
+    winning_moves: npt.NDArray[np.bool_]  # [count, size*size]; none where the side to move loses
+    source: npt.NDArray[np.int8]  # [count], index into `sources`
+    stage: npt.NDArray[np.int8]  # [count], index into STAGES
+    sources: tuple[str, ...]  # where positions come from
     unsolved: int  # draws skipped because the solver reached its node limit
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    @property
+    def won(self) -> npt.NDArray[np.bool_]:
+        """Whether the side to move wins, `[count]`."""
+        won: npt.NDArray[np.bool_] = self.winner == self.to_move
+        return won
+
+    def first(self, count: int) -> "SolvedPositions":
+        """The first `count` of them; they are in random order."""
+        rows = {name: getattr(self, name)[:count] for name in _ARRAYS}
+        return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
+
+
+def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPositions:
+    """What `path` (`.npz`, no pickle) keeps, else what `make` gives, which is kept there; None keeps nothing."""
+    kept = None if path is None else _load(path)
+    if kept is not None:
+        return kept
+    positions = make()
+    if path is not None:
+        with replacing(path) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(
+                file,
+                **{name: getattr(positions, name) for name in _ARRAYS},
+                sources=np.array(positions.sources),
+                unsolved=np.array(positions.unsolved),
+            )
+    return positions
+
+
+def stage_of(stones: npt.NDArray[np.int16], fewest: int, most: int) -> npt.NDArray[np.int8]:
+    """Index into STAGES of positions with `fewest` to `most` stones: the third of that range that they lie in."""
+    return (len(STAGES) * (stones - fewest) // (most - fewest + 1)).astype(np.int8)
 
 
 def won_positions(
@@ -40,7 +85,7 @@ def won_positions(
     min_stones: int = 0,
     node_limit: int | None = None,
     cache: Path | None = None,
-) -> WonPositions:
+) -> SolvedPositions:
     """Random undecided positions in which the side to move wins with best play, with its exact winning moves.
 
     Stones are put on random cells in turn, Black first. Every number of stones from `min_stones` to size*size - 1 (the
@@ -71,16 +116,10 @@ def won_positions(
     path = None
     if cache is not None:
         path = cache / f"won-v{_FORMAT}-size{size}-count{count}-seed{seed}-min{min_stones}-limit{node_limit}.npz"
-        known = _load(path)
-        if known is not None:
-            return known
-    positions = _draw(solver, count, seed, min_stones, node_limit)
-    if path is not None:
-        _save(path, positions)
-    return positions
+    return cached(path, lambda: _draw(solver, count, seed, min_stones, node_limit))
 
 
-def _draw(solver: Solver, count: int, seed: int, min_stones: int, node_limit: int | None) -> WonPositions:
+def _draw(solver: Solver, count: int, seed: int, min_stones: int, node_limit: int | None) -> SolvedPositions:
     total = solver.size * solver.size
     stones = min_stones + np.arange(count) % (total - min_stones)
     np.random.default_rng([seed, count]).shuffle(stones)
@@ -114,32 +153,26 @@ def _draw(solver: Solver, count: int, seed: int, min_stones: int, node_limit: in
                 f"no solved won position with {stones[i]} stones on size {solver.size}: raise min_stones "
                 f"(now {min_stones}) or node_limit (now {node_limit})"
             )
-    return WonPositions(cells, to_move, stones.astype(np.int16), wins, unsolved)
+    return SolvedPositions(
+        cells,
+        to_move,
+        stones.astype(np.int16),
+        to_move,
+        wins,
+        np.zeros(count, np.int8),
+        stage_of(stones.astype(np.int16), min_stones, total - 1),
+        ("random cells",),
+        unsolved,
+    )
 
 
-def _load(path: Path) -> WonPositions | None:
+def _load(path: Path) -> SolvedPositions | None:
     if not path.exists():
         return None
     try:
         with np.load(path, allow_pickle=False) as kept:
-            return WonPositions(
-                kept["cells"], kept["to_move"], kept["stones"], kept["winning_moves"], int(kept["unsolved"])
-            )
+            rows = {name: kept[name] for name in _ARRAYS}
+            return SolvedPositions(**rows, sources=tuple(kept["sources"].tolist()), unsolved=int(kept["unsolved"]))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
         _log.warning("cannot read %s (%s): the positions are computed again", path, problem)
         return None
-
-
-def _save(path: Path, positions: WonPositions) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        np.savez_compressed(
-            file,
-            cells=positions.cells,
-            to_move=positions.to_move,
-            stones=positions.stones,
-            winning_moves=positions.winning_moves,
-            unsolved=np.array(positions.unsolved),
-        )
-    temporary.replace(path)

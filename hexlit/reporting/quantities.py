@@ -59,10 +59,13 @@ def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
     """The numbers of a strength evaluation by short heading.
 
     `openings_right` of `openings` becomes one entry `25/25`; `*_optimality` and `*_share` (0 to 1) are percentages,
-    headed `... optimal` and `...`; other numbers stay as they are; what is no number (a map of openings) is left out.
+    headed `... optimal` and `...`; other numbers stay as they are; what is no number (a map of openings) is left out,
+    and what is measured in positions from games or of the value alone (see `format_value`).
     """
     shown: dict[str, str] = {}
     for name, value in strength.items():
+        if name.startswith(("value_", "game")):
+            continue
         if name == "openings_right":
             of = strength.get("openings")
             shown["openings"] = f"{value}/{of}" if of is not None else f"{value}"
@@ -73,6 +76,34 @@ def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
             shown[heading.replace("_", " ")] = format_share(value)
         else:
             shown[name.replace("_", " ")] = format_count(value) if isinstance(value, int) else format_figure(value)
+    return shown
+
+
+_VALUE = {
+    "value_openings_right": "openings",
+    "value_sign_accuracy": "right side",
+    "value_brier": "Brier",
+    "value_log_loss": "log loss",
+    "value_calibration_error": "calibration error",
+    "games_policy_optimality": "policy optimal",
+    "games_search_optimality": "search optimal",
+    "game_positions": "positions",
+}
+
+
+def format_value(strength: Mapping[str, object]) -> dict[str, str]:
+    """What a strength evaluation found out without search, and in positions from games, by short heading."""
+    shown: dict[str, str] = {}
+    for name, heading in _VALUE.items():
+        value = strength.get(name)
+        if not isinstance(value, int | float):
+            continue
+        if name == "value_openings_right":
+            shown[heading] = f"{value}/{strength.get('openings', DASH)}"
+        elif name == "game_positions":
+            shown[heading] = format_count(value)
+        else:
+            shown[heading] = format_figure(value) if name in ("value_brier", "value_log_loss") else format_share(value)
     return shown
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from hexlit.files import write_text_atomic
-from hexlit.reporting.openings import draw_openings
 from hexlit.reporting.quantities import (
     DASH,
     format_bytes,
@@ -20,7 +19,9 @@ from hexlit.reporting.quantities import (
     format_rate,
     format_share,
     format_strength,
+    format_value,
 )
+from hexlit.reporting.strength import opening_maps
 
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
@@ -46,16 +47,27 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
     if summary.get("precision"):
         console.print(_precision_line(summary["precision"]))
     strength = summary.get("strength") or {}
-    shown = format_strength(strength)
-    if shown:
-        table = Table(title="Strength", title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-        for heading in shown:
-            table.add_column(heading, justify="right", header_style="dim")
-        table.add_row(*(Text(value, "bold green") for value in shown.values()))
+    for table in _strength_tables(strength):
         console.print(table)
     if strength.get("opening_map") is not None:
-        console.print(Text("\nOpenings, as the search judges them", "bold"))
-        console.print(draw_openings(strength["opening_map"], strength.get("opening_truth")))
+        maps = {"as the search judges them": strength["opening_map"]}
+        if strength.get("value_opening_map") is not None:
+            maps["by the value alone"] = strength["value_opening_map"]
+        console.print()
+        console.print(opening_maps(maps, strength.get("opening_truth"), console.width))
+
+
+def _strength_tables(strength: Mapping[str, Any]) -> Iterator[Table]:
+    """One row of figures each, under their headings; nothing where there are none."""
+    titles = {"Strength": format_strength, "Value without search, and positions from games": format_value}
+    for title, figures in titles.items():
+        shown = figures(strength)
+        if shown:
+            table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+            for heading in shown:
+                table.add_column(heading, justify="right", header_style="dim")
+            table.add_row(*(Text(value, "bold green") for value in shown.values()))
+            yield table
 
 
 def _headline(summary: Mapping[str, Any]) -> Text:

@@ -4,45 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength
-from hexlit.hex.encoding import OPPONENT, OWN
-from hexlit.hex.solver import Solver
+from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
-
-
-class Oracle:
-    """Policy and value of the exact solver; or, `wrong`, the opposite of everything it says."""
-
-    def __init__(self, size: int, *, wrong: bool = False) -> None:
-        self.solver = Solver(size)
-        self.wrong = wrong
-        self.known: dict[bytes, tuple[float, NDArray[np.float32]]] = {}
-
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
-        policy.fill(0.0)
-        for row, position in enumerate(planes):
-            cells = (position[OWN] - position[OPPONENT]).ravel()
-            key = cells.tobytes()
-            if key not in self.known:
-                self.known[key] = self.judge(cells)
-            value[row], policy[row, : cells.size] = self.known[key]
-
-    def judge(self, cells: NDArray[np.int8]) -> tuple[float, NDArray[np.float32]]:
-        solution = self.solver.solve(cells, 1)
-        empty = cells == 0
-        good = np.zeros(cells.size, np.bool_)
-        good[list(solution.winning_moves)] = True
-        liked = empty & ~good if self.wrong else good
-        weights = np.where(liked if liked.any() else empty, 1.0, 0.0).astype(np.float32)
-        return float(-solution.winner if self.wrong else solution.winner), weights / max(weights.sum(), 1)
+from tests.arena.oracle import Oracle
 
 
 def measured(size: int, evaluator: object, *, final: bool = True, simulations: int = 8, swap: bool = False) -> Figures:
-    config = EvaluationConfig(simulations=simulations, positions=60, quick_positions=20)
+    config = EvaluationConfig(simulations=simulations, positions=60, quick_positions=20, game_positions=12)
     strength = Strength(config, SearchConfig(), size=size, swap=swap, batch=64)
     return strength.measure(evaluator, final=final)  # type: ignore[arg-type]
 
@@ -54,6 +26,36 @@ def test_perfect_knowledge_gets_full_marks(swap: bool) -> None:
     assert (figures["openings"], figures["openings_right"]) == (25, 25)
     assert figures["search_optimality"] == figures["policy_optimality"] == figures["score"] == 1.0
     assert figures["positions"] == 60
+
+
+@pytest.mark.row("E5")
+def test_the_value_alone_and_positions_from_games_get_full_marks_for_perfect_knowledge() -> None:
+    """E5."""
+    figures = measured(4, Oracle(4))
+    assert figures["value_openings_right"] == figures["openings"] == 16
+    assert [value > 0 for value in figures["value_opening_map"]] == figures["opening_truth"]  # type: ignore[union-attr]
+    assert figures["value_brier"] == figures["value_calibration_error"] == 0.0
+    assert figures["value_sign_accuracy"] == 1.0
+    assert figures["games_policy_optimality"] == figures["games_search_optimality"] == 1.0
+    assert figures["game_positions"] == 12
+
+
+def test_a_value_that_is_always_wrong_or_always_half_gets_what_it_deserves() -> None:
+    """E5: the measure can fail."""
+    wrong = measured(4, Oracle(4, wrong=True), simulations=2)
+    assert wrong["value_openings_right"] == 0
+    assert wrong["value_brier"] == 1.0
+    assert wrong["value_sign_accuracy"] == 0.0
+    half = measured(4, UniformEvaluator())
+    assert half["value_brier"] == 0.25
+    assert half["value_log_loss"] == pytest.approx(np.log(2))
+    assert half["value_openings_right"] == 16 - 4  # nobody is ahead: not won, which is wrong of the four winners
+
+
+def test_the_search_of_positions_from_games_is_left_for_the_end() -> None:
+    figures = measured(4, UniformEvaluator(), final=False)
+    assert "games_search_optimality" not in figures
+    assert figures["game_positions"] == 12
 
 
 def test_wrong_knowledge_gets_bad_marks() -> None:
@@ -92,13 +94,13 @@ def test_quick_figures_use_fewer_positions() -> None:
 
 
 def test_positions_are_kept_between_measurements_and_runs(tmp_path: Path) -> None:
-    config = EvaluationConfig(simulations=4, positions=30)
+    config = EvaluationConfig(simulations=4, positions=30, game_positions=24)
     arguments = {"size": 4, "swap": False, "batch": 16, "cache": tmp_path}
     first = Strength(config, SearchConfig(), **arguments)  # type: ignore[arg-type]
     figures = [first.measure(UniformEvaluator(), final=True) for _ in range(2)]
     again = Strength(config, SearchConfig(), **arguments)  # type: ignore[arg-type]
     assert figures[0] == figures[1] == again.measure(UniformEvaluator(), final=True)
-    assert len(list(tmp_path.iterdir())) == 1
+    assert len(list(tmp_path.iterdir())) == 2  # random cells, games
 
 
 @pytest.mark.parametrize("size", [2, 8])
@@ -115,3 +117,8 @@ def test_the_default_settings_work_on_every_board_that_can_be_trained() -> None:
     config = EvaluationConfig(simulations=1, rollouts=1)
     strength = Strength(config, SearchConfig(), size=2, swap=False, batch=16)
     assert "score" in strength.measure(UniformEvaluator(), final=True)
+
+
+def test_too_few_positions_from_games_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"evaluation.game_positions=11: must be 12 or more"):
+        EvaluationConfig(game_positions=11)

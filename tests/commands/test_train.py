@@ -157,6 +157,19 @@ def test_steps_have_one_row_an_epoch_whose_parts_add_up(tiny: Run) -> None:
             assert f"{name}: the " in row["not_measured"]
 
 
+@pytest.mark.row("E5")
+def test_the_value_alone_is_measured_in_every_row_and_told_with_its_map_at_the_end(tiny: Run) -> None:
+    """E5: openings by the value alone, its calibration, and optimality in positions from games."""
+    rows = tiny.table("metrics.csv")
+    for name in ("value_openings_right", "value_brier", "value_calibration_error", "games_policy_optimality"):
+        assert all(0 <= float(row[f"strength.{name}"]) <= 9 for row in rows), name
+    assert [bool(row["strength.games_search_optimality"]) for row in rows] == [False, True]
+    strength = tiny.summary["strength"]
+    assert isinstance(strength, dict)
+    assert float(rows[-1]["strength.value_brier"]) == pytest.approx(strength["value_brier"], rel=1e-6)
+    assert len(strength["value_opening_map"]) == 9
+
+
 def test_metrics_have_one_row_an_epoch_with_losses_and_strength(tiny: Run) -> None:
     rows = tiny.table("metrics.csv")
     assert [row["epoch"] for row in rows] == ["0", "1"]

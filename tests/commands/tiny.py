@@ -1,4 +1,12 @@
-"""A training of seconds: every part of a real one, on a board of size 3."""
+"""A training of seconds: every part of a real one, on a board of size 3; and a checkpoint without any training."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import HexNet
 
 TINY = [
     "board=3",
@@ -20,5 +28,16 @@ TINY = [
     "evaluation.simulations=8",
     "evaluation.positions=20",
     "evaluation.quick_positions=10",
+    "evaluation.game_positions=20",
     "evaluation.every_epochs=1",
 ]
+
+
+def save_untrained(path: Path, *, size: int, swap: bool = False) -> Path:
+    """The checkpoint of a tiny network as it was born, written to `path`."""
+    torch.manual_seed(0)
+    net = NetConfig(channels=8, blocks=[1])
+    weights = {f"net.{name}": tensor for name, tensor in HexNet(net).state_dict().items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save({"hyper_parameters": {"net": asdict(net), "size": size, "swap": swap}, "state_dict": weights}, path)
+    return path

@@ -9,12 +9,13 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex import truth
 from hexlit.hex.solver import Solver
-from hexlit.hex.truth import WonPositions, won_positions
+from hexlit.hex.truth import STAGES, SolvedPositions, won_positions
 
 
-def same(one: WonPositions, other: WonPositions) -> bool:
-    names = ("cells", "to_move", "stones", "winning_moves")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+def same(one: SolvedPositions, other: SolvedPositions) -> bool:
+    names = ("cells", "to_move", "stones", "winner", "winning_moves", "source", "stage")
+    arrays = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+    return arrays and one.sources == other.sources and one.unsolved == other.unsolved
 
 
 @pytest.mark.parametrize("size", [4, 5])
@@ -34,12 +35,29 @@ def test_positions_are_undecided_alternating_and_won_by_the_side_to_move(size: i
         assert solution.winner == player
         assert solution.winning_moves == tuple(np.flatnonzero(wins).tolist())
         assert wins.any()  # a finished game has no winning moves, so nobody has connected
+    assert positions.won.all()
 
 
 def test_every_number_of_stones_comes_equally_often() -> None:
     positions = won_positions(5, 100, seed=0)
     assert np.bincount(positions.stones, minlength=25).tolist() == [4] * 25
     assert positions.unsolved == 0
+
+
+def test_stages_are_thirds_of_the_numbers_of_stones() -> None:
+    positions = won_positions(4, 40, seed=0, min_stones=4)  # 4 to 15 stones
+    assert len(STAGES) == 3
+    assert (positions.stage == (positions.stones - 4) // 4).all()
+    assert set(positions.stage.tolist()) == {0, 1, 2}
+
+
+def test_the_first_positions_are_positions_too() -> None:
+    positions = won_positions(4, 40, seed=7)
+    first = positions.first(10)
+    assert len(first) == 10
+    assert np.array_equal(first.cells, positions.cells[:10])
+    assert np.array_equal(first.winning_moves, positions.winning_moves[:10])
+    assert first.sources == positions.sources
 
 
 def test_the_seed_decides_the_positions() -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from hexlit.errors import UsageError
 from hexlit.reporting.openings import WRONG_STYLE, draw_openings
+from hexlit.reporting.quantities import format_strength
 from hexlit.reporting.summary import print_summary, write_summary
 
 SUMMARY: dict[str, Any] = {
@@ -102,6 +103,27 @@ def test_strength_and_totals_are_printed() -> None:
     text = printed(SUMMARY)
     for part in ("1,200 games", "55,123 positions", "on cpu", "8/9", "99.5%", "96.0%", "8 of 9 as in perfect play"):
         assert part in text
+
+
+def test_the_value_alone_and_positions_from_games_have_a_row_and_a_map_of_their_own() -> None:
+    found = SUMMARY["strength"] | {
+        "value_openings_right": 7,
+        "value_opening_map": [-0.91, -0.8, 0.7, 0.9, 0.99, 1.0, 0.8, 0.7, 0.1],
+        "value_brier": 0.0321,
+        "value_log_loss": 0.1234,
+        "value_calibration_error": 0.021,
+        "value_sign_accuracy": 0.957,
+        "games_policy_optimality": 0.934,
+        "games_search_optimality": 0.988,
+        "game_positions": 300,
+    }
+    text = printed(SUMMARY | {"strength": found})
+    for part in ("7/9", "0.0321", "0.1234", "2.1%", "95.7%", "93.4%", "98.8%", "300", "by the value alone", "-91"):
+        assert part in text
+        assert part not in printed(SUMMARY)
+    assert "8/9" in text
+    shown = format_strength(found)
+    assert list(shown) == list(format_strength(SUMMARY["strength"]))  # a line of an epoch stays short
 
 
 def test_memory_and_the_number_format_are_told_where_they_were_measured() -> None:

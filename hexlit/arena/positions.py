@@ -1,0 +1,220 @@
+"""The solved positions that strength is measured on: the same for every network, whatever it plays itself.
+
+Two kinds. `random_positions` have stones on random cells and are all won for the side to move. `game_positions` come
+from games of players without a network, from random ones to a search with many playouts, and are won or lost.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.geometry import geometry
+from hexlit.hex.solver import Solution, Solver, UnsolvedError
+from hexlit.hex.symmetry import exchange_colours
+from hexlit.hex.truth import STAGES, SolvedPositions, cached, won_positions
+from hexlit.search.config import GumbelConfig, SearchConfig
+from hexlit.search.evaluator import RolloutEvaluator
+from hexlit.search.search import Search
+
+_FORMAT = 1  # part of the cache's file names; raise it when the same arguments give other positions
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What keeps solving the positions of a board a matter of moments."""
+
+    fewest_stones: int
+    nodes: int | None
+    """Nodes of the solver after which a draw is passed over."""
+
+
+LIMITS = {
+    3: Limits(0, None),
+    4: Limits(0, None),
+    5: Limits(0, None),
+    6: Limits(8, 100_000),
+    7: Limits(12, 100_000),
+    8: Limits(24, 100_000),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A player of the games that positions come from: sequential halving over random playouts, erring on purpose."""
+
+    name: str
+    simulations: int
+    """Of a move, times the cells of the board; 0 plays at random."""
+    playouts: int
+    """Random playouts a simulation."""
+    error: float
+    """Share of moves that are random instead."""
+
+    def search(self, size: int, games: int) -> Search | None:
+        """Its search of `games` positions side by side, in which every legal move is tried."""
+        if self.simulations == 0:
+            return None
+        cells = size * size
+        config = SearchConfig(simulations=self.simulations * cells, gumbel=GumbelConfig(considered=cells))
+        return Search(config, size=size, games=games)
+
+
+SOURCES = (
+    Source("random", simulations=0, playouts=0, error=1.0),
+    Source("weak", simulations=1, playouts=2, error=0.3),
+    Source("medium", simulations=3, playouts=4, error=0.15),
+    Source("strong", simulations=8, playouts=16, error=0.05),
+)
+"""Weakest first."""
+
+RANDOM_PLIES = 2
+"""Moves at the start of every game that are random, so that no two games need be the same."""
+
+_ROUNDS = 8  # of games, each with as many as positions are missing; small boards run out of distinct positions
+_FEWEST_GAMES = 12  # in a round
+_BLOCK = 256  # games side by side, at most: their search trees take memory
+
+
+def random_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:
+    """Won positions with stones on random cells, on boards of 3 to 8; see `won_positions`."""
+    limits = limits_of(size)
+    return won_positions(size, count, seed, min_stones=limits.fewest_stones, node_limit=limits.nodes, cache=cache)
+
+
+def game_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:
+    """Distinct undecided positions out of games of SOURCES, won or lost for the side to move, in random order.
+
+    Every source and every third of its games (from the fewest stones that can be solved to the last move) gives the
+    same number of positions, each from a game of its own. Positions that differ by a symmetry of the game count as one:
+    boards of 3 and 4 may have fewer than `count` and less evenly shared.
+
+    Args:
+        size: 3 to 8.
+        count: positions wanted.
+        seed: at least 0; decides everything, whatever the number of threads.
+        cache: folder where the result is kept for the next call with the same arguments.
+
+    Raises:
+        UsageError: an argument is out of range.
+    """
+    limits = limits_of(size)
+    if count < 1:
+        raise UsageError(f"count {count} is out of range: ask for at least 1 position")
+    if seed < 0:
+        raise UsageError(f"seed {seed} is out of range: it must be at least 0")
+    path = None
+    if cache is not None:
+        key = f"size{size}-count{count}-seed{seed}-min{limits.fewest_stones}-limit{limits.nodes}"
+        path = cache / f"games-v{_FORMAT}-{key}.npz"
+    return cached(path, lambda: _Collection(size, limits).fill(count, seed))
+
+
+def limits_of(size: int) -> Limits:
+    """What is solved on a board; raises UsageError where nothing is."""
+    if size not in LIMITS:
+        raise UsageError(f"board={size}: positions are solved on boards of {min(LIMITS)} to {max(LIMITS)}")
+    return LIMITS[size]
+
+
+def play_games(source: Source, size: int, games: int, random: np.random.Generator) -> list[NDArray[np.int16]]:
+    """The moves of `games` games that `source` plays against itself, each to its end, all side by side."""
+    cells = np.zeros((games, size * size), np.int8)
+    moves: list[list[int]] = [[] for _ in range(games)]
+    open_games = np.arange(games)
+    stones, table = empty_stones(1, size), geometry(size)
+    evaluator = RolloutEvaluator(source.playouts, int(random.integers(2**31)))
+    search = source.search(size, games)
+    ply = 0
+    while len(open_games):
+        colour = np.int8(1 if ply % 2 == 0 else -1)
+        chosen = np.where(cells == 0, random.random(cells.shape), -1.0).argmax(1).astype(np.int16)
+        thinks = open_games[random.random(games)[open_games] >= source.error]
+        if search is not None and ply >= RANDOM_PLIES and len(thinks):
+            chosen[thinks] = search.run(cells[thinks], np.full(len(thinks), colour, np.int8), evaluator).action
+        cells[open_games, chosen[open_games]] = colour
+        for game in open_games:
+            moves[game].append(int(chosen[game]))
+        goes_on = [place_all(stones, 0, cells[game], table) == 0 for game in open_games]
+        open_games = open_games[goes_on]
+        ply += 1
+    return [np.array(game, np.int16) for game in moves]
+
+
+class _Collection:
+    """Positions of one board size, growing until every source and stage has its share."""
+
+    def __init__(self, size: int, limits: Limits) -> None:
+        self._size = size
+        self._limits = limits
+        self._solver = Solver(size)
+        self._seen: set[bytes] = set()
+        self._rows: list[tuple[NDArray[np.int8], int, Solution, int, int]] = []
+        self._unsolved = 0
+
+    def fill(self, count: int, seed: int) -> SolvedPositions:
+        """Up to `count` positions."""
+        places = [(source, stage) for source in range(len(SOURCES)) for stage in range(len(STAGES))]
+        wanted = Counter(places[i % len(places)] for i in range(count))
+        for number in range(_ROUNDS):
+            for index, source in enumerate(SOURCES):
+                missing = [stage for stage in range(len(STAGES)) for _ in range(wanted[index, stage])]
+                if not missing:
+                    continue
+                random = np.random.default_rng([seed, self._size, index, number])
+                games = max(_FEWEST_GAMES, len(missing))
+                for start in range(0, games, _BLOCK):
+                    played = play_games(source, self._size, min(_BLOCK, games - start), random)
+                    for game, moves in enumerate(played, start):
+                        stage = missing[game % len(missing)]
+                        if wanted[index, stage] and self._take(moves, stage, index, random):
+                            wanted[index, stage] -= 1
+        if not self._rows:
+            raise UsageError(
+                f"board={self._size}: none of the draws was solved; ask for more than {count} positions, or for a "
+                "smaller board"
+            )
+        random = np.random.default_rng([seed, self._size])
+        rows = [self._rows[i] for i in random.permutation(len(self._rows))]
+        cells, to_move, solutions, source_of, stages = zip(*rows, strict=True)
+        wins = np.zeros((len(rows), self._size**2), np.bool_)
+        for row, solution in enumerate(solutions):
+            wins[row, list(solution.winning_moves)] = True
+        return SolvedPositions(
+            cells=np.stack(cells),
+            to_move=np.array(to_move, np.int8),
+            stones=np.count_nonzero(np.stack(cells), axis=1).astype(np.int16),
+            winner=np.array([solution.winner for solution in solutions], np.int8),
+            winning_moves=wins,
+            source=np.array(source_of, np.int8),
+            stage=np.array(stages, np.int8),
+            sources=tuple(source.name for source in SOURCES),
+            unsolved=self._unsolved,
+        )
+
+    def _take(self, moves: NDArray[np.int16], stage: int, source: int, random: np.random.Generator) -> bool:
+        """Solve a position of the game's third `stage`; False where it is known already or too hard."""
+        span = len(moves) - self._limits.fewest_stones
+        if span < len(STAGES):
+            return False
+        played = self._limits.fewest_stones + int(span * (stage + random.random()) / len(STAGES))
+        cells = np.zeros(self._size**2, np.int8)
+        cells[moves[:played:2]] = 1
+        cells[moves[1:played:2]] = -1
+        to_move = 1 if played % 2 == 0 else -1
+        seen = cells if to_move == 1 else exchange_colours(cells)
+        key = min(seen.tobytes(), seen[::-1].tobytes())
+        if key in self._seen:
+            return False
+        try:
+            solution = self._solver.solve(cells, to_move, self._limits.nodes)
+        except UnsolvedError:
+            self._unsolved += 1
+            return False
+        self._seen.add(key)
+        self._rows.append((cells, to_move, solution, source, stage))
+        return True

@@ -1,0 +1,145 @@
+"""What a network is worth against the exact truth, with more and more simulations: one document for JSON and tables."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.arena.calibration import calibrate
+from hexlit.arena.players import Judge, Judgement
+from hexlit.arena.shares import Share
+from hexlit.arena.strength import keeps_the_win, opening_values
+from hexlit.hex.openings import SOLVED, solved_openings
+from hexlit.hex.truth import STAGES, SolvedPositions
+
+Document = dict[str, Any]
+
+Advance = Callable[[int], None]
+"""Told how many simulations have been done."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """One way of using the network."""
+
+    simulations: int
+    """Of a move; 0 is the network alone: its likeliest move, its value."""
+    judge: Judge
+
+    @property
+    def effort(self) -> int:
+        """Evaluations of one judgement, about."""
+        return max(1, self.simulations)
+
+
+def effort_of(levels: Sequence[Level], positions: Mapping[str, SolvedPositions], size: int) -> int:
+    """All that `measure_truth` will report to `advance`."""
+    judged = size**2 + sum(map(len, positions.values()))
+    return sum(level.effort for level in levels) * judged
+
+
+def measure_truth(
+    levels: Sequence[Level],
+    positions: Mapping[str, SolvedPositions],
+    *,
+    size: int,
+    batch: int,
+    advance: Advance = lambda done: None,
+) -> Document:
+    """Judge the openings and all `positions` (by the name of their kind) at every level.
+
+    Returns:
+        `openings`: `truth` (None where it is not known) and per level `simulations`, `map` (value for Black) and
+        `right`. `positions`, `optimality`: see `describe_positions` and `optimality`, by kind. `calibration`: by kind
+        that holds lost positions too, per level, see `Calibration`.
+    """
+    truth = solved_openings(size) if size in SOLVED else None
+    document: Document = {
+        "openings": {"truth": None if truth is None else truth.tolist(), "levels": []},
+        "positions": {kind: describe_positions(of_kind) for kind, of_kind in positions.items()},
+        "optimality": {kind: [] for kind in positions},
+        "calibration": {kind: [] for kind, of_kind in positions.items() if not of_kind.won.all()},
+    }
+    for level in levels:
+        judge = _Stepwise(level, batch, advance)
+        values = opening_values(judge, size)
+        document["openings"]["levels"].append(
+            {
+                "simulations": level.simulations,
+                "map": [round(float(value), 4) for value in values],
+                "right": None if truth is None else int(((values > 0) == truth).sum()),
+            }
+        )
+        for kind, of_kind in positions.items():
+            found = judge.judge(of_kind.cells, of_kind.to_move)
+            named = {"simulations": level.simulations}
+            document["optimality"][kind].append(named | optimality(of_kind, found.action))
+            if kind in document["calibration"]:
+                document["calibration"][kind].append(named | calibrate(found.value, of_kind.won).as_dict())
+    return document
+
+
+def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:
+    """Share of the won positions in which the move keeps the win: of `all`, by `stages` and by `sources`."""
+    won = positions.won
+    kept = keeps_the_win(positions, moves)
+    return {
+        "all": Share.of(kept[won]).as_dict(),
+        "stages": {name: Share.of(kept[won & (positions.stage == i)]).as_dict() for i, name in enumerate(STAGES)},
+        "sources": {
+            name: Share.of(kept[won & (positions.source == i)]).as_dict() for i, name in enumerate(positions.sources)
+        },
+    }
+
+
+def describe_positions(positions: SolvedPositions) -> Document:
+    """How many there are, from where, how many are won, and how often a random move keeps a win (`random_move`)."""
+    won = positions.won
+    good = positions.winning_moves[won].sum(1) / np.count_nonzero(positions.cells[won] == 0, axis=1)
+    shares = []
+    for source, name in enumerate(positions.sources):
+        for stage, of_game in enumerate(STAGES):
+            inside = (positions.source == source) & (positions.stage == stage)
+            count = int(inside.sum())
+            stones = float(positions.stones[inside].mean()) if count else None
+            shares.append(
+                {
+                    "source": name,
+                    "stage": of_game,
+                    "count": count,
+                    "share": count / len(positions),
+                    "won": int((inside & won).sum()),
+                    "mean_stones": stones,
+                }
+            )
+    return {
+        "count": len(positions),
+        "won": int(won.sum()),
+        "unsolved": positions.unsolved,
+        "random_move": float(good.mean()) if len(good) else None,
+        "shares": shares,
+    }
+
+
+class _Stepwise:
+    """A level's judge, asked for one batch after another, so that progress can be told."""
+
+    def __init__(self, level: Level, batch: int, advance: Advance) -> None:
+        self._level = level
+        self._batch = batch
+        self._advance = advance
+
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`."""
+        parts = list(self._parts(cells, to_move))
+        return Judgement(
+            np.concatenate([part.action for part in parts]), np.concatenate([part.value for part in parts])
+        )
+
+    def _parts(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Iterator[Judgement]:
+        for start in range(0, len(cells), self._batch):
+            rows = slice(start, start + self._batch)
+            yield self._level.judge.judge(cells[rows], to_move[rows])
+            self._advance(self._level.effort * len(cells[rows]))

@@ -1,0 +1,303 @@
+"""`hexlit strength`: a network against the exact truth, and what each way of searching is worth."""
+
+import json
+import math
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import MISSING, DictConfig
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+from hexlit.search.config import MOST_SIMULATIONS, SearchConfig
+
+if TYPE_CHECKING:  # these import torch or compile kernels: only when something is measured
+    from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.nets.evaluator import NetworkEvaluator
+    from hexlit.tasks.hex.checkpoint import LoadedNetwork
+
+KINDS = ("truth", "search")
+RUNS = Path("runs") / "strength"
+LARGEST_BOARD = 19
+
+Document = dict[str, Any]
+
+
+@dataclass
+class StrengthConfig:
+    """What `hexlit strength` takes."""
+
+    checkpoint: str = MISSING
+    """A checkpoint, or the folder of a run: its best checkpoint, else its last."""
+    what: str = "truth"
+    """`truth`: openings, optimality, calibration against the exact solver; `search`: strength and cost of searches."""
+    board: int | None = None
+    """Size of the board; null is the one that the network was trained for."""
+    simulations: list[int] = field(default_factory=lambda: [16, 64, 256])
+    """Simulations of a move, each measured for itself; `truth` measures the network without search beside them."""
+    positions: int = 1000
+    """Solved positions of each kind: from games, and with stones on random cells."""
+    leaves: list[int] = field(default_factory=lambda: [4, 8, 16])
+    """For `what=search`: numbers of leaves of one tree that are evaluated together."""
+    pairs: int = 50
+    """For `what=search`: distinct openings of a match, each played twice."""
+    games: int | None = None
+    """Positions searched side by side; null is what suits the device."""
+    seconds: float = 1.0
+    """For `what=search`: length of one measurement of speed, about."""
+    seed: int = 2026
+    """Seed of the positions and openings."""
+    json: bool = False
+    """Print one JSON object instead of tables."""
+    markdown: bool = False
+    """Print Markdown instead of tables."""
+    output: str | None = None
+    """Folder for the results; null is a new one below runs/strength."""
+    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+
+    def __post_init__(self) -> None:
+        """Refuse what no part can check alone."""
+        if self.what not in KINDS:
+            raise UsageError(f"what={self.what}: choose one of {', '.join(KINDS)}")
+        if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
+            raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
+        if not self.simulations or not all(1 <= number <= MOST_SIMULATIONS for number in self.simulations):
+            raise UsageError(
+                f"simulations={self.simulations}: numbers from 1 to {MOST_SIMULATIONS}, such as [16,64,256]"
+            )
+        for name in ("positions", "pairs", "games"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name}={value}: must be 1 or more")
+        if not all(number > 1 for number in self.leaves):
+            raise UsageError(f"leaves={self.leaves}: numbers of 2 or more, such as [4,8,16]")
+        if not 0 < self.seconds < math.inf or self.seed < 0:
+            raise UsageError(f"seconds={self.seconds:g}, seed={self.seed}: the first is above 0, the second 0 or more")
+        if self.json and self.markdown:
+            raise UsageError("json=true markdown=true: choose one of them")
+
+
+register_schema("strength", StrengthConfig)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(strength, "strength", argv)
+
+
+def strength(config: DictConfig) -> None:
+    """Measure what the configuration asks for, keep it and print it."""
+    settings = typed(config, StrengthConfig)
+    import numba
+
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.tasks.hex.checkpoint import load_network
+
+    loaded = load_network(Path(settings.checkpoint))
+    size = settings.board or loaded.size
+    check_board(settings.what, size)
+    folder = new_folder(settings.output)
+    profile = build_profile(settings.accelerator)
+    profile.apply()
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    evaluators = Evaluators(loaded, size, profile)
+    games = settings.games or profile.evaluation_batch
+    measure = measure_truth if settings.what == "truth" else measure_search
+    facts = about(settings, evaluators, games)
+    with progress() as advance:
+        for found in measure(settings, evaluators, games, advance):
+            document = facts | found
+            write(folder, document)
+    show(settings, document, folder)
+
+
+def check_board(what: str, size: int) -> None:
+    """Refuse a board whose positions cannot be solved, where nothing else would be measured."""
+    from hexlit.arena.positions import limits_of
+
+    if what == "truth":
+        limits_of(size)
+    elif size < 3:
+        raise UsageError(f"board={size}: two stones decide nothing only on boards of 3 rows and more")
+
+
+def new_folder(output: str | None) -> Path:
+    """The folder for the results, made before minutes are spent on them."""
+    folder = Path(output) if output else RUNS / f"{datetime.now():%Y-%m-%d_%H-%M-%S}_{secrets.token_hex(3)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"output={folder}: cannot be written ({error.strerror})") from error
+    return folder
+
+
+class Evaluators:
+    """The network's evaluators by the positions that they take a call; each is built once."""
+
+    def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
+        self.loaded = loaded
+        self.size = size
+        self.profile = profile
+        self._built: dict[int, NetworkEvaluator] = {}
+
+    def __call__(self, batch: int) -> "NetworkEvaluator":
+        """The one that takes `batch` positions a call."""
+        from hexlit.nets.evaluator import NetworkEvaluator
+
+        if batch not in self._built:
+            self._built[batch] = NetworkEvaluator(
+                self.loaded.net, size=self.size, swap=self.loaded.swap, batch=batch, profile=self.profile
+            )
+        return self._built[batch]
+
+
+Advance = Callable[[str, float], None]
+"""Told what goes on, and the share of the work that is done, in [0, 1]."""
+
+
+@contextmanager
+def progress() -> Iterator[Advance]:
+    """A bar with the time left on the error stream; nothing where that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from hexlit.reporting.progress import is_screen
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not is_screen(console), transient=True) as bar:
+        task = bar.add_task("measuring", total=1.0)
+        yield lambda what, share: bar.update(task, description=what, completed=share)
+
+
+def measure_truth(settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance) -> Iterator[Document]:
+    """Openings, optimality and calibration, without search and with each number of simulations."""
+    from hexlit.arena.players import PolicyPlayer, SearchPlayer
+    from hexlit.arena.positions import game_positions, random_positions
+    from hexlit.arena.truth_report import Level, effort_of
+    from hexlit.arena.truth_report import measure_truth as against_truth
+    from hexlit.commands.hex_training import cache_folder
+
+    size, swap = evaluators.size, evaluators.loaded.swap
+    cache = cache_folder() / "truth"
+    advance("solving positions", 0.0)
+    positions = {
+        "games": game_positions(size, settings.positions, settings.seed, cache),
+        "random": random_positions(size, settings.positions, settings.seed, cache),
+    }
+    evaluator = evaluators(games)
+    levels = [Level(0, PolicyPlayer(evaluator, size=size, batch=games, swap=swap))]
+    for number in sorted(set(settings.simulations)):
+        search = replace(settings.search, simulations=number)
+        levels.append(Level(number, SearchPlayer(search, evaluator, size=size, batch=games, swap=swap)))
+    whole, done = effort_of(levels, positions, size), 0
+
+    def judged(effort: int) -> None:
+        nonlocal done
+        done += effort
+        advance("judging positions", done / whole)
+
+    yield against_truth(levels, positions, size=size, batch=games, advance=judged)
+
+
+def measure_search(
+    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance
+) -> Iterator[Document]:
+    """Every way of searching: its match, its optimality, its speed; the table as it grows, row by row."""
+    from hexlit.arena.match import most_openings
+    from hexlit.arena.positions import LIMITS, game_positions
+    from hexlit.arena.search_quality import OPENING_PLIES, Network, measure_variant, variants
+    from hexlit.commands.hex_training import cache_folder
+
+    size = evaluators.size
+    pairs = min(settings.pairs, most_openings(size, OPENING_PLIES))
+    network = Network(evaluators, size, evaluators.loaded.swap)
+    advance("solving positions", 0.0)
+    positions = None
+    if size in LIMITS:
+        positions = game_positions(size, settings.positions, settings.seed, cache_folder() / "truth")
+    ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
+    # A row takes about as long as its own searches and, where they search too, those of its opponents.
+    efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]
+    rows: list[Document] = []
+    for number, way in enumerate(ways):
+        what = f"{way.config.algorithm}, {way.config.simulations} simulations, {way.config.leaves} leaves"
+        advance(what, sum(efforts[:number]) / sum(efforts))
+        rows.append(
+            measure_variant(
+                way, network, positions, pairs=pairs, seed=settings.seed, games=games, seconds=settings.seconds
+            )
+        )
+        yield {"rows": rows}
+
+
+def about(settings: StrengthConfig, evaluators: Evaluators, games: int) -> Document:
+    """What the figures belong to."""
+    from importlib.metadata import version
+
+    evaluator, profile = evaluators(games), evaluators.profile
+    path = f"{evaluator.path} {str(evaluator.dtype).removeprefix('torch.')}"
+    return {
+        "what": settings.what,
+        "checkpoint": settings.checkpoint,
+        "trained_on": evaluators.loaded.size,
+        "board": evaluators.size,
+        "swap": evaluators.loaded.swap,
+        "search": asdict(settings.search),
+        "seed": settings.seed,
+        "games": games,
+        "device": f"{profile.device}, {profile.threads} threads, {path}",
+        "versions": {name: version(name) for name in ("hexlit", "torch", "numba", "numpy")},
+    }
+
+
+def write(folder: Path, document: Document) -> None:
+    """Leave the document, its tables and its figures in `folder`."""
+    from hexlit.files import replacing, write_text_atomic
+    from hexlit.reporting.figures import draw
+    from hexlit.reporting.strength_figures import growth_figure, reliability_figure
+
+    write_text_atomic(folder / "strength.json", as_json(document) + "\n")
+    write_text_atomic(folder / "strength.md", as_markdown(document))
+    if document["what"] == "truth":
+        for name, figure in (("reliability", reliability_figure), ("growth", growth_figure)):
+            with replacing(folder / f"{name}.svg") as temporary:
+                temporary.write_bytes(draw(figure, document))
+
+
+def show(settings: StrengthConfig, document: Document, folder: Path) -> None:
+    """Print the document as the configuration says."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from hexlit.reporting.search_quality import print_search
+    from hexlit.reporting.strength import print_truth
+
+    if settings.json:
+        print(as_json(document))
+    elif settings.markdown:
+        print(as_markdown(document))
+    else:
+        console = Console(highlight=False)
+        (print_truth if document["what"] == "truth" else print_search)(console, document)
+        console.print(Text(f"\nwritten to {folder}", "dim"), soft_wrap=True)
+
+
+def as_json(document: Document) -> str:
+    """The document as JSON; NaN and infinities, which JSON does not know, cannot be in it."""
+    return json.dumps(document, indent=2, allow_nan=False)
+
+
+def as_markdown(document: Document) -> str:
+    """The document's tables."""
+    from hexlit.reporting.search_quality import search_markdown
+    from hexlit.reporting.strength import truth_markdown
+
+    return (truth_markdown if document["what"] == "truth" else search_markdown)(document)

@@ -1,0 +1,34 @@
+"""An evaluator that knows everything, for the tests of what measures knowledge."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import OPPONENT, OWN
+from hexlit.hex.solver import Solver
+
+
+class Oracle:
+    """Policy and value of the exact solver; or, `wrong`, the opposite of everything it says."""
+
+    def __init__(self, size: int, *, wrong: bool = False) -> None:
+        self.solver = Solver(size)
+        self.wrong = wrong
+        self.known: dict[bytes, tuple[float, NDArray[np.float32]]] = {}
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        policy.fill(0.0)
+        for row, position in enumerate(planes):
+            cells = (position[OWN] - position[OPPONENT]).ravel()
+            key = cells.tobytes()
+            if key not in self.known:
+                self.known[key] = self.judge(cells)
+            value[row], policy[row, : cells.size] = self.known[key]
+
+    def judge(self, cells: NDArray[np.int8]) -> tuple[float, NDArray[np.float32]]:
+        solution = self.solver.solve(cells, 1)
+        empty = cells == 0
+        good = np.zeros(cells.size, np.bool_)
+        good[list(solution.winning_moves)] = True
+        liked = empty & ~good if self.wrong else good
+        weights = np.where(liked if liked.any() else empty, 1.0, 0.0).astype(np.float32)
+        return float(-solution.winner if self.wrong else solution.winner), weights / max(weights.sum(), 1)

@@ -1,0 +1,149 @@
+"""`hexlit strength` from the command line, with a network that knows nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hexlit.arena import search_quality
+from hexlit.arena.search_quality import measure_variant
+from hexlit.commands.strength import main
+from tests.commands.tiny import save_untrained
+
+SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24"]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    return save_untrained(tmp_path / "net.ckpt", size=3)
+
+
+def test_truth_is_told_as_json_and_kept_with_tables_and_figures(
+    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """E5: openings, optimality and calibration without and with search."""
+    folder = tmp_path / "found"
+    assert main([*SMALL, f"checkpoint={checkpoint}", "simulations=[4,1,4]", "json=true", f"output={folder}"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found == json.loads((folder / "strength.json").read_text())
+    assert [level["simulations"] for level in found["openings"]["levels"]] == [0, 1, 4]
+    assert len(found["openings"]["truth"]) == 9
+    assert found["optimality"]["games"][0]["all"] == found["optimality"]["games"][1]["all"]  # one simulation: no search
+    assert found["positions"]["games"]["count"] == found["positions"]["random"]["count"] == 24
+    assert [level["count"] for level in found["calibration"]["games"]] == [24] * 3
+    assert (found["board"], found["search"]["algorithm"], found["what"]) == (3, "gumbel", "truth")
+    assert {path.name for path in folder.iterdir()} == {"strength.json", "strength.md", "reliability.svg", "growth.svg"}
+
+
+def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*SMALL, f"checkpoint={checkpoint}", "simulations=[2]"]) == 0
+    text = capfd.readouterr().out
+    for part in ("Openings: the value alone", "Optimality", "Brier", "Reliability", "of 9 as in perfect play"):
+        assert part in text
+    (folder,) = (tmp_path / "runs" / "strength").iterdir()
+    assert f"written to runs/strength/{folder.name}" in text
+
+
+def test_searches_are_compared_in_a_table_of_markdown(
+    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """E6, E7: every algorithm against the policy, every way of batching against the same search."""
+    arguments = ["what=search", "simulations=[4]", "leaves=[2]", "pairs=3", "seconds=0.001", f"output={tmp_path / 'o'}"]
+    assert main([*SMALL, *arguments, f"checkpoint={checkpoint}", "markdown=true"]) == 0
+    text = capfd.readouterr().out
+    assert text == (tmp_path / "o" / "strength.md").read_text() + "\n"
+    for algorithm in ("gumbel", "puct"):
+        for leaves, opponent in (("1", "policy"), ("2", "unbatched"), ("2 root", "unbatched")):
+            assert f"| {algorithm} | 4 | {leaves} | {opponent} |" in text
+    rows = json.loads((tmp_path / "o" / "strength.json").read_text())["rows"]
+    assert [row["match"]["count"] for row in rows] == [6] * 6
+
+
+def test_rows_that_are_done_are_kept_when_the_command_is_broken_off(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[Any] = []
+
+    def breaks_off(*given: Any, **settings: Any) -> Any:
+        if done:
+            raise KeyboardInterrupt
+        done.append(measure_variant(*given, **settings))
+        return done[-1]
+
+    monkeypatch.setattr(search_quality, "measure_variant", breaks_off)
+    arguments = ["what=search", "simulations=[4]", "leaves=[]", "pairs=3", "seconds=0.001", f"output={tmp_path / 'o'}"]
+    assert main([*SMALL, *arguments, f"checkpoint={checkpoint}"]) == 130
+    assert json.loads((tmp_path / "o" / "strength.json").read_text())["rows"] == done
+
+
+@pytest.mark.row("E17")
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_checkpoint_of_a_run_serves_here_by_its_folder_and_on_another_board(
+    swap: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """E17: one checkpoint everywhere; that of the best epoch is taken."""
+    save_untrained(tmp_path / "run" / "checkpoints" / "best.ckpt", size=3, swap=swap)
+    (tmp_path / "run" / "checkpoints" / "last.ckpt").write_bytes(b"not this one")
+    arguments = ["board=4", "simulations=[2]", "json=true", f"output={tmp_path / 'o'}"]
+    assert main([*SMALL, f"checkpoint={tmp_path / 'run'}", *arguments]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert (found["board"], found["trained_on"], found["swap"]) == (4, 3, swap)
+    assert len(found["openings"]["truth"]) == 16
+
+
+def test_the_same_seed_gives_the_same_figures(
+    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found: list[dict[str, Any]] = []
+    for seed in (1, 1, 2):
+        arguments = [f"checkpoint={checkpoint}", f"seed={seed}", "simulations=[4]", "json=true", f"output={tmp_path}"]
+        assert main([*SMALL, *arguments]) == 0
+        found.append(json.loads(capfd.readouterr().out))
+    assert found[0] == found[1]
+    assert found[0]["calibration"] != found[2]["calibration"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], "checkpoint has no value: add checkpoint=VALUE"),
+        (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
+        (["checkpoint=."], "checkpoint=.: this folder has no checkpoints/best.ckpt"),
+        (["checkpoint=x", "what=speed"], "what=speed: choose one of truth, search"),
+        (["checkpoint=x", "simulations=[]"], "simulations=[]"),
+        (["checkpoint=x", "simulations=[0,4]"], "simulations=[0, 4]: numbers from 1"),
+        (["checkpoint=x", "positions=0"], "positions=0: must be 1 or more"),
+        (["checkpoint=x", "games=0"], "games=0: must be 1 or more"),
+        (["checkpoint=x", "leaves=[1]"], "leaves=[1]: numbers of 2 or more"),
+        (["checkpoint=x", "seconds=0"], "seconds=0"),
+        (["checkpoint=x", "seconds=inf"], "seconds=inf"),
+        (["checkpoint=x", "board=30"], "board=30"),
+        (["checkpoint=x", "json=true", "markdown=true"], "choose one of them"),
+        (["checkpoint=CHECKPOINT", "board=9"], "board=9: positions are solved on boards of 3 to 8"),
+        (["checkpoint=CHECKPOINT", "what=search", "board=2"], "board=2"),
+        (["checkpoint=CHECKPOINT", "output=/dev/null/x"], "output=/dev/null/x: cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    overrides: list[str],
+    expected: str,
+    checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([word.replace("CHECKPOINT", str(checkpoint)) for word in overrides]) == 2
+    err = capfd.readouterr().err
+    assert err.count("\n") == 1
+    assert expected in err
+    assert not (tmp_path / "runs").exists()
