@@ -1,7 +1,6 @@
 """Players that judge positions with an evaluator, by search or by the policy alone, and one that knows nothing."""
 
 import hashlib
-
 from typing import NamedTuple, Protocol
 
 import numpy as np

@@ -21,7 +21,7 @@ from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.search.search import Search
 
-_FORMAT = 1  # part of the cache's file names; raise it when the same arguments give other positions
+_FORMAT = 2  # part of the cache's file names; raise it when the same arguments give other positions
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ LIMITS = {
     3: Limits(0, None),
     4: Limits(0, None),
     5: Limits(0, None),
-    6: Limits(8, 100_000),
-    7: Limits(12, 100_000),
-    8: Limits(24, 100_000),
+    6: Limits(0, None),
+    7: Limits(8, 50_000),
+    8: Limits(18, 50_000),
 }
 
 

@@ -25,7 +25,7 @@ class SolverPlayer:
     has proved is kept, so how far it gets within its limit depends on the positions it was asked about before.
     """
 
-    def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int = 22) -> None:
+    def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int | None = None) -> None:
         """For boards of `size` (those of the solver: 2 to 8); gives a position up after `node_limit` nodes."""
         for name, value, least in (("node_limit", node_limit, 1), ("seed", seed, 0)):
             if value < least:

@@ -7,13 +7,13 @@ import numpy as np
 from hexlit.arena.htp.protocol import parse_colour
 from hexlit.arena.htp.session import Command, Session
 from hexlit.errors import UsageError
-from hexlit.hex.bitboard import MAX_SIZE
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.live import Candidate
 
 SOLVER_TABLE_BITS = 20
-"""Room for a million positions, 32 MB."""
+"""Room for a million positions, 48 MiB."""
 
 
 def network_policy(session: Session, arguments: Sequence[str]) -> str:

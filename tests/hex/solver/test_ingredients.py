@@ -17,7 +17,7 @@ def words(board: np.ndarray, size: int) -> tuple[np.uint64, np.uint64]:
     return pack(board == 1, size), pack(board == -1, size)
 
 
-def board_of(own: int, opp: int, size: int) -> np.ndarray:
+def board_of(own: np.uint64, opp: np.uint64, size: int) -> np.ndarray:
     return unpack(int(own), size).astype(np.int8) - unpack(int(opp), size).astype(np.int8)
 
 
