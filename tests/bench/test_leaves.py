@@ -1,0 +1,30 @@
+"""What several leaves a call bring is measured with a network, and their unused rows are told."""
+
+import re
+
+import pytest
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.bench import leaves
+from hexlit.bench.leaves import measure_leaves
+from hexlit.bench.measure import Effort
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import HexNet
+from hexlit.search.config import SearchConfig
+
+
+@pytest.mark.row("E6")
+@pytest.mark.row("E7")
+def test_each_number_of_leaves_has_a_line_with_its_calls_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """E6, E7: virtual loss alone, and root batching."""
+    monkeypatch.setattr(leaves, "LEAVES", (1, 8))
+    net = HexNet(NetConfig(channels=8, blocks=[1]))
+    profile = build_profile(AcceleratorConfig(device="cpu"))
+    lines = measure_leaves(net, 4, SearchConfig(simulations=32), Effort(2, 0.01), profile)
+    assert [line.what.rsplit(": ")[1] for line in lines] == ["1 leaf a call", "8 leaves a call", "8 root moves a call"]
+    calls, shares = zip(*(re.findall(r"[\d.]+", line.detail) for line in lines), strict=True)
+    assert float(calls[0]) == 33
+    assert shares[0] == "100"
+    assert float(calls[1]) < float(calls[0]) / 2
+    assert all(line.median is not None for line in lines)
