@@ -76,7 +76,7 @@ class Strength:
 
     def prepare(self) -> None:
         """Compile what `measure` needs; without this the first measurement does."""
-        searcher = SearchPlayer(self._search, UniformEvaluator(), size=self.size, batch=1, swap=self._swap)
+        searcher = SearchPlayer(self._search, UniformEvaluator(), size=self.size, batch=self._batch, swap=self._swap)
         searcher.search(np.zeros((1, self.size**2), np.int8), np.ones(1, np.int8))
         if self.size in SOLVED_SIZES:
             game_positions(3, 12, 0)  # the same code plays and solves every size
