@@ -17,7 +17,7 @@ class PlaySettings:
     """Seconds between two reports of a live analysis."""
     live_simulations: int = 1_000_000
     """Simulations after which a live analysis ends by itself."""
-    solver_nodes: int = 1_000_000
+    solver_nodes: int = 100_000
     """Positions that the exact solver may look at for one answer."""
 
     def __post_init__(self) -> None:

@@ -104,10 +104,10 @@ def test_a_tiny_table_that_overflows_changes_no_answer() -> None:
         assert small.solve(board, 1).winning_moves == large.solve(board, 1).winning_moves
 
 
-@pytest.mark.parametrize("size", [3, 4, 5, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("size", [3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_every_opening_has_its_published_value(size: int) -> None:
     """E5: one solve of the empty board lists exactly the winning openings."""
-    solution = Solver(size, table_bits=20).solve(np.zeros(size * size, dtype=np.int8), 1)
+    solution = Solver(size).solve(np.zeros(size * size, dtype=np.int8), 1)
     assert solution.winner == 1
     assert solution.winning_moves == tuple(np.flatnonzero(solved_openings(size)).tolist())
     assert solution.nodes > 0
