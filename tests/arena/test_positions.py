@@ -11,7 +11,7 @@ from hexlit.arena import positions as positions_module
 from hexlit.arena.match import play_match
 from hexlit.arena.positions import LIMITS, SOURCES, Limits, Source, game_positions, play_games, random_positions
 from hexlit.errors import UsageError
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import Solver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.search.evaluator import RolloutEvaluator
@@ -117,7 +117,10 @@ def test_draws_beyond_the_limit_of_the_solver_are_skipped_and_counted(monkeypatc
 
 
 def test_a_limit_that_solves_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIMITS, 7, Limits(fewest_stones=0, nodes=1))
+    def unsolved(*_: object) -> None:
+        raise UnsolvedError("unsolved after 1 nodes")
+
+    monkeypatch.setattr(Solver, "solve", unsolved)
     monkeypatch.setattr(positions_module, "SOURCES", SOURCES[:1])
     monkeypatch.setattr(positions_module, "_ROUNDS", 1)
     with pytest.raises(UsageError, match="none of the draws was solved"):
