@@ -18,35 +18,21 @@ Everything here looks at a side that connects top to bottom; boards are words as
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hexlit.hex.jit import inline, kernel
-from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, STRIDE, ZERO, Words, count, flood, index, lowest, neighbours
-
-Counts = npt.NDArray[np.int64]
+from hexlit.hex.solver.bitboard import ONE, ZERO, Words, count, flood, lowest, neighbours
+from hexlit.hex.solver.links import POINTS, Counts, Links, find_points, new_links
 
 NOTHING, SEMI, FULL = 0, 1, 2
 
 _FULLS = 8  # kept between a point and an edge, those with the fewest cells
 _SEMIS = 16
-_LINKS = 48  # short links of a point
 _QUEUE = 8192
 _JOINS = 4096  # semis between the edges that are looked at
-_POINTS = MAX_SIZE * MAX_SIZE
-
-# A bridge leads over two cells that both ends touch: (row, column) steps to its end and to those cells.
-_BRIDGES = (
-    ((-1, -1), ((0, -1), (-1, 0))),
-    ((1, 1), ((0, 1), (1, 0))),
-    ((-2, 1), ((-1, 0), (-1, 1))),
-    ((2, -1), ((1, 0), (1, -1))),
-    ((-1, 2), ((-1, 1), (0, 1))),
-    ((1, -2), ((1, -1), (0, -1))),
-)
 
 
 class ToEdge(NamedTuple):
-    """The connections of every point to one edge; a point is the bit number of its cell, or of its first stone."""
+    """The connections of every point to one edge."""
 
     full: Words  # [64, 8] carriers
     fulls: Counts  # [64]
@@ -55,16 +41,9 @@ class ToEdge(NamedTuple):
 
 
 class Connections(NamedTuple):
-    """A board's geometry, and room for the connections of one side."""
+    """Room for the connections of one side."""
 
-    beside: Words  # [64]: the neighbours of a cell
-    bridge_to: Counts  # [64, 6]: the far end of a bridge, -1 off the board
-    bridge_over: Words  # [64, 6]: its two cells
-    point: Counts  # [64]: the points, groups first
-    around: Words  # [64]: the empty cells beside a group
-    link_to: Counts  # [64, 48]: points that a short link leads to
-    link_over: Words  # [64, 48]: its carrier, empty for neighbours
-    links: Counts  # [64]
+    links: Links
     top: ToEdge
     bottom: ToEdge
     queue_point: Counts  # [8192]: fulls that were found, to be built upon in turn
@@ -73,29 +52,9 @@ class Connections(NamedTuple):
 
 
 def new_connections(size: int) -> Connections:
-    """The geometry of a `size`×`size` board."""
-    beside = np.zeros(_POINTS, np.uint64)
-    bridge_to = np.full((_POINTS, len(_BRIDGES)), -1, np.int64)
-    bridge_over = np.zeros((_POINTS, len(_BRIDGES)), np.uint64)
-    on_board = {(row, column): row * STRIDE + column for row in range(size) for column in range(size)}
-    for (row, column), cell in on_board.items():
-        for down, right in ((0, 1), (0, -1), (1, 0), (-1, 0), (-1, 1), (1, -1)):
-            other = on_board.get((row + down, column + right))
-            beside[cell] |= ZERO if other is None else ONE << np.uint64(other)
-        for i, ((down, right), over) in enumerate(_BRIDGES):
-            end = on_board.get((row + down, column + right))
-            if end is not None:
-                bridge_to[cell, i] = end
-                bridge_over[cell, i] = sum(1 << on_board[row + down, column + right] for down, right in over)
+    """For a `size`×`size` board."""
     return Connections(
-        beside=beside,
-        bridge_to=bridge_to,
-        bridge_over=bridge_over,
-        point=np.zeros(_POINTS, np.int64),
-        around=np.zeros(_POINTS, np.uint64),
-        link_to=np.zeros((_POINTS, _LINKS), np.int64),
-        link_over=np.zeros((_POINTS, _LINKS), np.uint64),
-        links=np.zeros(_POINTS, np.int64),
+        links=new_links(size),
         top=_to_edge(),
         bottom=_to_edge(),
         queue_point=np.zeros(_QUEUE, np.int64),
@@ -106,79 +65,11 @@ def new_connections(size: int) -> Connections:
 
 def _to_edge() -> ToEdge:
     return ToEdge(
-        full=np.zeros((_POINTS, _FULLS), np.uint64),
-        fulls=np.zeros(_POINTS, np.int64),
-        semi=np.zeros((_POINTS, _SEMIS), np.uint64),
-        semis=np.zeros(_POINTS, np.int64),
+        full=np.zeros((POINTS, _FULLS), np.uint64),
+        fulls=np.zeros(POINTS, np.int64),
+        semi=np.zeros((POINTS, _SEMIS), np.uint64),
+        semis=np.zeros(POINTS, np.int64),
     )
-
-
-@inline
-def _link(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, over: np.uint64) -> None:
-    """A short link in one direction; dropped when the point has no room for it."""
-    number = links[start]
-    if number < _LINKS:
-        link_to[start, number] = end
-        link_over[start, number] = over
-        links[start] = number + 1
-
-
-@inline
-def _link_over_pairs(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, shared: np.uint64) -> None:
-    """Links both ways between points that share the empty cells `shared`, over every two of them."""
-    while shared:
-        first = lowest(shared)
-        shared &= ~first
-        rest = shared
-        while rest:
-            second = lowest(rest)
-            rest &= ~second
-            _link(link_to, link_over, links, start, end, first | second)
-            _link(link_to, link_over, links, end, start, first | second)
-
-
-@kernel
-def _find_points(stones: np.uint64, empty: np.uint64, c: Connections) -> int:
-    """List the groups of `stones` and the empty cells, with the short links between them; returns how many."""
-    link_to, link_over, links, beside, around = c.link_to, c.link_over, c.links, c.beside, c.around
-    bridge_to, bridge_over, points = c.bridge_to, c.bridge_over, c.point
-    groups = 0
-    while stones:
-        group = flood(lowest(stones), stones)
-        stones &= ~group
-        point = index(group)
-        points[groups] = point
-        around[point] = neighbours(group) & empty
-        links[point] = 0
-        for i in range(groups):
-            other = points[i]
-            _link_over_pairs(link_to, link_over, links, point, other, around[point] & around[other])
-        groups += 1
-    number = groups
-    cells = empty
-    while cells:
-        cell = lowest(cells)
-        cells &= ~cell
-        point = index(cell)
-        points[number] = point
-        links[point] = 0
-        number += 1
-        near = beside[point] & empty
-        while near:
-            _link(link_to, link_over, links, point, index(near), ZERO)
-            near &= ~lowest(near)
-        for i in range(bridge_to.shape[1]):
-            end, over = bridge_to[point, i], bridge_over[point, i]
-            if end >= 0 and (empty >> np.uint64(end)) & ONE and over & ~empty == ZERO:
-                _link(link_to, link_over, links, point, end, over)
-        for i in range(groups):
-            other = points[i]
-            if around[other] & cell:
-                _link(link_to, link_over, links, point, other, ZERO)
-                _link(link_to, link_over, links, other, point, ZERO)
-            else:
-                _link_over_pairs(link_to, link_over, links, point, other, around[other] & beside[point])
-    return number
 
 
 @kernel
@@ -297,13 +188,13 @@ def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, 
     """Build all connections to an edge; the stones on it are part of it, and `edge` the empty cells beside them."""
     full, fulls, semi, semis = to.full, to.fulls, to.semi, to.semis
     queue_point, queue_carrier = c.queue_point, c.queue_carrier
-    link_to, link_over, links = c.link_to, c.link_over, c.links
+    point_of, link_to, link_over, links = c.links.point, c.links.to, c.links.over, c.links.number
     queued = 0
     for i in range(points):
-        point = c.point[i]
+        point = point_of[i]
         fulls[point], semis[point] = 0, 0
         cell = ONE << np.uint64(point)
-        shared = (c.beside[point] if cell & empty else c.around[point]) & edge
+        shared = (c.links.beside[point] if cell & empty else c.links.around[point]) & edge
         if cell & edge:
             queued = _add_full(full, fulls, semi, semis, queue_point, queue_carrier, point, ZERO, queued)
             continue
@@ -353,13 +244,13 @@ def connect(
     if shared & (shared - ONE):
         first = lowest(shared)
         return FULL, first | lowest(shared & ~first), ZERO, ZERO
-    points = _find_points(stones & ~(upper | lower), empty, c)
+    points = find_points(stones & ~(upper | lower), empty, c.links)
     _connect_to_edge(c, c.top, points, empty, from_top, or_rule)
     _connect_to_edge(c, c.bottom, points, empty, from_bottom, or_rule)
     joins, common, smallest = 0, ~ZERO, ~ZERO
     full = ~ZERO
     for i in range(points):
-        point = c.point[i]
+        point = c.links.point[i]
         cell = (ONE << np.uint64(point)) & empty
         for j in range(c.top.fulls[point]):
             for k in range(c.bottom.fulls[point]):
@@ -393,7 +284,7 @@ def _few_with(carriers: Words, number: int, first: np.uint64, common: np.uint64)
         lowest_cost = np.int64(1 << 62)
         for i in range(number):
             left = shared & carriers[i]
-            cost = count(left) * _POINTS + count(union | carriers[i])
+            cost = count(left) * POINTS + count(union | carriers[i])
             if left != shared and cost < lowest_cost:
                 best, lowest_cost = i, cost
         shared &= carriers[best]
