@@ -1,12 +1,14 @@
 """The `evaluation` section of the configuration, and those of a match."""
 
 from dataclasses import dataclass, field
-from math import inf
 
 from hexlit.errors import UsageError
 
 MODES = ("round_robin", "gauntlet")
 """Who meets whom in a match: everybody everybody else, or the first player all the others."""
+
+MOST_ELO = 2000
+"""Largest difference that a sequential test asks about: one game in 100,000 is lost."""
 
 
 @dataclass
@@ -87,11 +89,12 @@ class SprtConfig:
     beta: float = 0.05
     """Chance to accept `elo0` where `elo1` holds."""
     every: int = 16
-    """Pairs from one look at the results to the next; so many are played side by side."""
+    """Pairs from one look at the results to the next; at most so many are played side by side."""
 
     def __post_init__(self) -> None:
-        if self.elo1 is not None and not -inf < self.elo0 < self.elo1 < inf:
-            raise UsageError(f"sprt.elo0={self.elo0:g}, sprt.elo1={self.elo1:g}: elo0 must be below elo1")
+        if self.elo1 is not None and not -MOST_ELO <= self.elo0 < self.elo1 <= MOST_ELO:
+            between = f"elo0 must be below elo1, both from {-MOST_ELO} to {MOST_ELO}"
+            raise UsageError(f"sprt.elo0={self.elo0:g}, sprt.elo1={self.elo1:g}: {between}")
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
             raise UsageError(f"sprt.alpha={self.alpha:g}, sprt.beta={self.beta:g}: both lie between 0 and 0.5")
         if self.every < 1:

@@ -62,8 +62,7 @@ class EngineProcess:
     def ask(self, command: str, seconds: float) -> Reply:
         """Send `command` and wait for its answer; raises `Forfeit` when none comes in time, or ever."""
         deadline = time.monotonic() + seconds
-        while self._read(0.0):  # what nobody has asked for
-            self._said = b""
+        self._drain(deadline)  # what nobody has asked for
         self._said = b""
         try:
             os.write(self._stdin.fileno(), f"{command}\n".encode())
@@ -84,10 +83,12 @@ class EngineProcess:
 
     def quit(self) -> None:
         """Ask the program to leave, and end it if it does not."""
-        with contextlib.suppress(Forfeit):
-            self.ask("quit", QUIT_SECONDS)
-            self._wait()
-        self.kill()
+        try:
+            with contextlib.suppress(Forfeit):
+                self.ask("quit", QUIT_SECONDS)
+                self._wait()
+        finally:  # Ctrl-C meanwhile leaves no program behind
+            self.kill()
 
     def kill(self) -> None:
         """End the program and what it has started: by a request first, then without."""
@@ -132,11 +133,15 @@ class EngineProcess:
                 self._last_words = (self._last_words + chunk)[-_LAST_WORDS:]
         return bool(ready)
 
+    def _drain(self, deadline: float) -> None:
+        """Take in what has been printed so far; a program that never stops does not hold this up beyond `deadline`."""
+        while self._read(0.0) and time.monotonic() < deadline:
+            self._said = b""
+
     def _end(self) -> str:
         """How the program has ended, once it has closed its output."""
         self._wait()
-        while self._read(0.0):
-            pass
+        self._drain(time.monotonic() + QUIT_SECONDS)
         status = self._process.poll()
         if status is None:
             return "closed its output"

@@ -36,9 +36,11 @@ class GameLog:
         self.path = path
         self.size = size
         self.pairs: dict[tuple[str, str], dict[int, Pair]] = {}
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole, _, torn = text.rpartition("\n")
-        rows = list(csv.reader(io.StringIO(whole)))
+        try:
+            whole, _, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+            rows = list(csv.reader(io.StringIO(whole.decode("utf-8"), newline="")))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise UsageError(f"{path}: not the games of a match ({error})") from error
         if rows and tuple(rows[0]) != COLUMNS:
             raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(COLUMNS)})")
         games = [self._read(row, number) for number, row in enumerate(rows[1:], start=2)]

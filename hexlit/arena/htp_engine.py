@@ -9,6 +9,9 @@ from hexlit.arena.game_player import RESIGN, Forfeit
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, parse_cell
 
+LONGEST_TIMEOUT = 1e6
+"""Seconds."""
+
 
 class HtpEngine:
     """Plays by a program that is started by a command line and speaks HTP over its standard input and output.
@@ -19,11 +22,11 @@ class HtpEngine:
     Args:
         command: the command line; no shell reads it.
         name: what the notes call it.
-        start_timeout: seconds until it must be ready for a game, its start included.
+        start_timeout: seconds for each answer until it is ready for a game, its start included.
         move_timeout: seconds for each answer in a game.
 
     Raises:
-        UsageError: `command` is no command line, or names a program that does not exist.
+        UsageError: `command` is no command line, or names a program that does not exist; or a time is out of range.
     """
 
     def __init__(self, command: str, *, name: str, start_timeout: float, move_timeout: float) -> None:
@@ -35,6 +38,9 @@ class HtpEngine:
             raise UsageError(f"engine {command!r}: a command line is needed")
         if shutil.which(self._words[0]) is None:
             raise UsageError(f"engine {command!r}: there is no program {self._words[0]!r}")
+        for key, seconds in (("start_timeout", start_timeout), ("move_timeout", move_timeout)):
+            if not 0 < seconds <= LONGEST_TIMEOUT:
+                raise UsageError(f"engine {name}: {key}={seconds:g}: seconds above 0, up to {LONGEST_TIMEOUT:g}")
         self.name = name
         self._start_timeout = start_timeout
         self._move_timeout = move_timeout
@@ -77,9 +83,9 @@ class HtpEngine:
 
     def close(self) -> None:
         """See `GamePlayer`."""
-        if self._process is not None:
-            self._process.quit()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.quit()
 
     def _catch_up(self, process: EngineProcess, moves: Sequence[int]) -> None:
         """Send the moves that the program does not know yet; all of them where it knows others."""

@@ -72,7 +72,7 @@ def random_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.
 def check_plies(size: int, plies: int) -> None:
     """Raise `UsageError` where an opening of `plies` moves is none, or could win a game."""
     if not 1 <= plies < size:
-        raise UsageError(f"an opening of {plies} plies: on a {size}x{size} board it has 1 to {size - 1}")
+        raise UsageError(f"openings.plies={plies}: on a {size}x{size} board an opening has 1 to {size - 1} plies")
 
 
 def positions_after(openings: NDArray[np.int16], size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:

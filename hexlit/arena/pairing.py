@@ -6,6 +6,7 @@ lost the game, with a note, and the others go on.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,14 +65,10 @@ def play_pairs(
 def _one_after_another(
     first: Contestant, second: Contestant, openings: Mapping[int, Opening], size: int
 ) -> Iterator[Pair]:
-    one, other = first.one_game(), second.one_game()
-    try:
+    with closing(first.one_game()) as one, closing(second.one_game()) as other:
         for number, opening in openings.items():
             there, back = play_game(one, other, opening, size), play_game(other, one, opening, size)
             yield _named(there, number, first, second, True), _named(back, number, first, second, False)
-    finally:
-        one.close()
-        other.close()
 
 
 def _named(game: ArenaGame, pair: int, first: Contestant, second: Contestant, first_is_black: bool) -> ArenaGame:

@@ -154,10 +154,10 @@ def _value(kind: str, key: str, text: str) -> int | float | str:
 
 def _run_name(path: Path) -> str:
     """A short name of a checkpoint: that of its run, and its own unless it is the best one's."""
-    folder = path
+    folder = path.absolute()
     if path.suffix == ".ckpt":
         if path.parent.name != "checkpoints":
             return path.stem
-        folder = path.parent.parent
-    run = f"{folder.absolute().parent.name}-{folder.name.rpartition('_')[2]}"
+        folder = folder.parent.parent
+    run = f"{folder.parent.name}-{folder.name.rpartition('_')[2]}"
     return run if path.suffix != ".ckpt" or path.stem == "best" else f"{run}-{path.stem}"

@@ -11,9 +11,15 @@ from hexlit.hex.record import Ending
 
 
 def standings(
-    names: Sequence[str], pairings: Sequence[tuple[str, str]], log: GameLog, anchor: str, *, sprt: Sprt | None = None
+    names: Sequence[str],
+    pairings: Sequence[tuple[str, str]],
+    log: GameLog,
+    anchor: str,
+    *,
+    sprt: Sprt | None = None,
+    seed: int = 0,
 ) -> dict[str, Any]:
-    """Everything that follows from the games of `log`.
+    """Everything that follows from the games of `log`; `seed` is that of the ratings' intervals.
 
     `players` (best first: `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score`), `cross` (by player and
     opponent: `games`, `wins`), `games`, `pairs`, `split_pairs` (of which each player won a game), `black_wins`,
@@ -29,7 +35,7 @@ def standings(
             cell = cross[name].setdefault(opponent, {"games": 0, "wins": 0})
             cell["games"] += 1
             cell["wins"] += game.won_by == name
-    ratings = rate(names, results, anchor) if len(playing) == len(names) else []
+    ratings = rate(names, results, anchor, seed=seed) if len(playing) == len(names) else []
     players = [{**asdict(rating), "score": rating.wins / rating.games} for rating in ratings]
     return {
         "anchor": anchor,

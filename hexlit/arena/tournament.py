@@ -35,11 +35,13 @@ class Tournament:
         *,
         at_once: int,
         mode: str = "round_robin",
+        every: int | None = None,
         decided: Callable[[PairCounts], bool] = lambda counts: False,
     ) -> None:
         """Games go to `log`; `at_once` of them, at most, wait for the same player's move.
 
-        `decided` looks at the results of a pairing after every `at_once` pairs, and ends it.
+        `decided` looks at the results of a pairing after each block of `every` openings (None: one block of all), and
+        ends it.
         """
         self.pairings = pairings([contestant.name for contestant in contestants], mode)
         self.repeated = 0
@@ -47,6 +49,8 @@ class Tournament:
         self._openings = openings
         self._log = log
         self._at_once = at_once
+        numbers, step = list(openings), every or max(1, len(openings))
+        self._blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
         self._decided = decided
         self._seen = {_key(game, log.size) for game in log.games}
 
@@ -58,14 +62,16 @@ class Tournament:
     def play(self, played: Callable[[Pair], None]) -> None:
         """Play to the end; `played` hears of each new pair once it is kept."""
         for first, second in self.pairings:
-            known = self._log.pairs.get((first, second), {})
-            missing = [number for number in self._openings if number not in known]
-            for start in range(0, len(missing), self._at_once):
-                if self._decided(self._log.counts(first, second)):
+            known = list(self._log.pairs.get((first, second), {}))
+            for block in self._blocks:
+                missing = {number: self._openings[number] for number in block if number not in known}
+                # Nobody looks into the middle of a block: a match that goes on ends where it would have ended.
+                if len(missing) == len(block) and self._decided(self._log.counts(first, second)):
                     break
-                part = {number: self._openings[number] for number in missing[start : start + self._at_once]}
+                if not missing:
+                    continue
                 contestants = self._contestants[first], self._contestants[second]
-                for pair in play_pairs(*contestants, part, self._log.size, at_once=self._at_once):
+                for pair in play_pairs(*contestants, missing, self._log.size, at_once=self._at_once):
                     if self._is_new(pair):
                         self._log.append(pair)
                         played(pair)

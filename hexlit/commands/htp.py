@@ -119,19 +119,9 @@ def judge_by_network(checkpoint: str, accelerator: AcceleratorConfig) -> tuple["
 
     profile = build_profile(accelerator)
     profile.apply()
-    loaded = load_network(checkpoint_file(Path(checkpoint)))
+    loaded = load_network(Path(checkpoint))
 
     def make(size: int, swap: bool, batch: int) -> NetworkEvaluator:
         return NetworkEvaluator(loaded.net, size=size, swap=swap, batch=batch, profile=profile)
 
     return make, loaded.size, loaded.swap
-
-
-def checkpoint_file(path: Path) -> Path:
-    """The checkpoint `path` itself, or of the run in the folder `path`: its best one, else its last."""
-    if not path.is_dir():
-        return path
-    for name in ("best.ckpt", "last.ckpt"):
-        if (path / "checkpoints" / name).is_file():
-            return path / "checkpoints" / name
-    raise UsageError(f"checkpoint={path}: this folder has no checkpoints/best.ckpt or checkpoints/last.ckpt of a run")

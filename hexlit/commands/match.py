@@ -13,12 +13,14 @@ from omegaconf import DictConfig
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.commands.application import MISTAKE, register_schema, run, typed
-from hexlit.commands.run_folder import SavedSettings, resumed_arguments, resumed_folder
+from hexlit.commands.run_folder import SavedSettings, held, resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:  # what plays is imported only when a match is really played
+    from rich.console import Console
+
     from hexlit.arena.game_log import GameLog
     from hexlit.arena.player_spec import PlayerSpec
     from hexlit.arena.sprt import Sprt
@@ -109,13 +111,20 @@ def match(config: DictConfig) -> None:
     from rich.console import Console
 
     from hexlit.arena.player_spec import parse_players
-    from hexlit.reporting.match import MatchProgress, print_match
 
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
     console = Console(highlight=False, stderr=settings.json)
-    tournament, log = set_up(settings, specs, folder)
+    with held(folder):
+        play(settings, specs, folder, console)
+
+
+def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, console: "Console") -> None:
+    """As `match`, in a `folder` where nobody else is at work."""
+    from hexlit.reporting.match import MatchProgress, print_match
+
+    tournament, log = set_up(config, specs, folder)
     before = len(log.games)
     started = time.monotonic()
     title = f"hexlit match · {len(specs)} players on {log.size}x{log.size}"
@@ -127,9 +136,9 @@ def match(config: DictConfig) -> None:
         raise
     seconds = time.monotonic() - started
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
-    document = {**document_of(settings, specs, tournament, log), **pace}
+    document = {**document_of(config, specs, tournament, log), **pace}
     write_results(folder, log, document)
-    if settings.json:
+    if config.json:
         print(json.dumps(document, indent=2, allow_nan=False))
         return
     print_match(console, document)
@@ -163,14 +172,16 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
     table = Table(specs, config.search, profile, board=config.board, seed=config.seed)
     plies, balanced = config.openings.plies, config.openings.balanced
     openings = balanced_openings(table.size, config.pairs, plies, config.seed, balanced=balanced)
+    contestants = [table.contestant(spec) for spec in specs]  # before any file is made: they may be refused
     log = GameLog(folder / "games.csv", table.size)
     sprt = test_of(config)
     tournament = Tournament(
-        [table.contestant(spec) for spec in specs],
+        contestants,
         {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
         log,
         at_once=min(config.at_once, config.pairs, *([] if sprt is None else [config.sprt.every])),
         mode=config.mode,
+        every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )
     return tournament, log
@@ -198,7 +209,7 @@ def document_of(
         "openings": {"count": config.pairs, **asdict(config.openings)},
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
-        **standings(names, tournament.pairings, log, anchor, sprt=test_of(config)),
+        **standings(names, tournament.pairings, log, anchor, sprt=test_of(config), seed=config.seed),
     }
 
 

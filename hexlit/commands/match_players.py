@@ -69,8 +69,9 @@ class Table:
             raise UsageError(f"players: {spec.label}: {error}") from None
 
         def make(games: int) -> Player:
-            evaluator = self._evaluator(spec.source, games)
-            return SearchPlayer(search, evaluator, size=self.size, batch=games, swap=network.swap)
+            batch = max(games, search.leaves)
+            evaluator = self._evaluator(spec.source, batch)
+            return SearchPlayer(search, evaluator, size=self.size, batch=batch, swap=network.swap)
 
         return make
 
@@ -83,9 +84,9 @@ class Table:
 
         return make
 
-    def _make_evaluator(self, source: str, games: int) -> NetworkEvaluator:
+    def _make_evaluator(self, source: str, batch: int) -> NetworkEvaluator:
         network: LoadedNetwork = self._networks[source]
-        return NetworkEvaluator(network.net, size=self.size, swap=network.swap, batch=games, profile=self._profile)
+        return NetworkEvaluator(network.net, size=self.size, swap=network.swap, batch=batch, profile=self._profile)
 
     def _fixed(self, spec: PlayerSpec) -> Player:
         settings: dict[str, Any] = dict(spec.settings)

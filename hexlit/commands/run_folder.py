@@ -1,12 +1,14 @@
-"""The folder of a run: the id in its name, and how a command goes on in it."""
+"""The folder of a run: the id in its name, who is at work in it, and how a command goes on in it."""
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from omegaconf import OmegaConf
 
 from hexlit.errors import UsageError
-from hexlit.files import replacing
+from hexlit.files import hold, replacing
 from hexlit.tuning.space import quoted
 
 OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), use_cache=True, replace=True)
@@ -30,6 +32,19 @@ def resumed_arguments(argv: list[str]) -> list[str]:
     earlier = [override for override in overrides if not override.startswith("resume=")]
     later = [argument for argument in argv if not argument.startswith("resume=")]
     return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep the folder of a run from all other processes that ask likewise; the end of a process lets go.
+
+    Raises:
+        UsageError: another process is at work there.
+    """
+    with (folder / ".lock").open("w", encoding="utf-8") as file:
+        if not hold(file):
+            raise UsageError(f"{folder}: another process is at work here; wait for its end, or end it")
+        yield
 
 
 class SavedSettings:

@@ -111,10 +111,10 @@ def _headline(document: Mapping[str, Any]) -> Text:
 def _ratings(document: Mapping[str, Any]) -> Table:
     players = document["players"]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("player")
+    table.add_column("player", overflow="fold")  # long names differ at their ends
     for heading in ("Elo", "95% interval", "games", "score"):
         table.add_column(heading, justify="right")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     low = min(player["low"] for player in players)
     high = max(player["high"] for player in players)
     for player in players:

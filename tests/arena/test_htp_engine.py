@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from hexlit.arena.engine_process import EngineProcess, Reply
 from hexlit.arena.game_player import RESIGN, Forfeit
 from hexlit.arena.htp_engine import HtpEngine
 from hexlit.errors import UsageError
@@ -247,6 +248,30 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
 def test_what_is_no_command_line_is_refused_before_any_game(command: str, part: str) -> None:
     with pytest.raises(UsageError, match=part):
         HtpEngine(command, name="fake", start_timeout=1, move_timeout=1)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_time_that_nobody_can_keep_or_that_never_ends_is_refused(seconds: float) -> None:
+    with pytest.raises(UsageError, match=f"engine fake: move_timeout={seconds:g}: seconds above 0, up to 1e"):
+        HtpEngine("cat", name="fake", start_timeout=1, move_timeout=seconds)
+
+
+def test_ctrl_c_while_a_program_is_asked_to_leave_leaves_none_behind(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    player = start()
+    player.begin(3)
+    (child,) = psutil.Process().children()
+
+    def interrupted(self: EngineProcess, command: str, seconds: float) -> Reply:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EngineProcess, "ask", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        player.close()
+    assert _gone(child.pid)
+    monkeypatch.undo()
+    player.begin(3)
 
 
 def test_no_shell_reads_the_command_line(start: Start, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_more_openings_than_a_board_has_are_refused_with_their_number() -> None:
 
 @pytest.mark.parametrize("plies", [0, 4])
 def test_openings_that_are_none_or_may_win_are_refused(plies: int) -> None:
-    with pytest.raises(UsageError, match=f"an opening of {plies} plies: on a 4x4 board it has 1 to 3"):
+    with pytest.raises(UsageError, match=f"openings.plies={plies}: on a 4x4 board an opening has 1 to 3 plies"):
         balanced_openings(4, 1, plies, 0)
 
 

@@ -82,8 +82,28 @@ def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(t
 @pytest.mark.row("E5")
 def test_a_pairing_ends_when_it_is_decided(tmp_path: Path) -> None:
     log = GameLog(tmp_path / "games.csv", 4)
-    tournament(log, mode="gauntlet", decided=lambda counts: sum(counts) >= 3).play(lambda pair: None)
+    tournament(log, mode="gauntlet", every=2, decided=lambda counts: sum(counts) >= 3).play(lambda pair: None)
     assert {pairing: len(group) for pairing, group in log.pairs.items()} == {("low", "high"): 4, ("low", "also low"): 4}
+
+
+@pytest.mark.row("E5")
+def test_a_tournament_broken_off_between_two_looks_ends_where_it_would_have(tmp_path: Path) -> None:
+    """Four pairs decide; nobody looks at five, though the first half of the next block is there already."""
+    whole = GameLog(tmp_path / "whole.csv", 4)
+    settings = {"mode": "gauntlet", "every": 3, "decided": lambda counts: sum(counts) in (4, 5, 6)}
+    tournament(whole, **settings).play(lambda pair: None)
+    assert {len(group) for group in whole.pairs.values()} == {6}
+
+    def until_the_fourth(pair: Pair) -> None:
+        if len(broken.games) == 8:
+            raise KeyboardInterrupt
+
+    broken = GameLog(tmp_path / "broken.csv", 4)
+    with pytest.raises(KeyboardInterrupt):
+        tournament(broken, **settings).play(until_the_fourth)
+    again = GameLog(tmp_path / "broken.csv", 4)
+    tournament(again, **settings).play(lambda pair: None)
+    assert again.pairs == whole.pairs
 
 
 def test_standings_count_every_game_once(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 from hexlit.commands.match import arguments, main, quoted_players
+from hexlit.commands.run_folder import held
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.nets.config import NetConfig
@@ -21,6 +23,7 @@ from hexlit.nets.tower import HexNet
 from tests.arena.test_sgf import parsed
 from tests.commands.test_train import as_a_process
 
+WAIT = "wait for its end, or end it"
 TINY = ["accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=run"]
 
 
@@ -244,10 +247,15 @@ def test_json_is_json_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
         (["players=[random,checkpoint=nothing.ckpt]"], "checkpoint=nothing.ckpt: there is no such file"),
         (["players=[random,policy=.]"], "this folder has no checkpoints/best.ckpt"),
         (["players={a: random, b: random}", "board=3", "pairs=1000"], "1000 openings: a 3x3 board has 36"),
-        (["players={a: random, b: random}", "board=2"], "an opening of 2 plies: on a 2x2 board it has 1 to 1"),
+        (["players={a: random, b: random}", "board=2"], "openings.plies=2: on a 2x2 board an opening has 1 to 1"),
         (["players={a: random, b: random}", "board=20"], "board=20"),
         (["players={a: random, b: random}", "board=3", "anchor=c"], "anchor=c: there is no such player"),
         (["players={a: random, b: random, c: random}", "board=3", "sprt.elo1=5"], "the test is between two players"),
+        (["players=[random,htp=cat]", "board=3", "sprt.elo1=1e7"], "sprt.elo1=1e+07: elo0 must be below elo1, both"),
+        (
+            ["players=[random,move_timeout=nan htp=cat]", "board=3", "pairs=2"],
+            "engine cat: move_timeout=nan: seconds above 0",
+        ),
         (["mode=swiss"], "mode=swiss"),
         (["pairs=0"], "pairs=0"),
         (["openings.plies=0"], "openings.plies=0"),
@@ -264,6 +272,37 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert message in err
     assert err.count("\n") == 1, err
     assert not list(tmp_path.rglob("games.csv"))
+
+
+def test_several_leaves_of_a_tree_need_no_more_games_than_there_are(nets: Path, tmp_path: Path) -> None:
+    players = f"players=[checkpoint={nets}/a.ckpt simulations=8,random]"
+    assert played(tmp_path, players, "pairs=1", "search.leaves=4")["games"] == 2
+
+
+def test_intervals_are_drawn_from_the_one_seed(nets: Path, tmp_path: Path) -> None:
+    """The openings are all there are, so that another seed changes nothing but their order."""
+    players, all_openings = f"players=[policy={nets}/a.ckpt,two_distance]", ("board=3", "pairs=5", "openings.plies=1")
+    one, other = (
+        played(tmp_path / seed, players, *all_openings, "openings.balanced=false", f"seed={seed}") for seed in "12"
+    )
+    names = [player["name"] for player in one["players"]]
+    assert [player["elo"] for player in one["players"]] == [player["elo"] for player in other["players"]]
+    assert [player["low"] for player in one["players"]] != [player["low"] for player in other["players"]]
+    assert names == [player["name"] for player in other["players"]]
+
+
+def test_a_match_that_somebody_plays_already_is_left_alone(
+    match: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    shutil.copytree(match, folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.suffix != ".log" and path.is_file()}
+    with held(folder), as_a_process(tmp_path):
+        assert main([f"resume={folder}", "accelerator.threads=2"]) == 2
+    assert capfd.readouterr().err == f"hexlit match: {folder}: another process is at work here; {WAIT}\n"
+    assert {path: path.read_bytes() for path in before} == before
+    with as_a_process(tmp_path):
+        assert main([f"resume={folder}"]) == 0
 
 
 def test_a_setting_of_a_player_out_of_range_names_the_player(

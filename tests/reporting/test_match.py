@@ -57,6 +57,16 @@ def test_a_row_shows_rating_interval_games_score_and_a_picture_of_the_interval()
     assert "10.0 games/s · Black won 55.0% · pairs split 25.0%" in lines[1]
 
 
+def test_a_long_name_is_shown_to_its_end() -> None:
+    file = io.StringIO()
+    names = ["two_distance-of-the-second-kind-depth2", "two_distance-of-the-second-kind-depth3"]
+    players = [row | {"name": name} for row, name in zip(document()["players"], names, strict=False)]
+    print_match(Console(file=file, width=80, highlight=False), document(players=players))
+    shown = [line.split()[0] for line in file.getvalue().splitlines() if line]
+    assert "".join(shown).count("depth2") == 1
+    assert "…" not in file.getvalue()
+
+
 def test_the_cross_table_counts_wins_of_the_row_against_the_column() -> None:
     lines = printed().splitlines()
     row = next(line for line in lines if line.startswith("2 random"))

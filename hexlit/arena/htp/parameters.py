@@ -28,11 +28,11 @@ def time_left(session: Session, arguments: Sequence[str]) -> str:
 
 
 def time_settings(session: Session, arguments: Sequence[str]) -> str:
-    """Set both players' time as GTP does: main time, then so many moves in every further period."""
+    """Set both players' time of every game as GTP does: main time, then so many moves in every further period."""
     main = parse_number(arguments[0], "time", 0, LONGEST_TIME)
     period = parse_number(arguments[1], "time", 0, LONGEST_TIME)
     moves = parse_whole(arguments[2], "number of moves", 0, 999)
-    session.clocks = {colour: game_time(main, period, moves) for colour in (BLACK, WHITE)}
+    session.set_clocks(game_time(main, period, moves))
     return ""
 
 
@@ -65,7 +65,7 @@ def _set(session: Session, name: str, value: str) -> None:
         session.thinker.prepare(session.size, swap=_TRUTH[value.lower()])
     elif name == "game_time":
         seconds = parse_number(value, name, 0, LONGEST_TIME)
-        session.clocks = {colour: game_time(seconds) for colour in (BLACK, WHITE)}
+        session.set_clocks(game_time(seconds))
     elif name == "resign":
         session.settings.resign = parse_number(value, name, 0, 0.5)
     else:

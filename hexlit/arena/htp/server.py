@@ -33,12 +33,18 @@ def serve(incoming: Incoming, write: Callable[[str], None], session: Session) ->
 
 
 def answer(session: Session, request: Request) -> tuple[str, bool]:
-    """The answer to one command, and whether the command was carried out; if not, the position is as it was."""
+    """The answer to one command, and whether the command was carried out; if not, the position is as it was.
+
+    Raises:
+        BrokenPipeError: the other side has gone.
+    """
     before = session.position
     try:
         text = _command(request).run(session, request.arguments)
     except UsageError as error:
         return format_reply(request, str(error), success=False), False
+    except BrokenPipeError:  # a live analysis of which nobody reads any more: no answer would arrive either
+        raise
     except Exception as error:
         # A bug, or memory that is not there: the game goes on from where it was.
         log.exception("%s failed", request.name)

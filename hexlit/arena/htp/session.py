@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hexlit.arena.htp.clock import PlayerTime
@@ -35,6 +35,8 @@ class Session:
     """For a move."""
     position: Position
     clocks: dict[int, PlayerTime] = field(default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()})
+    game_time: PlayerTime | None = None
+    """What each player has when a game starts; None where nobody has said so: then the clocks go on."""
     interrupted: Callable[[], bool] = _never
     """Whether the other side has asked to stop thinking about the command that is carried out."""
     followed: Callable[[], bool] = _never
@@ -53,6 +55,13 @@ class Session:
         """A new game; everything that takes time is done now, not at the first move."""
         self.thinker.prepare(size, swap=self.thinker.swap)
         self.position = empty_position(size)
+        if self.game_time is not None:
+            self.set_clocks(self.game_time)
+
+    def set_clocks(self, game_time: PlayerTime) -> None:
+        """Give both players this time, now and in every game to come."""
+        self.game_time = game_time
+        self.clocks = {colour: replace(game_time) for colour in (BLACK, WHITE)}
 
     def think(self, colour: int) -> Thought:
         """Choose a move of `colour`: all simulations, or as many as the time allows."""

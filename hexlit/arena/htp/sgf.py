@@ -19,7 +19,7 @@ LARGEST_FILE = 1 << 20
 DEFAULT_SIZE = 11
 SWAP_SIDES = "swap-sides"
 
-_TOKEN = re.compile(r"[();]|([A-Za-z]+)((?:\s*\[(?:\\.|[^\]\\])*\])+)|(\S)", re.DOTALL)
+_TOKEN = re.compile(r"[();]|([A-Za-z]++)((?:\s*\[(?:\\.|[^\]\\])*\])+)|(\S)", re.DOTALL)
 _VALUE = re.compile(r"\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
 _SIZE = re.compile(r"([0-9]{1,4})(?::([0-9]{1,4}))?")
 _COLOURS = {"B": BLACK, "W": WHITE}
@@ -92,7 +92,7 @@ def parse_sgf(text: str) -> SgfGame:
 def _main_line(text: str) -> Iterator[str | tuple[str, list[str]]]:
     """Signs and properties (name, values) from the first `(` to the first `)`: a first variation is the main line."""
     inside = False
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(text[text.find("(") :] if "(" in text else ""):
         name, values, other = match.groups()
         if match[0] == "(":
             inside = True
@@ -103,7 +103,7 @@ def _main_line(text: str) -> Iterator[str | tuple[str, list[str]]]:
         elif match[0] == ";":
             yield ";"
         elif other is not None:
-            raise UsageError(f"no SGF from {quoted(text[match.start() : match.start() + 20])} on")
+            raise UsageError(f"no SGF from {quoted(match.string[match.start() : match.start() + 20])} on")
         else:  # old files write names such as `White`, of which the capitals count
             capitals = "".join(letter for letter in name if letter.isupper())
             yield capitals, [re.sub(r"\\(.)", r"\1", value, flags=re.DOTALL) for value in _VALUE.findall(values)]

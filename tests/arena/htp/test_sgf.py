@@ -78,6 +78,8 @@ def test_a_resignation_ends_the_game_and_a_pass_changes_nothing() -> None:
         ("(;SZ[5];B[c3];W[d4];B[swap-pieces])", "only White may swap"),
         ("(;SZ[5]AB[zz])", "no cell"),
         ("(;SZ[5];B[c3", "no SGF"),
+        pytest.param("a" * LARGEST_FILE, "no game", id="a megabyte of letters"),
+        pytest.param("(;" + "a" * LARGEST_FILE, "no SGF", id="a megabyte of letters in a game"),
     ],
 )
 def test_what_is_no_legal_game_is_refused_in_words(text: str, part: str) -> None:
