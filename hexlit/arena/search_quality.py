@@ -79,7 +79,7 @@ def measure_variant(
     Args:
         variant: what is measured.
         network: with which network.
-        positions: solved ones, for the optimality; None where there are none.
+        positions: solved ones, for the optimality, which is None without any that are won.
         pairs: distinct openings, each played twice, against the variant's opponent.
         seed: of the openings.
         games: searched side by side, in the match and for the second speed.
@@ -94,7 +94,7 @@ def measure_variant(
     opponent = network.player(variant.opponent, games)
     result = play_match(player, opponent, size=network.size, pairs=pairs, seed=seed, opening_plies=OPENING_PLIES)
     kept = None
-    if positions is not None:
+    if positions is not None and positions.won.any():
         won = positions.won
         moves = player.choose(positions.cells[won], positions.to_move[won])
         kept = Share.of(keeps_the_win(positions, moves, won)).as_dict()

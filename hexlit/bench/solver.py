@@ -23,8 +23,10 @@ MOST = 20
 def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[list[Measurement], list[str]]:
     """One thread of the processor, whatever the profile says: lines in positions judged a second, and findings.
 
-    `milliseconds` of a line is what all openings, or one position, took; a solver begins with an empty table.
+    `milliseconds` of a line is what all openings, or one position, took; a solver begins with an empty table. Raises
+    `UsageError` for a board that the solver does not take.
     """
+    Solver(size, 4)
     on = Setting("cpu", 1, "–")
     start = time.perf_counter()
     Solver(3).solve(np.zeros(9, np.int8), 1)

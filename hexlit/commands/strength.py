@@ -15,7 +15,7 @@ from omegaconf import MISSING, DictConfig
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
-from hexlit.search.config import MOST_SIMULATIONS, SearchConfig
+from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 
 if TYPE_CHECKING:  # these import torch or compile kernels: only when something is measured
     from hexlit.accelerate.profile import DeviceProfile
@@ -76,8 +76,8 @@ class StrengthConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name}={value}: must be 1 or more")
-        if not all(number > 1 for number in self.leaves):
-            raise UsageError(f"leaves={self.leaves}: numbers of 2 or more, such as [4,8,16]")
+        if not all(1 < number <= MOST_LEAVES for number in self.leaves):
+            raise UsageError(f"leaves={self.leaves}: numbers of 2 or more, up to {MOST_LEAVES}, such as [4,8,16]")
         if not 0 < self.seconds < math.inf or self.seed < 0:
             raise UsageError(f"seconds={self.seconds:g}, seed={self.seed}: the first is above 0, the second 0 or more")
         if self.json and self.markdown:

@@ -5,6 +5,7 @@ Ground truth for measuring players on small boards; nothing is ever trained on i
 
 import logging
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +92,7 @@ def won_positions(
     Stones are put on random cells in turn, Black first. Every number of stones from `min_stones` to size*size - 1 (the
     last cell can still decide) comes equally often, in random order, as far as `count` divides. Positions are drawn
     independently, so the emptiest boards repeat; there are positions in which every move wins. Position i depends on
-    `seed` and its own number of stones only.
+    `seed` and its own number of stones only; with a `node_limit` also on what the solver has proved for those before.
 
     Args:
         size: 2 to 8. From size 6 on raise `min_stones` or set `node_limit`: near the empty board solving takes long.
@@ -173,6 +174,7 @@ def _load(path: Path) -> SolvedPositions | None:
         with np.load(path, allow_pickle=False) as kept:
             rows = {name: kept[name] for name in _ARRAYS}
             return SolvedPositions(**rows, sources=tuple(kept["sources"].tolist()), unsolved=int(kept["unsolved"]))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as problem:
+    # RuntimeError: the zip claims to be encrypted, or packed as no zip is.
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as problem:
         _log.warning("cannot read %s (%s): the positions are computed again", path, problem)
         return None

@@ -1,10 +1,13 @@
 """The rows of the table of searches."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
 from hexlit.arena.positions import game_positions
 from hexlit.arena.search_quality import Network, Variant, measure_speed, measure_variant, quarter_full, variants
+from hexlit.hex.truth import SolvedPositions
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 from tests.arena.oracle import Oracle
@@ -76,6 +79,24 @@ def test_more_leaves_than_games_find_room_and_boards_without_truth_have_no_optim
         Variant(config, None), network(UniformEvaluator(), 9), None, pairs=1, seed=0, games=2, seconds=0.0
     )
     assert row["optimality"] is None
+
+
+def test_positions_of_which_none_is_won_have_no_optimality() -> None:
+    positions = game_positions(4, 24, seed=0)
+    row = int(np.flatnonzero(~positions.won)[0])
+    lost = SolvedPositions(
+        **{f.name: getattr(positions, f.name)[row : row + 1] for f in fields(positions)[:-2]}, sources=(), unsolved=0
+    )
+    found = measure_variant(
+        Variant(SearchConfig(simulations=2), None),
+        network(UniformEvaluator(), 4),
+        lost,
+        pairs=1,
+        seed=0,
+        games=2,
+        seconds=0.0,
+    )
+    assert found["optimality"] is None
 
 
 def test_a_speed_is_that_of_a_whole_search() -> None:

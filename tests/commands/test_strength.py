@@ -124,6 +124,7 @@ def test_the_same_seed_gives_the_same_figures(
         (["checkpoint=x", "positions=0"], "positions=0: must be 1 or more"),
         (["checkpoint=x", "games=0"], "games=0: must be 1 or more"),
         (["checkpoint=x", "leaves=[1]"], "leaves=[1]: numbers of 2 or more"),
+        (["checkpoint=x", "leaves=[2000]"], "leaves=[2000]: numbers of 2 or more, up to 1024"),
         (["checkpoint=x", "seconds=0"], "seconds=0"),
         (["checkpoint=x", "seconds=inf"], "seconds=inf"),
         (["checkpoint=x", "board=30"], "board=30"),

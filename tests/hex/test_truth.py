@@ -95,6 +95,18 @@ def test_a_cached_result_is_read_back_and_a_damaged_one_is_replaced(
     assert len(list((tmp_path / "truth").iterdir())) == 2
 
 
+def test_a_cache_with_any_bytes_changed_is_read_right_or_replaced(tmp_path: Path) -> None:
+    first = won_positions(3, 20, seed=1, cache=tmp_path)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    random = np.random.default_rng(0)
+    for _ in range(150):
+        damaged = bytearray(whole)
+        damaged[random.integers(len(whole))] ^= int(random.integers(1, 256))
+        file.write_bytes(damaged)
+        assert same(won_positions(3, 20, seed=1, cache=tmp_path), first)
+
+
 @pytest.mark.parametrize(
     ("size", "count", "seed", "min_stones", "message"),
     [(4, 0, 0, 0, "count 0"), (4, 5, -1, 0, "seed -1"), (4, 5, 0, 16, "min_stones 16"), (9, 5, 0, 0, "size 9")],

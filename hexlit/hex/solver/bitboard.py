@@ -84,26 +84,6 @@ def neighbours(x: np.uint64) -> np.uint64:
     return (x << _EIGHT) | (x >> _EIGHT) | (east << ONE) | (east >> _SEVEN) | (west >> ONE) | (west << _SEVEN)
 
 
-@inline
-def twice(x: np.uint64) -> np.uint64:
-    """Every cell beside at least two cells of `x`; mask the result as for `neighbours`."""
-    east = x & NOT_LAST_COLUMN
-    west = x & NOT_FIRST_COLUMN
-    one, other = x << _EIGHT, x >> _EIGHT
-    both = one & other
-    some = one | other
-    other = east << ONE
-    both |= some & other
-    some |= other
-    other = east >> _SEVEN
-    both |= some & other
-    some |= other
-    other = west >> ONE
-    both |= some & other
-    some |= other
-    return both | (some & (west << _SEVEN))
-
-
 @kernel
 def flood(seed: np.uint64, stones: np.uint64) -> np.uint64:
     """The cells of `stones` connected to those of `seed` that lie in `stones`."""

@@ -107,10 +107,6 @@ class Solver:
         """Positions judged in the latest call, or so far in the one under way in another thread."""
         return int(self._work.nodes[0])
 
-    def give_up(self) -> None:
-        """Make the call under way in another thread end soon with `UnsolvedError`."""
-        self._work.nodes[1] = 0
-
     def _frame(self, cells: npt.NDArray[np.int8], to_move: int) -> tuple[np.uint64, np.uint64]:
         board = np.asarray(cells)
         if board.shape != (self.size * self.size,):

@@ -1,5 +1,7 @@
 """What makes the search fast, each against plain search: connections hold, filled-in cells change no winner."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from hexlit.hex.solver.bitboard import count, index, pack, transpose, unpack
 from hexlit.hex.solver.connection import FULL, NOTHING, SEMI, connect, new_connections
 from hexlit.hex.solver.inferior import edges, fill_in, inferior_moves
 from hexlit.hex.solver.proof import Ingredients
-from tests.hex.solver.test_solver import brute_wins, random_board
+from tests.hex.solver.test_solver import agrees, brute_wins, random_board
 
 RING = ((0, 1), (-1, 1), (-1, 0), (0, -1), (1, -1), (1, 0))
 
@@ -155,6 +157,17 @@ def test_without_an_ingredient_the_answers_are_the_same(without: str) -> None:
     empty = np.zeros(16, np.int8)
     plain = Solver(4, use=Ingredients()._replace(**{without: False}))
     assert plain.solve(empty, 1).winning_moves == Solver(4).solve(empty, 1).winning_moves
+
+
+def test_any_ingredients_together_give_the_winning_moves_of_brute_force() -> None:
+    """All 64 choices on 3×3, with any numbers of stones."""
+    rng = np.random.default_rng(7)
+    boards = [np.zeros(9, np.int8), *(rng.choice([-1, 0, 0, 0, 1], 9).astype(np.int8) for _ in range(30))]
+    for use in product((True, False), repeat=len(Ingredients._fields)):
+        solver = Solver(3, use=Ingredients(*use))
+        for board in boards:
+            for player in (1, -1):
+                assert agrees(solver, board, player), (use, board.tolist(), player)
 
 
 def test_words_count_and_find_their_cells() -> None:
