@@ -61,6 +61,7 @@ def solve(config: DictConfig) -> None:
 def solved_with_progress(board: "Board") -> "Solution":
     """Solve the position; a terminal sees how many moves are settled, and how long the rest may take."""
     import threading
+    from concurrent.futures import Future, wait
 
     from rich.progress import (
         BarColumn,
@@ -74,11 +75,14 @@ def solved_with_progress(board: "Board") -> "Solution":
     from hexlit.hex.solver import Solver
 
     solver = Solver(board.size)
-    found: list[Solution] = []
-    # In a thread of its own: compiled code does not hear Ctrl-C.
-    work = threading.Thread(
-        target=lambda: found.append(solver.solve(board.cells, board.to_move)), name="solver", daemon=True
-    )
+    answer: Future[Solution] = Future()
+
+    def solve_it() -> None:
+        try:
+            answer.set_result(solver.solve(board.cells, board.to_move))
+        except Exception as error:
+            answer.set_exception(error)
+
     columns = (
         TextColumn("solving"),
         BarColumn(),
@@ -89,12 +93,13 @@ def solved_with_progress(board: "Board") -> "Solution":
     )
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as shown:
         task = shown.add_task("", total=None, nodes=0)
-        work.start()
-        while work.is_alive():
-            work.join(0.1)
+        # In a thread of its own, since compiled code does not hear Ctrl-C.
+        threading.Thread(target=solve_it, daemon=True).start()
+        while not answer.done():
+            wait([answer], 0.1)
             settled, moves = solver.progress
             shown.update(task, completed=settled, total=moves or None, nodes=solver.nodes)
-    return found[0]  # without one the thread has printed its traceback
+    return answer.result()
 
 
 def as_json(board: "Board", solution: "Solution") -> dict[str, object]:
