@@ -63,6 +63,7 @@ def solved_with_progress(board: "Board") -> "Solution":
     import threading
     from concurrent.futures import Future, wait
 
+    import numpy as np
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -79,6 +80,7 @@ def solved_with_progress(board: "Board") -> "Solution":
 
     def solve_it() -> None:
         try:
+            Solver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code: no effort of this position
             answer.set_result(solver.solve(board.cells, board.to_move))
         except Exception as error:
             answer.set_exception(error)
