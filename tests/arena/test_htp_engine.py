@@ -225,10 +225,17 @@ def _gone(pid: int) -> bool:
     return True
 
 
+def _begun(player: HtpEngine) -> psutil.Process:
+    """The program of a player's first game, among whatever processes other tests have left."""
+    before = set(psutil.Process().children())
+    player.begin(3)
+    (child,) = set(psutil.Process().children()) - before
+    return child
+
+
 def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start) -> None:
     player = start()
-    player.begin(3)
-    child = psutil.Process().children()[-1]
+    child = _begun(player)
     os.kill(child.pid, signal.SIGKILL)
     assert _gone(child.pid)
     with pytest.raises(Forfeit, match="fake: ended by signal 9 "):
@@ -260,8 +267,7 @@ def test_ctrl_c_while_a_program_is_asked_to_leave_leaves_none_behind(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     player = start()
-    player.begin(3)
-    (child,) = psutil.Process().children()
+    child = _begun(player)
 
     def interrupted(self: EngineProcess, command: str, seconds: float) -> Reply:
         raise KeyboardInterrupt
