@@ -31,7 +31,7 @@ def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[l
     start = time.perf_counter()
     Solver(3).solve(np.zeros(9, np.int8), 1)
     first = time.perf_counter() - start
-    lines, said = [_positions(size, on, first)], []
+    lines, said = _positions(size, on, first), []
     if size <= OPENINGS_UP_TO:
         repeats = effort.repeats if size <= REPEATED_UP_TO else 1
         whole = [_openings(size, Ingredients(), None) for _ in range(repeats)]
@@ -50,21 +50,32 @@ def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[l
     return lines, said
 
 
-def _positions(size: int, on: Setting, first: float) -> Measurement:
-    """Random positions with all winning moves, each by a solver that knows nothing yet."""
+def _positions(size: int, on: Setting, first: float) -> list[Measurement]:
+    """Random positions, their winner alone and with all winning moves, each by a solver that knows nothing yet."""
     random = np.random.default_rng(size)
-    rates, taken = [], []
+    rates: dict[str, list[float]] = {"winner": [], "winning moves": []}
+    taken: dict[str, list[float]] = {"winner": [], "winning moves": []}
     for _ in range(POSITIONS):
         cells = np.zeros(size * size, np.int8)
         filled = random.permutation(size * size)[: PLIES[size]]
         cells[filled[0::2]], cells[filled[1::2]] = 1, -1
-        solution = Solver(size).solve(cells, 1 if PLIES[size] % 2 == 0 else -1)
-        taken.append(solution.seconds)
-        rates.append(solution.nodes / solution.seconds)
-    line = measured(
-        rates, what=f"positions after {PLIES[size]} random plies", unit="nodes/s", on=on, first_call_seconds=first
-    )
-    return _with(line, median(taken), f"one of {POSITIONS}, all winning moves; {max(taken):.2f} s at most")
+        to_move = 1 if PLIES[size] % 2 == 0 else -1
+        for what in rates:
+            solver, start = Solver(size), time.perf_counter()
+            (solver.wins if what == "winner" else solver.solve)(cells, to_move)
+            taken[what].append(time.perf_counter() - start)
+            rates[what].append(solver.nodes / taken[what][-1])
+    lines = []
+    for what in rates:
+        line = measured(
+            rates[what],
+            what=f"{what} after {PLIES[size]} random plies",
+            unit="nodes/s",
+            on=on,
+            first_call_seconds=first,
+        )
+        lines.append(_with(line, median(taken[what]), f"one of {POSITIONS}; {max(taken[what]):.2f} s at most"))
+    return lines
 
 
 def _openings(size: int, use: Ingredients, node_limit: int | None) -> tuple[int, float]:
