@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.arena_game import ArenaGame, Opening, ended, illegality, position_of
-from hexlit.arena.opening_set import positions_after, random_openings
+from hexlit.arena.opening_set import random_openings
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
 from hexlit.hex.record import Ending
@@ -98,8 +98,3 @@ def side_by_side(
 def most_openings(size: int, plies: int) -> int:
     """How many openings to ask for at most, so that random draws find them soon: half of those of 1 or 2 plies."""
     return max(1, size**2 * (size**2 - 1 if plies > 1 else 1) // 2)
-
-
-def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int8]:
-    """`count` different positions after `plies` random moves (fewer than win a game), int8 `[count, size*size]`."""
-    return positions_after(random_openings(size, count, plies, seed), size)[0]

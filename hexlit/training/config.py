@@ -71,7 +71,8 @@ class TrainerConfig:
     max_epochs: int = 40
     """Epochs; for self-play one is self-play, optimisation and evaluation."""
     max_time: str | None = None
-    """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`."""
+    """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`; a run that is
+    resumed has it anew."""
     max_flops: float | None = None
     """Floating-point operations of self-play and training after which no further epoch begins, such as 1e15; evaluating
     strength does not count. Unlike `max_time` it ends the same run at the same epoch on every machine."""

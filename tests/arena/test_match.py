@@ -5,13 +5,19 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
-from hexlit.arena.match import MatchResult, Player, distinct_openings, play_match
+from hexlit.arena.match import MatchResult, Player, play_match
+from hexlit.arena.opening_set import positions_after, random_openings
 from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.solver import Solver
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
 from tests.hex.reference import winner
+
+
+def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int8]:
+    """The positions that a match begins from, `[count, size*size]`."""
+    return positions_after(random_openings(size, count, plies, seed), size)[0]
 
 
 class Perfect:
