@@ -41,7 +41,7 @@ class GameRecord:
     moves: NDArray[np.int16]
     """Cells played (row * size + column), or size * size for swap-pieces, `[T]`."""
     winner: int
-    """+1 Black, -1 White, 0 nobody (unfinished)."""
+    """+1 Black, -1 White, 0 where it is not known. Of an unfinished game it is only claimed."""
     ending: Ending
     """How it ended."""
     opening: int = 0
@@ -64,3 +64,9 @@ class GameRecord:
     """Player who would have resigned first in a game in which nobody was allowed to, else 0."""
     may_resign: bool = False
     """Whether the players were allowed to resign."""
+    black: str = ""
+    """Who played Black, by name; after swap-sides that is who began as White."""
+    white: str = ""
+    """Who played White."""
+    source: str = ""
+    """Where an imported game was read: file:line."""

@@ -37,9 +37,15 @@ SCHEMA = pa.schema(
         ("search", pa.string()),
         ("would_resign", pa.int8()),
         ("may_resign", pa.bool_()),
+        ("black", pa.string()),
+        ("white", pa.string()),
+        ("source", pa.string()),
     ],
-    metadata={"hexlit": "games, version 1; see hexlit.hex.record.GameRecord for the meaning of the columns"},
+    metadata={"hexlit": "games, version 2 (1 had no black, white and source); see hexlit.hex.record.GameRecord for the meaning of the columns"},
 )
+
+LATER_COLUMNS = ("black", "white", "source")
+"""Text columns that files of version 1 do not have."""
 
 
 def to_table(records: list[GameRecord]) -> pa.Table:
@@ -59,7 +65,8 @@ def to_records(table: pa.Table) -> list[GameRecord]:
         if pa.types.is_list(array.type):
             lists[name] = array.offsets.to_numpy(), array.values.to_numpy(zero_copy_only=False)
         else:
-            plain[name] = array.to_pylist()
+            values = array.to_pylist()
+            plain[name] = [value or "" for value in values] if name in LATER_COLUMNS else values
     records = []
     for row in range(table.num_rows):
         fields: dict[str, Any] = {name: values[row] for name, values in plain.items()}

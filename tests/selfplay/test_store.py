@@ -234,3 +234,13 @@ def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: i
     store.append([record(1), record(99)])
     store.flush()
     assert [one.game_id for one in GameStore(tmp_path).records()] == [*range(games), 99]
+
+
+def test_parts_of_version_1_have_no_names_and_are_read(tmp_path: Path) -> None:
+    store = GameStore(tmp_path)
+    store.append([record(1)])
+    store.flush()
+    (part,) = store.parts()
+    old = pq.read_table(part).drop_columns(["black", "white", "source"])
+    pq.write_table(old, part)
+    assert_same(list(GameStore(tmp_path).records()), [record(1)])

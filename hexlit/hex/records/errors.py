@@ -1,0 +1,40 @@
+"""Why a record cannot be read, and where it stands."""
+
+from dataclasses import dataclass
+
+from hexlit.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a file, as editors count: lines and columns from 1; 0 where there is no telling."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        """`file:line:column`, without what is not known."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+
+
+class RecordError(UsageError):
+    """A game that cannot be read, or is none.
+
+    Attributes:
+        reason: a few words that many such games share, by which an importer counts, such as `illegal move`.
+        said: one sentence on this game.
+        place: where it stands.
+    """
+
+    def __init__(self, reason: str, said: str, place: Place | None = None) -> None:
+        """One line: the place, then what is wrong there."""
+        self.reason = reason
+        self.said = said
+        self.place = place or Place()
+        where = str(self.place)
+        super().__init__(f"{where}: {said}" if where else said)
+
+    def at(self, place: Place) -> "RecordError":
+        """The same error at `place`."""
+        return RecordError(self.reason, self.said, place)

@@ -1,0 +1,180 @@
+"""A game as people and programs have written it down, and the one way from it to a `GameRecord`.
+
+Formats differ in who moves first, in how they swap, and in what they say of the result. A `RecordedGame` keeps what a
+file says, so that writing it again loses nothing; `as_record` brings it to the project's frame and believes nothing
+that the board contradicts.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from hexlit.hex.engine import empty_stones, play_sequence
+from hexlit.hex.geometry import BLACK, WHITE, geometry
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.errors import Place, RecordError
+
+SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
+"""Actions that are no cell."""
+
+NAMES = {SWAP_PIECES: "swap-pieces", SWAP_SIDES: "swap-sides", PASS: "pass", RESIGN: "resign", FORFEIT: "forfeit"}
+
+
+class RecordedMove(NamedTuple):
+    """One move as it is written."""
+
+    colour: int
+    """BLACK or WHITE; of a resignation or a forfeit, who loses by it."""
+    action: int
+    """A cell (row * size + column), or one of the actions below 0."""
+
+
+@dataclass(frozen=True)
+class RecordedGame:
+    """What a file says of one game. Black connects top to bottom, whoever moves first."""
+
+    size: int
+    moves: tuple[RecordedMove, ...]
+    """In order, as written: after swap-sides the same colour moves again."""
+    setup: tuple[RecordedMove, ...] = ()
+    """Stones on the board before the first move."""
+    winner: int = 0
+    """Who has won as the file claims, 0 where it does not say."""
+    ending: Ending | None = None
+    """How, as the file claims; None where it does not say."""
+    black: str = ""
+    """Who had the black stones at the start."""
+    white: str = ""
+    event: str = ""
+    date: str = ""
+    comment: str = ""
+    opening: int = 0
+    """Moves at the start that nobody chose, such as random ones."""
+    place: Place = Place()
+    """Where it stands; no part of the game."""
+
+
+def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
+    """The game with Black first, every move legal, and a result that the board or a resignation shows.
+
+    A game that White begins is mirrored (the same game with the colours exchanged). Swap-sides leaves no move, but the
+    people change colours. Stones that are set up become an opening of as many moves. A winner whom only the file knows
+    is kept with `Ending.UNFINISHED`.
+
+    Raises:
+        RecordError: with the place of the game and one of the reasons `illegal move`, `moves after the end`, `pass`,
+            `setup`, `swap`, `order of colours`.
+    """
+    if _begins(game) == WHITE:
+        game = mirrored(game)
+    cells = [move.action for move in _setup_as_moves(game)]
+    opening = len(cells) or game.opening
+    people = (game.black, game.white)
+    swapped = False
+    resigned = 0
+    ending = None
+    for number, move in enumerate(game.moves):
+        if resigned:
+            raise _error(game, "moves after the end", f"move {number + 1} comes after {NAMES[game.moves[number - 1][1]]}")
+        if move.action in (RESIGN, FORFEIT):
+            resigned = move.colour
+            ending = Ending.RESIGNED if move.action == RESIGN else Ending.FORFEITED
+        elif move.action == PASS:
+            raise _error(game, "pass", f"move {number + 1} is a pass, which the rules of Hex do not know")
+        elif move.action in (SWAP_PIECES, SWAP_SIDES):
+            if swapped or len(cells) != 1 or number != 1:
+                raise _error(game, "swap", f"move {number + 1} swaps, which only the answer to the first stone may do")
+            swapped = True
+            if move.action == SWAP_PIECES:
+                cells.append(game.size**2)
+            else:
+                people = (people[1], people[0])
+        else:
+            colour = BLACK if len(cells) % 2 == 0 else WHITE
+            if move.colour != colour:
+                said = f"move {number + 1} is {_colour(move.colour)}'s, but it is {_colour(colour)}'s turn"
+                raise _error(game, "order of colours", said)
+            cells.append(move.action)
+    _check_cells(game, cells)
+    moves = np.array(cells, np.int16)
+    won_after = play_sequence(empty_stones(1, game.size), 0, moves, geometry(game.size))
+    if won_after and won_after < len(cells):
+        said = f"{_colour(BLACK if won_after % 2 else WHITE)} has connected after {won_after} of {len(cells)} moves"
+        raise _error(game, "moves after the end", said)
+    if won_after:
+        winner, ending = (BLACK if won_after % 2 else WHITE), Ending.CONNECTED
+    elif resigned:
+        winner = -resigned
+    else:
+        winner = game.winner
+        ending = game.ending if winner and game.ending in (Ending.RESIGNED, Ending.FORFEITED) else Ending.UNFINISHED
+    return GameRecord(
+        game_id=game_id,
+        size=game.size,
+        swap=swapped,
+        moves=moves,
+        winner=winner,
+        ending=ending or Ending.UNFINISHED,
+        opening=min(opening, len(cells)),
+        black=people[0],
+        white=people[1],
+        source=str(game.place),
+    )
+
+
+def mirrored(game: RecordedGame) -> RecordedGame:
+    """The same game with rows and columns and the colours exchanged."""
+    table = geometry(game.size).transposed
+
+    def turned(moves: tuple[RecordedMove, ...]) -> tuple[RecordedMove, ...]:
+        return tuple(RecordedMove(-c, a if a < 0 else int(table[a])) for c, a in moves)
+
+    return replace(
+        game,
+        moves=turned(game.moves),
+        setup=turned(game.setup),
+        winner=-game.winner,
+        black=game.white,
+        white=game.black,
+    )
+
+
+def _begins(game: RecordedGame) -> int:
+    """Colour of the first move of a game without stones set up; Black's turn after these is told by their number."""
+    if game.setup or not game.moves:
+        return BLACK
+    first = game.moves[0]
+    return -first.colour if first.action == SWAP_PIECES else first.colour
+
+
+def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
+    black = [move for move in game.setup if move.colour == BLACK]
+    white = [move for move in game.setup if move.colour == WHITE]
+    if len(black) - len(white) not in (0, 1):
+        said = f"{len(black)} black and {len(white)} white stones are set up, which no moves in turn give"
+        raise _error(game, "setup", said)
+    return [(black, white)[number % 2][number // 2] for number in range(len(game.setup))]
+
+
+def _check_cells(game: RecordedGame, cells: list[int]) -> None:
+    """Every cell lies on the board and is free; a swap moves the first stone to its mirror image."""
+    taken: set[int] = set()
+    for ply, cell in enumerate(cells):
+        if cell == game.size**2:
+            taken = {int(geometry(game.size).transposed[cells[0]])}
+            continue
+        if not 0 <= cell < game.size**2:
+            raise _error(game, "illegal move", f"ply {ply + 1} is no cell of a {game.size}x{game.size} board")
+        if cell in taken:
+            raise _error(game, "illegal move", f"ply {ply + 1}, {format_cell(cell, game.size)}: the cell is taken")
+        taken.add(cell)
+
+
+def _colour(colour: int) -> str:
+    return "Black" if colour == BLACK else "White"
+
+
+def _error(game: RecordedGame, reason: str, said: str) -> RecordError:
+    return RecordError(reason, said, game.place)
