@@ -41,7 +41,8 @@ SCHEMA = pa.schema(
         ("white", pa.string()),
         ("source", pa.string()),
     ],
-    metadata={"hexlit": "games, version 2 (1 had no black, white and source); see hexlit.hex.record.GameRecord for the meaning of the columns"},
+    # Version 1 had no black, white and source.
+    metadata={"hexlit": "games, version 2; see hexlit.hex.record.GameRecord for the meaning of the columns"},
 )
 
 LATER_COLUMNS = ("black", "white", "source")

@@ -5,7 +5,7 @@ file says, so that writing it again loses nothing; `as_record` brings it to the 
 that the board contradicts.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ class RecordedGame:
     comment: str = ""
     opening: int = 0
     """Moves at the start that nobody chose, such as random ones."""
-    place: Place = Place()
+    place: Place = field(default_factory=Place)
     """Where it stands; no part of the game."""
 
 
@@ -77,7 +77,8 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
     ending = None
     for number, move in enumerate(game.moves):
         if resigned:
-            raise _error(game, "moves after the end", f"move {number + 1} comes after {NAMES[game.moves[number - 1][1]]}")
+            before = NAMES[game.moves[number - 1].action]
+            raise _error(game, "moves after the end", f"move {number + 1} comes after {before}")
         if move.action in (RESIGN, FORFEIT):
             resigned = move.colour
             ending = Ending.RESIGNED if move.action == RESIGN else Ending.FORFEITED

@@ -60,7 +60,8 @@ def write_wolve(game: RecordedGame) -> str:
     winner = {colour: letter for letter, colour in _WINNERS.items()}.get(game.winner)
     if game.size != SIZE or game.setup or winner is None:
         what = f"a {game.size}x{game.size} game" if game.size != SIZE else "setup" if game.setup else "no winner"
-        raise RecordError("cannot be written", f"Wolve's text has {SIZE}x{SIZE} games with a winner, not {what}", game.place)
+        said = f"Wolve's text has {SIZE}x{SIZE} games with a winner, not {what}"
+        raise RecordError("cannot be written", said, game.place)
     fields = []
     for colour, action in game.moves:
         if action < 0 and action != RESIGN:
