@@ -1,7 +1,7 @@
 """Self-play as a LightningDataModule: every epoch plays games, keeps them, and trains on a window of the latest."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import Batch, ReplayEpoch, ReplayWindow
 from hexlit.selfplay.workers import Workplace, make_player
-from hexlit.tasks.hex.config import ReplayConfig
+from hexlit.tasks.hex.config import DataConfig
 from hexlit.training.phases import Phase, PhaseClock
 
 Weights = dict[str, np.ndarray[Any, Any]]
@@ -100,7 +100,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         self,
         selfplay: SelfPlayConfig,
         search: SearchConfig,
-        replay: ReplayConfig,
+        replay: DataConfig,
         net: NetConfig,
         *,
         size: int,
@@ -162,6 +162,26 @@ class SelfPlayDataModule(L.LightningDataModule):
         steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch)
         return make_loader(WindowDataset(batches), self.profile, batch_size=None)
+
+    def prepare(self, meanwhile: Callable[[], None]) -> None:
+        """Compile what plays, and beside it what `meanwhile` does."""
+        self.player.prepare(meanwhile=meanwhile)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the processes that play."""
+        return self.player.cpu_seconds()
+
+    def summary(self) -> dict[str, Any]:
+        """For `summary.json`: what was played."""
+        return {
+            "games": self.games,
+            "positions": self.positions,
+            "resignations": {"played_on": self.unresigned, "would_have_been_wrong": self.false_resigns},
+        }
+
+    def close(self) -> None:
+        """End what plays."""
+        self.rounds.close()
 
     def some_planes(self, count: int) -> np.ndarray[Any, Any]:
         """int8 `[P, 5, n, n]`: up to `count` positions of the window, drawn by the seed; none of an empty one."""
@@ -232,8 +252,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         self.window.extend(self.store.find(state_dict["window"].tolist()))
 
     def teardown(self, stage: str) -> None:
-        """End what plays."""
-        self.rounds.close()
+        self.close()
 
 
 def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
