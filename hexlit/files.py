@@ -2,7 +2,9 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+import shutil
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -11,6 +13,9 @@ try:
     import fcntl
 except ImportError:  # Windows: files are not held there
     fcntl = None  # type: ignore[assignment]
+
+LOCK_SECONDS = 0.05
+"""Time between two tries for a lock that another process has."""
 
 
 @contextmanager
@@ -48,3 +53,29 @@ def hold(file: IO[Any]) -> bool:
     except OSError:
         return False
     return True
+
+
+def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
+    """Have `build` fill `folder`, unless it exists; of several processes that ask at once one builds, the others wait.
+
+    What `build` writes reaches the disk before the folder gets its name. When it raises, nothing is left; what a killed
+    process has left, the next one removes. Folders beside each other are built one after the other.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / ".lock").open("ab") as lock:
+        while not folder.exists() and not hold(lock):
+            time.sleep(LOCK_SECONDS)
+        if folder.exists():
+            return
+        for torn in folder.parent.glob(".*.tmp"):
+            shutil.rmtree(torn)
+        temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
+        temporary.mkdir()
+        try:
+            build(temporary)
+            for path in temporary.iterdir():
+                with path.open("rb+") as file:
+                    os.fsync(file.fileno())
+            temporary.rename(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)

@@ -11,21 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.encoding import blank_planes, write_planes
-from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import kernel
 from hexlit.hex.record import GameRecord
-
-
-class Batch(NamedTuple):
-    """Positions to learn from, in the mover's frame."""
-
-    planes: NDArray[np.int8]
-    """`[B, PLANES, size, size]`."""
-    policy: NDArray[np.float32]
-    """Searched policy, `[B, A]`."""
-    value: NDArray[np.float32]
-    """Value target in [-1, 1] for the player to move, `[B]`."""
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, with_policy
 
 
 class ReplayWindow:
@@ -71,7 +58,7 @@ class ReplayWindow:
             self._positions -= len(self._records.popleft().policy_plies)
         self._index = None
 
-    def epoch(self, *, batch: int, steps: int, seed: int, epoch: int) -> "ReplayEpoch":
+    def epoch(self, *, batch: int, steps: int, seed: int, epoch: int) -> Epoch:
         """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts.
 
         Each position is turned by 180 degrees with probability one half. The draws depend on `seed` and `epoch` only.
@@ -83,25 +70,7 @@ class ReplayWindow:
         random = np.random.default_rng([seed, epoch])
         rounds = -(-batch * steps // self._positions)
         order = np.concatenate([random.permutation(self._positions) for _ in range(rounds)])[: batch * steps]
-        return ReplayEpoch(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5)
-
-
-class ReplayEpoch:
-    """The batches of one epoch: a sequence, each batch rebuilt when it is asked for."""
-
-    def __init__(self, index: "_Index", rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> None:
-        """Batch `i` holds the positions `rows[i]` `[B]` of `index`, turned where `turned[i]` says so."""
-        self._index = index
-        self._rows = rows
-        self._turned = turned
-
-    def __len__(self) -> int:
-        """Number of batches."""
-        return len(self._rows)
-
-    def __getitem__(self, step: int) -> Batch:
-        """Batch number `step`."""
-        return self._index.batch(self._rows[step], self._turned[step])
+        return Epoch(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5)
 
 
 class _Index(NamedTuple):
@@ -144,42 +113,5 @@ class _Index(NamedTuple):
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
-        planes = blank_planes(len(rows), self.size)
-        source = self.policy[rows].astype(np.float32)
-        policy = np.empty_like(source)
-        ply = self.ply[rows]
-        table = geometry(self.size)
-        _rebuild(planes, policy, source, self.moves, self.first[rows], ply, self.may_swap[rows], turned, table)
-        return Batch(planes, policy, self.value[rows])
-
-
-@kernel
-def _rebuild(
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    source: NDArray[np.float32],
-    moves: NDArray[np.int16],
-    first: NDArray[np.int64],
-    ply: NDArray[np.int16],
-    may_swap: NDArray[np.bool_],
-    turned: NDArray[np.bool_],
-    table: Geometry,
-) -> None:
-    """Replay each position's moves and write it, and its policy, in the mover's frame."""
-    swap = table.size * table.size
-    cells = np.empty(swap, np.int8)
-    for row in range(planes.shape[0]):
-        cells[:] = 0
-        for i in range(ply[row]):
-            colour = 1 if i % 2 == 0 else -1
-            move = moves[first[row] + i]
-            if move == swap:
-                move = moves[first[row]]
-                cells[table.rotated[move] if turned[row] else move] = 0
-                move = table.transposed[move]
-            cells[table.rotated[move] if turned[row] else move] = colour
-        to_move = 1 if ply[row] % 2 == 0 else -1
-        write_planes(planes, row, cells, to_move, may_swap[row], table)
-        for action in range(policy.shape[1]):
-            board_action = action if to_move > 0 else table.transposed[action]
-            policy[row, action] = source[row, table.rotated[board_action] if turned[row] else board_action]
+        histories = Histories(self.moves, self.first[rows], self.ply[rows], self.may_swap[rows])
+        return Batch(*with_policy(histories, self.size, self.policy[rows].astype(np.float32), turned), self.value[rows])

@@ -21,9 +21,10 @@ from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.rebuild import Batch, Epoch
 from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import Batch, ReplayEpoch, ReplayWindow
+from hexlit.selfplay.window import ReplayWindow
 from hexlit.selfplay.workers import Workplace, make_player
 from hexlit.tasks.hex.config import DataConfig
 from hexlit.training.phases import Phase, PhaseClock
@@ -266,7 +267,7 @@ def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray[Any, An
 class WindowDataset(Dataset[Batch]):
     """The batches of one epoch, as tensors."""
 
-    def __init__(self, epoch: ReplayEpoch) -> None:
+    def __init__(self, epoch: Epoch) -> None:
         """The batches of `epoch`."""
         self._epoch = epoch
 

@@ -1,0 +1,108 @@
+"""Recorded games as a LightningDataModule: the moves that were played, and who won."""
+
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.loaders import make_loader
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.rebuild import Epoch
+from hexlit.selfplay.splits import split_games
+from hexlit.tasks.hex.data import WindowDataset
+
+
+class GamesDataModule(L.LightningDataModule):
+    """Trains on the positions of some games of a store and validates on those of the others."""
+
+    def __init__(
+        self,
+        *,
+        path: Path,
+        size: int,
+        swap: bool,
+        seed: int,
+        profile: DeviceProfile,
+        cache: Path,
+        validation_share: float = 0.2,
+        split: str = "game",
+        split_seed: int = 42,
+        opening_plies: int = 2,
+        max_positions: int = 500_000,
+        claimed_results: bool = False,
+    ) -> None:
+        """Open the store at `path`, its arrays in `cache`, and split it; see `GamePositions.open` and `split_games`.
+
+        `seed` decides the order of each epoch and which positions are turned, `split_seed` which games validate.
+
+        Raises:
+            UsageError: there is nothing to learn from, or nothing on one side.
+        """
+        super().__init__()
+        self.positions = GamePositions.open(path, size=size, swap=swap, cache=cache, claimed_results=claimed_results)
+        self.split = split_games(
+            self.positions,
+            share=validation_share,
+            seed=split_seed,
+            by=split,
+            opening_plies=opening_plies,
+            most=max_positions,
+        )
+        self.seed = seed
+        self.profile = profile
+        self._split_by = split
+
+    @property
+    def training(self) -> GameRows:
+        """The positions that one may learn from."""
+        return GameRows(self.positions, self.split.train_rows)
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Every training position once, in an order that the epoch's number decides; half of them turned.
+
+        Batches are whole: what is left at the end waits for another epoch, unless there is no more than that.
+        """
+        assert self.trainer is not None
+        random = np.random.default_rng([self.seed, self.trainer.current_epoch])
+        rows = random.permutation(self.split.train_rows)
+        batch = min(self.profile.train_batch, len(rows))
+        steps = len(rows) // batch
+        rows = rows[: steps * batch].reshape(steps, batch)
+        epoch = Epoch(self.positions, rows, random.random(rows.shape) < 0.5)
+        return make_loader(WindowDataset(epoch), self.profile, batch_size=None)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Every validation position once, in the order of the games, none turned."""
+        rows = self.split.validation_rows
+        parts = np.split(rows, range(self.profile.evaluation_batch, len(rows), self.profile.evaluation_batch))
+        epoch = Epoch(self.positions, parts, [np.zeros(len(part), np.bool_) for part in parts])
+        return make_loader(WindowDataset(epoch), self.profile, batch_size=None)
+
+    def some_planes(self, count: int) -> NDArray[np.int8]:
+        """int8 `[P, 5, n, n]`: up to `count` positions of the validation games, drawn by the seed."""
+        rows = np.random.default_rng(self.seed).permutation(self.split.validation_rows)[:count]
+        return self.positions.batch(rows, np.zeros(len(rows), np.bool_)).planes
+
+    def figures(self) -> dict[str, float]:
+        """How much there is to learn from, for the loggers."""
+        counts = self.counts()
+        names = ("games", "training_positions", "validation_positions")
+        return {name: counts[name] for name in names}
+
+    def counts(self) -> dict[str, Any]:
+        """Games and positions of both sides, and what was left out of the store, by reason."""
+        games = [len(np.unique(self.positions.games_of(rows))) for rows in self.split]
+        beyond = self.positions.games - sum(games)
+        return {
+            "games": sum(games),
+            "training_games": games[0],
+            "validation_games": games[1],
+            "training_positions": len(self.split.train_rows),
+            "validation_positions": len(self.split.validation_rows),
+            "left_out": self.positions.left_out | ({"games beyond max_positions": beyond} if beyond else {}),
+            "split": self._split_by,
+        }
