@@ -86,4 +86,5 @@ def make_data(
         clock=clock,
         deadline=deadline,
         others=others,
+        share=data.mix_share,
     )
