@@ -270,6 +270,7 @@ def quiet_lightning() -> None:
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
     # The module times the way of a batch to the device, whoever loads it.
     warnings.filterwarnings("ignore", message=r"You have overridden `transfer_batch_to_device`")
+    warnings.filterwarnings("ignore", message=r"You defined a `validation_step` but have no `val_dataloader`")
     # Strength is not measured after every epoch.
     warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
     # It does exist: a resumed run goes on in its own folder.

@@ -1,5 +1,6 @@
 """Recorded games as a LightningDataModule: the moves that were played, and who won."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,29 @@ class GamesDataModule(L.LightningDataModule):
             "left_out": self.positions.left_out | ({"games beyond max_positions": beyond} if beyond else {}),
             "split": self.split,
         }
+
+    @property
+    def evaluations(self) -> int:
+        """Network evaluations that making the data has taken: these games were there before."""
+        return 0
+
+    def prepare(self, meanwhile: Callable[[], None]) -> None:
+        """Compile what rebuilds positions, and do `meanwhile`."""
+        self.some_planes(1)
+        meanwhile()
+
+    def cpu_seconds(self) -> float:
+        """Of other processes nothing is known here: those of the loader are counted by nobody."""
+        return 0.0
+
+    def summary(self) -> dict[str, Any]:
+        """For `summary.json`."""
+        counts = self.counts()
+        return {
+            "games": counts["games"],
+            "positions": counts["training_positions"] + counts["validation_positions"],
+            "data": counts,
+        }
+
+    def close(self) -> None:
+        """Nothing is open."""
