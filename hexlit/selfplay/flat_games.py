@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
+from hexlit.selfplay.store import SCHEMA
 
 COLUMNS = ["size", "moves", "winner", "ending", "opening"]
 
@@ -73,13 +74,13 @@ def read_games(folder: Path, *, size: int, swap: bool, claimed_results: bool) ->
                 chunk = chunk.without(chunk.unfinished, UNFINISHED, left_out)
             chunk = chunk.without(chunk.winner == 0, NO_WINNER, left_out)
             _check_moves(chunk, size, part)
-            if not swap:
-                # Without the rule, the first stone was not put as the start of such a game, and the swap is no move.
-                before = np.where(chunk.swapped(size), 2, 0) - chunk.opening
-                left_out[BEFORE_SWAP] += int(np.maximum(before, 0).sum())
-                chunk = chunk._replace(opening=np.maximum(chunk.opening, chunk.opening + before))
             chunk = chunk.without(chunk.opening >= chunk.lengths, NO_MOVE, left_out)
             left_out[OPENING] += int(chunk.opening.sum())
+            if not swap:
+                # Without the rule nobody begins with a stone that is good to swap, and the swap is no move.
+                begins = np.where(chunk.swapped(size), np.maximum(chunk.opening, 2), chunk.opening)
+                left_out[BEFORE_SWAP] += int((begins - chunk.opening).sum())
+                chunk = chunk._replace(opening=begins).without(begins >= chunk.lengths, NO_MOVE, left_out)
             chunks.append(chunk)
     games = _joined(chunks)
     if not len(games.winner):
@@ -101,17 +102,18 @@ class _Chunk(NamedTuple):
 
     @classmethod
     def of(cls, batch: pa.RecordBatch, part: Path) -> "_Chunk":
-        if any(column.null_count for column in batch.columns):
-            raise UsageError(f"data.path: {part} is no part of a store: it has empty fields")
+        moves = batch.column("moves")
+        if any(column.null_count for column in [*batch.columns, moves.values]):
+            raise UsageError(f"data.path: {part} cannot be read as a part of a store (it has empty fields)")
         plain = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in ("size", "winner", "opening")}
-        offsets = batch.column("moves").offsets.to_numpy().astype(np.int64)
+        offsets = moves.offsets.to_numpy().astype(np.int64)
         return cls(
             plain["size"],
             plain["winner"],
             pc.equal(batch.column("ending"), str(Ending.UNFINISHED)).to_numpy(zero_copy_only=False),
             plain["opening"].astype(np.int64),
             np.diff(offsets),
-            batch.column("moves").values.to_numpy(zero_copy_only=False)[offsets[0] : offsets[-1]],
+            moves.values.to_numpy(zero_copy_only=False)[offsets[0] : offsets[-1]],
         )
 
     def without(self, wrong: NDArray[np.bool_], reason: str, left_out: Counter[str]) -> "_Chunk":
@@ -142,8 +144,11 @@ class _Chunk(NamedTuple):
 def _batches(part: Path) -> Iterator[pa.RecordBatch]:
     try:
         with pq.ParquetFile(part) as file:
+            wrong = [name for name in COLUMNS if SCHEMA.field(name) not in list(file.schema_arrow)]
+            if wrong:
+                raise pa.ArrowInvalid(f"no column {wrong[0]} as a store has it")
             yield from file.iter_batches(GAMES_AT_ONCE, columns=COLUMNS)
-    except (pa.ArrowException, OSError, KeyError) as error:
+    except (pa.ArrowException, OSError) as error:
         said = str(error).partition("\n")[0]
         raise UsageError(f"data.path: {part} cannot be read as a part of a store ({said})") from error
 
