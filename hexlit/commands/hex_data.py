@@ -9,7 +9,6 @@ import numpy as np
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.commands.caches import cache_folder
 from hexlit.commands.train import TrainConfig
-from hexlit.selfplay.dataset import GamePositions
 from hexlit.tasks.hex.data import SelfPlayDataModule
 from hexlit.tasks.hex.games_data import GamesDataModule
 from hexlit.training.phases import PhaseClock
@@ -50,33 +49,13 @@ def make_data(
     config: TrainConfig, profile: DeviceProfile, folder: Path, clock: PhaseClock, deadline: float | None
 ) -> Any:
     """The data module of a run, a `HexData`; games of self-play are kept in `folder`."""
-    data = config.data
-    cache = cache_folder() / "games"
-    if data.source == "games":
-        assert data.path is not None
-        return GamesDataModule(
-            path=Path(data.path),
-            size=config.board,
-            swap=config.swap,
-            seed=config.seed,
-            profile=profile,
-            cache=cache,
-            validation_share=data.validation_share,
-            split=data.split,
-            split_seed=data.split_seed,
-            opening_plies=data.opening_plies,
-            max_positions=data.max_positions,
-            claimed_results=data.claimed_results,
-        )
-    others = None
-    if data.path is not None:
-        others = GamePositions.open(
-            Path(data.path), size=config.board, swap=config.swap, cache=cache, claimed_results=data.claimed_results
-        )
+    if config.data.source == "games":
+        return recorded_games(config, profile)
+    others = None if config.data.path is None else recorded_games(config, profile).training
     return SelfPlayDataModule(
         config.selfplay,
         config.search,
-        data,
+        config.data,
         config.net,
         size=config.board,
         swap=config.swap,
@@ -86,5 +65,25 @@ def make_data(
         clock=clock,
         deadline=deadline,
         others=others,
-        share=data.mix_share,
+        share=config.data.mix_share,
+    )
+
+
+def recorded_games(config: TrainConfig, profile: DeviceProfile) -> GamesDataModule:
+    """The games at `data.path`, split."""
+    data = config.data
+    assert data.path is not None
+    return GamesDataModule(
+        path=Path(data.path),
+        size=config.board,
+        swap=config.swap,
+        seed=config.seed,
+        profile=profile,
+        cache=cache_folder() / "games",
+        validation_share=data.validation_share,
+        split=data.split,
+        split_seed=data.split_seed,
+        opening_plies=data.opening_plies,
+        max_positions=data.max_positions,
+        claimed_results=data.claimed_results,
     )

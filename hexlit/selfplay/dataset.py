@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.files import make_folder_once
 from hexlit.selfplay.flat_games import FlatGames, part_files, read_games
-from hexlit.selfplay.rebuild import Batch, Histories, with_move_played
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_move_played
 
 LAYOUT = 1
 """Grows when the arrays mean something else, so that older caches are not read."""
@@ -106,6 +106,22 @@ class GameRows(NamedTuple):
     positions: GamePositions
     rows: NDArray[np.int64]
     """Their numbers, `[P]`."""
+
+    def shuffled(self, *, batch: int, seed: int, epoch: int) -> Epoch:
+        """Batches of `batch` positions, in an order drawn by `seed` and `epoch`; each is turned with probability 1/2.
+
+        Batches are whole: what is left at the end is left out, unless there is no more than that.
+        """
+        random = np.random.default_rng([seed, epoch])
+        batch = min(batch, len(self.rows))
+        steps = len(self.rows) // batch
+        rows = random.permutation(self.rows)[: steps * batch].reshape(steps, batch)
+        return Epoch(Part(self.positions, rows, random.random(rows.shape) < 0.5))
+
+    def in_order(self, *, batch: int) -> Epoch:
+        """All positions in batches of `batch`, the last of which may be smaller; none is turned."""
+        parts = np.split(self.rows, range(batch, len(self.rows), batch))
+        return Epoch(Part(self.positions, parts, [np.zeros(len(part), np.bool_) for part in parts]))
 
 
 def _mapped(folder: Path, size: int, swap: bool) -> GamePositions:

@@ -35,22 +35,31 @@ Batches = Sequence[NDArray[T]] | NDArray[T]
 """Arrays `[B]`, one a batch; where all batches have one size also as the rows of one array."""
 
 
+class Part(NamedTuple):
+    """What each batch of an epoch holds of some positions."""
+
+    positions: Positions
+    rows: Batches[np.int64]
+    """Which of them, by number."""
+    turned: Batches[np.bool_]
+    """Whether each is turned by 180 degrees."""
+
+
 class Epoch:
     """The batches of one epoch: a sequence, each batch rebuilt when it is asked for."""
 
-    def __init__(self, positions: Positions, rows: Batches[np.int64], turned: Batches[np.bool_]) -> None:
-        """Batch `i` holds `rows[i]` `[B]` of `positions`, turned where `turned[i]` says so."""
-        self._positions = positions
-        self._rows = rows
-        self._turned = turned
+    def __init__(self, *parts: Part) -> None:
+        """Every batch holds those of all `parts`, one part after the other; the parts have as many batches."""
+        self._parts = parts
 
     def __len__(self) -> int:
         """Number of batches."""
-        return len(self._rows)
+        return len(self._parts[0].rows)
 
     def __getitem__(self, step: int) -> Batch:
         """Batch number `step`."""
-        return self._positions.batch(self._rows[step], self._turned[step])
+        drawn = [part.positions.batch(part.rows[step], part.turned[step]) for part in self._parts]
+        return drawn[0] if len(drawn) == 1 else Batch(*map(np.concatenate, zip(*drawn, strict=True)))
 
 
 class Histories(NamedTuple):

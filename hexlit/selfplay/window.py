@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, with_policy
+from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, with_policy
 
 
 class ReplayWindow:
@@ -58,19 +59,47 @@ class ReplayWindow:
             self._positions -= len(self._records.popleft().policy_plies)
         self._index = None
 
-    def epoch(self, *, batch: int, steps: int, seed: int, epoch: int) -> Epoch:
+    def epoch(
+        self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
+    ) -> Epoch:
         """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts.
 
         Each position is turned by 180 degrees with probability one half. The draws depend on `seed` and `epoch` only.
+        Where there are `others`, every batch takes a `share` of its positions, rounded so that it holds over the epoch,
+        from them, likewise without repeats as long as they last.
         """
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
             self._index = _Index.of(self._records, self.size, self.swap, self._search_value_share)
         random = np.random.default_rng([seed, epoch])
-        rounds = -(-batch * steps // self._positions)
-        order = np.concatenate([random.permutation(self._positions) for _ in range(rounds)])[: batch * steps]
-        return Epoch(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5)
+        if others is None:
+            order = _drawn(random, self._positions, batch * steps)
+            return Epoch(Part(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5))
+        if not 0 <= share < 1:
+            raise UsageError(f"data.mix_share={share}: a share lies between 0 and 1, and is below 1")
+        if (others.positions.size, others.positions.swap) != (self.size, self.swap):
+            raise UsageError(
+                f"games of board={others.positions.size} swap={others.positions.swap} do not fit a window of "
+                f"board={self.size} swap={self.swap}"
+            )
+        ends = np.arange(1, steps + 1) * batch
+        ends_of_others = np.rint(ends * share).astype(np.int64)
+        own = _part(random, self._index, np.arange(self._positions), ends - ends_of_others)
+        return Epoch(own, _part(random, *others, ends_of_others))
+
+
+def _drawn(random: np.random.Generator, count: int, draws: int) -> NDArray[np.int64]:
+    """`draws` numbers below `count`, each as often as any other, give or take one."""
+    rounds = -(-draws // count)
+    return np.concatenate([np.zeros(0, np.int64), *(random.permutation(count) for _ in range(rounds))])[:draws]
+
+
+def _part(random: np.random.Generator, positions: Positions, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> Part:
+    """Draws from `rows` of `positions` `[P]`, cut into batches at `ends` `[steps]`."""
+    order = rows[_drawn(random, len(rows), int(ends[-1]))]
+    turned = random.random(len(order)) < 0.5
+    return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
 
 
 class _Index(NamedTuple):

@@ -25,7 +25,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.tasks.hex.data import WindowDataset
+from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
@@ -121,7 +121,7 @@ def test_the_batch_is_written_as_a_config_that_hydra_takes(
 class Slowed(Dataset[Any]):
     """A data set every batch of which takes half a second longer."""
 
-    def __init__(self, data: WindowDataset) -> None:
+    def __init__(self, data: EpochDataset) -> None:
         self.data = data
 
     def __len__(self) -> int:
@@ -136,7 +136,7 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """A10: by a network that has much to compute."""
     net, many = HexNet(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
     _, quick = measure_loader(net, GAME, RECIPE, QUICK, many)
-    data = WindowDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
+    data = EpochDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
     _, slow = measure_loader(net, GAME, RECIPE, QUICK, many, Slowed(data))
     assert quick.load_share is not None
     assert slow.load_share is not None

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.window import Batch, ReplayWindow
+from hexlit.selfplay.rebuild import Batch
+from hexlit.selfplay.window import ReplayWindow
 
 
 def random_game(game_id: int, size: int, *, swap: bool, full_share: float = 0.6) -> GameRecord:

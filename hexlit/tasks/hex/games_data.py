@@ -12,9 +12,8 @@ from torch.utils.data import DataLoader
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.selfplay.dataset import GamePositions, GameRows
-from hexlit.selfplay.rebuild import Epoch
 from hexlit.selfplay.splits import split_games
-from hexlit.tasks.hex.data import WindowDataset
+from hexlit.tasks.hex.epoch_data import EpochDataset
 
 
 class GamesDataModule(L.LightningDataModule):
@@ -45,7 +44,7 @@ class GamesDataModule(L.LightningDataModule):
         """
         super().__init__()
         self.positions = GamePositions.open(path, size=size, swap=swap, cache=cache, claimed_results=claimed_results)
-        self.split = split_games(
+        sides = split_games(
             self.positions,
             share=validation_share,
             seed=split_seed,
@@ -53,39 +52,28 @@ class GamesDataModule(L.LightningDataModule):
             opening_plies=opening_plies,
             most=max_positions,
         )
+        self.training = GameRows(self.positions, sides.train_rows)
+        """What one may learn from."""
+        self.validation = GameRows(self.positions, sides.validation_rows)
+        """What is held out."""
         self.seed = seed
+        self.split = split
         self.profile = profile
-        self._split_by = split
-
-    @property
-    def training(self) -> GameRows:
-        """The positions that one may learn from."""
-        return GameRows(self.positions, self.split.train_rows)
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Every training position once, in an order that the epoch's number decides; half of them turned.
-
-        Batches are whole: what is left at the end waits for another epoch, unless there is no more than that.
-        """
+        """Every training position once, in an order that the epoch's number decides."""
         assert self.trainer is not None
-        random = np.random.default_rng([self.seed, self.trainer.current_epoch])
-        rows = random.permutation(self.split.train_rows)
-        batch = min(self.profile.train_batch, len(rows))
-        steps = len(rows) // batch
-        rows = rows[: steps * batch].reshape(steps, batch)
-        epoch = Epoch(self.positions, rows, random.random(rows.shape) < 0.5)
-        return make_loader(WindowDataset(epoch), self.profile, batch_size=None)
+        epoch = self.training.shuffled(batch=self.profile.train_batch, seed=self.seed, epoch=self.trainer.current_epoch)
+        return make_loader(EpochDataset(epoch), self.profile, batch_size=None)
 
     def val_dataloader(self) -> DataLoader[Any]:
         """Every validation position once, in the order of the games, none turned."""
-        rows = self.split.validation_rows
-        parts = np.split(rows, range(self.profile.evaluation_batch, len(rows), self.profile.evaluation_batch))
-        epoch = Epoch(self.positions, parts, [np.zeros(len(part), np.bool_) for part in parts])
-        return make_loader(WindowDataset(epoch), self.profile, batch_size=None)
+        epoch = self.validation.in_order(batch=self.profile.evaluation_batch)
+        return make_loader(EpochDataset(epoch), self.profile, batch_size=None)
 
     def some_planes(self, count: int) -> NDArray[np.int8]:
         """int8 `[P, 5, n, n]`: up to `count` positions of the validation games, drawn by the seed."""
-        rows = np.random.default_rng(self.seed).permutation(self.split.validation_rows)[:count]
+        rows = np.random.default_rng(self.seed).permutation(self.validation.rows)[:count]
         return self.positions.batch(rows, np.zeros(len(rows), np.bool_)).planes
 
     def figures(self) -> dict[str, float]:
@@ -96,16 +84,16 @@ class GamesDataModule(L.LightningDataModule):
 
     def counts(self) -> dict[str, Any]:
         """Games and positions of both sides, and what was left out of the store, by reason."""
-        games = [len(np.unique(self.positions.games_of(rows))) for rows in self.split]
+        games = [len(np.unique(self.positions.games_of(side.rows))) for side in (self.training, self.validation)]
         beyond = self.positions.games - sum(games)
         return {
             "games": sum(games),
             "training_games": games[0],
             "validation_games": games[1],
-            "training_positions": len(self.split.train_rows),
-            "validation_positions": len(self.split.validation_rows),
+            "training_positions": len(self.training.rows),
+            "validation_positions": len(self.validation.rows),
             "left_out": self.positions.left_out | ({"games beyond max_positions": beyond} if beyond else {}),
-            "split": self._split_by,
+            "split": self.split,
         }
 
     @property
