@@ -20,7 +20,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.caches import cache_folder
-from hexlit.commands.hex_data import HexData, make_data
+from hexlit.commands.hex_data import make_data
 from hexlit.commands.rating_pool import rating_callbacks
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
@@ -32,6 +32,7 @@ from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.data import EvaluatorHost, weights_of
+from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
 from hexlit.training.config import TrainerConfig
@@ -239,7 +240,7 @@ def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | No
     return checkpoint
 
 
-def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: HexData) -> dict[str, Any] | None:
+def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: HexDataModule) -> dict[str, Any] | None:
     """How far the number format of self-play is from float32, over positions of the data; None without any."""
     planes = data.some_planes(CHECKED_POSITIONS)
     if not len(planes):

@@ -1,13 +1,17 @@
 """`hexlit train` on recorded games: validation, the six experiments, and the way on to self-play."""
 
+import json
 from pathlib import Path
 
+import numba
 import pytest
 import torch
+from omegaconf import OmegaConf
 
 from hexlit.commands.train import main
 from tests.commands.recorded import save_games
 from tests.commands.test_train import Run, as_a_process, same_weights, train
+from tests.commands.tiny import TINY
 
 EXPERIMENTS = {
     "balanced_weights": {},
@@ -31,6 +35,7 @@ BASE = {
     "data.split_seed": 42,
     "data.max_positions": 500_000,
 }
+LONG = ("optimizer.lr=0.05", "optimizer.warmup_steps=0", "trainer.max_epochs=30", "trainer.patience=2")
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +45,14 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def supervised(folder: Path, games: Path, *overrides: str) -> Run:
     """A tiny run on recorded games."""
-    return train(folder, "experiment=balanced_weights", f"data.path={games}", *overrides)
+    settings = ("experiment=balanced_weights", f"data.path={games}", "evaluation.every_epochs=0")
+    return train(folder, *settings, *overrides)
 
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory, games: Path) -> Run:
     """A run that goes on beyond its best epoch and returns to it."""
-    settings = ("optimizer.lr=0.1", "optimizer.warmup_steps=0", "trainer.max_epochs=9", "trainer.patience=2")
-    return supervised(tmp_path_factory.mktemp("learned"), games, *settings)
+    return supervised(tmp_path_factory.mktemp("learned"), games, *LONG)
 
 
 @pytest.mark.row("D1")
@@ -55,8 +60,6 @@ def learned(tmp_path_factory: pytest.TempPathFactory, games: Path) -> Run:
 def test_each_named_experiment_changes_what_its_name_says_and_nothing_else(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from omegaconf import OmegaConf
-
     assert main([f"experiment={name}", "data.path=x", "--cfg", "job"]) == 0
     config = OmegaConf.create(capsys.readouterr().out)
     assert config.name == name
@@ -76,7 +79,7 @@ def test_a_run_on_recorded_games_validates_every_epoch_and_ends_with_its_best(le
     best = learned.summary["best"]
     assert isinstance(best, dict)
     assert best["epoch"] == losses.index(min(losses))
-    assert len(rows) == best["epoch"] + 3 < 9
+    assert len(rows) == best["epoch"] + 3 < 30
     assert best["restored"] is True
     found = learned.summary["val"]
     assert isinstance(found, dict)
@@ -106,8 +109,7 @@ def test_a_run_on_recorded_games_plays_none_and_tells_its_phases(learned: Run) -
 
 def test_the_same_run_ends_with_the_same_weights(learned: Run, games: Path, tmp_path: Path) -> None:
     """A25."""
-    settings = ("optimizer.lr=0.1", "optimizer.warmup_steps=0", "trainer.max_epochs=9", "trainer.patience=2")
-    again = supervised(tmp_path, games, *settings)
+    again = supervised(tmp_path, games, *LONG)
     assert same_weights(again, learned)
 
 
@@ -122,8 +124,6 @@ def test_self_play_begins_with_a_network_that_was_trained_on_games(learned: Run,
 def test_a_network_of_another_shape_is_refused_with_the_settings_that_fit(
     learned: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tests.commands.tiny import TINY
-
     with as_a_process(tmp_path):
         assert main([*TINY, f"init_from={learned.folder}", "net.channels=16", "net.blocks=[2]"]) == 2
     error = capsys.readouterr().err
@@ -134,6 +134,7 @@ def test_a_network_of_another_shape_is_refused_with_the_settings_that_fit(
 
 def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) -> None:
     run = train(tmp_path, f"data.path={games}", "data.mix_share=0.5")
+    (tmp_path / "plain").mkdir()
     plain = train(tmp_path / "plain")
     assert [row["steps"] for row in run.table("steps.csv")] == [row["steps"] for row in plain.table("steps.csv")]
     assert run.table("metrics.csv")[0]["train.loss"] != plain.table("metrics.csv")[0]["train.loss"]
@@ -152,10 +153,44 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
 def test_games_that_are_not_there_are_refused_in_one_line(
     overrides: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tests.commands.tiny import TINY
-
     with as_a_process(tmp_path):
         assert main([*TINY, *overrides]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.slow  # six trainings in processes of their own, half a minute of importing torch alone
+@pytest.mark.row("D1")
+@pytest.mark.row("D5")
+def test_the_six_experiments_are_one_sweep_over_one_copy_of_the_games(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranked by the standardised loss of the weights that each ended with, on one validation set."""
+    varied = (
+        "optimizer",
+        "net.dropout",
+        "policy_weight",
+        "value_weight",
+        "accelerator.threads",
+        "evaluation",
+        "trainer",
+    )
+    tiny = [override for override in TINY if not override.startswith(varied)]
+    asked = ["--multirun", "sweep=experiments", f"data.path={games}", "trainer.max_epochs=3", "hydra.sweep.dir=six"]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)  # compiled code need not be made again
+    with as_a_process(tmp_path):
+        assert main([*asked, *tiny]) == 0
+    results = json.loads((tmp_path / "six" / "overall_results.json").read_text())
+    trials = results["trials"]
+    assert {trial["params"]["experiment"] for trial in trials} == set(EXPERIMENTS)
+    assert [trial["state"] for trial in trials] == ["complete"] * 6
+    for trial in trials:
+        summary = json.loads((tmp_path / "six" / trial["folder"] / "summary.json").read_text())
+        assert trial["standardised_loss"] == pytest.approx(summary["val"]["standardised_loss"], rel=1e-5)
+        assert trial["values"] == [pytest.approx(summary["val"]["standardised_loss"])]
+    ranked = sorted(trials, key=lambda trial: int(trial["rank"]))
+    assert [trial["standardised_loss"] for trial in ranked] == sorted(trial["standardised_loss"] for trial in trials)
+    assert len({trial["loss"] for trial in trials}) == 6
+    assert len(list((tmp_path / "cache" / "hexlit" / "games").iterdir())) == 1

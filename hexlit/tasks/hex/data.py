@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import lightning as L
 import numba
 import numpy as np
 import torch
@@ -27,6 +26,7 @@ from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
 from hexlit.selfplay.workers import Workplace, make_player
 from hexlit.tasks.hex.config import DataConfig
+from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.training.phases import Phase, PhaseClock
 
@@ -88,7 +88,7 @@ def weights_of(net: torch.nn.Module) -> Weights:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
 
 
-class SelfPlayDataModule(L.LightningDataModule):
+class SelfPlayDataModule(HexDataModule):
     """Plays with the module's current network whenever Lightning asks for an epoch's data.
 
     The games go to a `GameStore` at once. The games in progress are part of the checkpoint; a resumed run goes on with
@@ -178,15 +178,12 @@ class SelfPlayDataModule(L.LightningDataModule):
         return make_loader(EpochDataset(batches), self.profile, batch_size=None)
 
     def prepare(self, meanwhile: Callable[[], None]) -> None:
-        """Compile what plays, and beside it what `meanwhile` does."""
         self.player.prepare(meanwhile=meanwhile)
 
     def cpu_seconds(self) -> float:
-        """Processor time of the processes that play."""
         return self.player.cpu_seconds()
 
     def summary(self) -> dict[str, Any]:
-        """For `summary.json`: what was played."""
         return {
             "games": self.games,
             "positions": self.positions,
@@ -194,11 +191,9 @@ class SelfPlayDataModule(L.LightningDataModule):
         }
 
     def close(self) -> None:
-        """End what plays."""
         self.rounds.close()
 
     def some_planes(self, count: int) -> np.ndarray[Any, Any]:
-        """int8 `[P, 5, n, n]`: up to `count` positions of the window, drawn by the seed; none of an empty one."""
         count = min(count, len(self.window))
         if not count:
             return blank_planes(0, self.window.size)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import lightning as L
 import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader
@@ -13,10 +12,11 @@ from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from hexlit.selfplay.splits import split_games
+from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
 
 
-class GamesDataModule(L.LightningDataModule):
+class GamesDataModule(HexDataModule):
     """Trains on the positions of some games of a store and validates on those of the others."""
 
     def __init__(
@@ -96,28 +96,14 @@ class GamesDataModule(L.LightningDataModule):
             "split": self.split,
         }
 
-    @property
-    def evaluations(self) -> int:
-        """Network evaluations that making the data has taken: these games were there before."""
-        return 0
-
     def prepare(self, meanwhile: Callable[[], None]) -> None:
-        """Compile what rebuilds positions, and do `meanwhile`."""
         self.some_planes(1)
         meanwhile()
 
-    def cpu_seconds(self) -> float:
-        """Of other processes nothing is known here: those of the loader are counted by nobody."""
-        return 0.0
-
     def summary(self) -> dict[str, Any]:
-        """For `summary.json`."""
         counts = self.counts()
         return {
             "games": counts["games"],
             "positions": counts["training_positions"] + counts["validation_positions"],
             "data": counts,
         }
-
-    def close(self) -> None:
-        """Nothing is open."""

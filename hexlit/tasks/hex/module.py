@@ -109,8 +109,8 @@ class HexModule(TrainedModule):
         planes, policy, value = batch
         self._judged.append((output.value.float(), value))
         logits = masked_logits(output.policy_logits[:, : self.actions], planes)
-        preferred = (logits > logits.gather(1, policy.argmax(1, keepdim=True))).sum(1)
-        return {"top1_accuracy": (preferred < 1).float().mean(), "top5_accuracy": (preferred < 5).float().mean()}
+        found = logits.topk(min(5, self.actions)).indices == policy.argmax(1, keepdim=True)
+        return {"top1_accuracy": found[:, 0].float().mean(), "top5_accuracy": found.any(1).float().mean()}
 
     def on_validation_epoch_end(self) -> None:
         """Log how far the value is to be trusted: see `hexlit.nets.calibration.Calibration`."""

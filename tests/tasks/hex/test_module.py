@@ -326,8 +326,8 @@ def test_a_network_begins_with_another_ones_weights_on_another_board() -> None:
     with torch.no_grad():
         for parameter in given.net.parameters():
             parameter.mul_(3)
-    begun.begin_with(given.net)  # type: ignore[arg-type]
+    begun.begin_with(given.net)
     for net in (begun.net, begun.net_in_use):
         assert all(torch.equal(tensor, net.state_dict()[name]) for name, tensor in given.net.state_dict().items())
     with pytest.raises(UsageError, match=r"add net.channels=8 net.blocks=\[1\]$"):
-        make_module(net=NetConfig(channels=16, blocks=[2])).begin_with(given.net)  # type: ignore[arg-type]
+        make_module(net=NetConfig(channels=16, blocks=[2])).begin_with(given.net)
