@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +12,6 @@ try:
     import fcntl
 except ImportError:  # Windows: files are not held there
     fcntl = None  # type: ignore[assignment]
-
-LOCK_SECONDS = 0.05
-"""Time between two tries for a lock that another process has."""
 
 
 @contextmanager
@@ -61,15 +57,17 @@ def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
     What `build` writes reaches the disk before the folder gets its name. When it raises, nothing is left; what a killed
     process has left, the next one removes. Folders beside each other are built one after the other.
     """
+    if folder.exists():
+        return
     folder.parent.mkdir(parents=True, exist_ok=True)
     with (folder.parent / ".lock").open("ab") as lock:
-        while not folder.exists() and not hold(lock):
-            time.sleep(LOCK_SECONDS)
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():
             return
-        for torn in folder.parent.glob(".*.tmp"):
+        for torn in folder.parent.glob(".*.building"):
             shutil.rmtree(torn)
-        temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.tmp")
+        temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.building")
         temporary.mkdir()
         try:
             build(temporary)

@@ -67,7 +67,7 @@ def test_a_builder_that_is_killed_leaves_nothing_that_breaks_the_next(tmp_path: 
     )
     killed = subprocess.run([sys.executable, "-c", program], check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert len(list(tmp_path.glob(".it.*.tmp"))) == 1
+    assert len(list(tmp_path.glob(".it.*.building"))) == 1
     make_folder_once(tmp_path / "it", lambda target: (target / "whole").touch())
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "it"]
     assert [path.name for path in (tmp_path / "it").iterdir()] == ["whole"]

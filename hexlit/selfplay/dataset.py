@@ -52,16 +52,21 @@ class GamePositions:
         Raises:
             UsageError: there is no store, or nothing in it to learn from.
         """
-        digest = _digest(part_files(folder), [LAYOUT, size, swap, claimed_results])
+        parts = part_files(folder)
+        digest = _digest(parts, [LAYOUT, size, swap, claimed_results])
 
         def build(target: Path) -> None:
-            games, left_out = read_games(folder, size=size, swap=swap, claimed_results=claimed_results)
+            games, left_out = read_games(parts, size=size, swap=swap, claimed_results=claimed_results)
             for name, array in games._asdict().items():
                 np.save(target / f"{name}.npy", array, allow_pickle=False)
             (target / "left_out.json").write_text(json.dumps(left_out), encoding="utf-8")
 
-        make_folder_once(cache / digest, build)
-        return cls(cache / digest, size=size, swap=swap)
+        try:
+            make_folder_once(cache / digest, build)
+            return cls(cache / digest, size=size, swap=swap)
+        except (OSError, ValueError) as error:
+            said = f"the arrays of data.path={folder} cannot be kept there, or are damaged; delete the folder"
+            raise UsageError(f"{cache / digest}: {said} ({error})") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process maps the files."""

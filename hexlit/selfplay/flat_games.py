@@ -54,8 +54,8 @@ def part_files(folder: Path) -> list[Path]:
     return parts
 
 
-def read_games(folder: Path, *, size: int, swap: bool, claimed_results: bool) -> tuple[FlatGames, dict[str, int]]:
-    """The games of the store `folder` that one can learn from, and how many games or plies were left out, by reason.
+def read_games(parts: list[Path], *, size: int, swap: bool, claimed_results: bool) -> tuple[FlatGames, dict[str, int]]:
+    """The games in `parts` of a store that one can learn from, and how many games or plies were left out, by reason.
 
     Raises:
         UsageError: a file is damaged or holds other data, or nothing is left.
@@ -64,7 +64,7 @@ def read_games(folder: Path, *, size: int, swap: bool, claimed_results: bool) ->
     sizes: set[int] = set()
     claimed = 0
     chunks: list[_Chunk] = []
-    for part in part_files(folder):
+    for part in parts:
         for batch in _batches(part):
             chunk = _Chunk.of(batch, part)
             sizes.update(np.unique(chunk.size).tolist())
@@ -82,10 +82,9 @@ def read_games(folder: Path, *, size: int, swap: bool, claimed_results: bool) ->
                 left_out[BEFORE_SWAP] += int((begins - chunk.opening).sum())
                 chunk = chunk._replace(opening=begins).without(begins >= chunk.lengths, NO_MOVE, left_out)
             chunks.append(chunk)
-    games = _joined(chunks)
-    if not len(games.winner):
-        raise UsageError(_nothing_left(folder, size, sizes, claimed))
-    return games, {reason: count for reason, count in sorted(left_out.items()) if count}
+    if not any(len(chunk.winner) for chunk in chunks):
+        raise UsageError(_nothing_left(parts[0].parent, size, sizes, claimed))
+    return _joined(chunks), {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
 class _Chunk(NamedTuple):

@@ -16,7 +16,7 @@ from hexlit.bench import batches, optimisation
 from hexlit.bench.batches import best_batch, measure_batches, write_accelerator
 from hexlit.bench.comparison import compare
 from hexlit.bench.evaluation import Way, measure_forward
-from hexlit.bench.loader import measure_loader, played_window
+from hexlit.bench.loader import measure_games_loader, measure_loader, played_window
 from hexlit.bench.measure import Effort, Measurement
 from hexlit.bench.optimisation import Recipe, advice, batches_of, loss_after, measure_steps
 from hexlit.bench.play import Game
@@ -143,6 +143,14 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     assert slow.load_share > quick.load_share
     assert quick.detail.startswith("compute-bound")
     assert slow.detail.startswith("loader-bound")
+
+
+@pytest.mark.row("E2")
+def test_the_loader_of_recorded_games_is_measured_beside_training(profile: DeviceProfile) -> None:
+    found = measure_games_loader(SIZE, line(0.5), QUICK, profile)
+    assert found.what == "loading recorded games, batch 16, 0 processes"
+    assert found.median is not None
+    assert found.detail == f"{found.median / 0.5:.1f} times the rate of training"
 
 
 def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does() -> None:

@@ -133,9 +133,9 @@ def test_arrays_are_made_once_for_a_state_of_the_store(tmp_path: Path, monkeypat
     """D5: not again for the next who asks, but for other settings, and when games have come."""
     built = []
 
-    def counted(folder: Path, **settings: Any) -> Any:
-        built.append(folder)
-        return flat_games.read_games(folder, **settings)
+    def counted(parts: list[Path], **settings: Any) -> Any:
+        built.append(parts)
+        return flat_games.read_games(parts, **settings)
 
     monkeypatch.setattr(dataset, "read_games", counted)
     folder = save(tmp_path / "store", random_games(10))
@@ -204,6 +204,27 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         broken = save(tmp_path / f"broken{number}", [replace(wrong, moves=np.array(moves, np.int16), opening=0)])
         with pytest.raises(UsageError, match="a move off its board"):
             opened(broken, swap=True)
+
+
+def test_a_store_without_any_game_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path / "store", random_games(2))
+    part = folder / "part-000000.parquet"
+    pq.write_table(pq.read_table(part).slice(0, 0), part)
+    with pytest.raises(UsageError, match="there: no game at all"):
+        opened(folder)
+
+
+def test_a_cache_that_cannot_be_used_is_told_in_one_line(tmp_path: Path) -> None:
+    """A file where the folder should be; and arrays of which somebody deleted some."""
+    folder = save(tmp_path / "store", random_games(5))
+    (tmp_path / "cache").touch()
+    with pytest.raises(UsageError, match=r"cache/\w+: the arrays of data\.path=\S+ cannot be kept there"):
+        opened(folder)
+    (tmp_path / "cache").unlink()
+    (opened(folder).folder / "winner.npy").unlink()
+    with pytest.raises(UsageError, match="are damaged; delete the folder") as error:
+        opened(folder)
+    assert "\n" not in str(error.value)
 
 
 def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
