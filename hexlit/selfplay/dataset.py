@@ -64,6 +64,8 @@ class GamePositions:
         try:
             make_folder_once(cache / digest, build)
             return cls(cache / digest, size=size, swap=swap)
+        except UsageError:
+            raise
         except (OSError, ValueError) as error:
             said = f"the arrays of data.path={folder} cannot be kept there, or are damaged; delete the folder"
             raise UsageError(f"{cache / digest}: {said} ({error})") from error

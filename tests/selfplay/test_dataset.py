@@ -164,7 +164,7 @@ def test_an_epoch_has_every_row_once_in_whole_batches(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("size", "said"),
-    [(6, r"data\.path=\S+: no game on a board of 6 \(there: 4\); set board"), (4, r"data\.claimed_results=true")],
+    [(6, r"^data\.path=\S+: no game on a board of 6 \(there: 4\); set board"), (4, r"data\.claimed_results=true")],
 )
 def test_a_store_without_anything_to_learn_is_refused(tmp_path: Path, size: int, said: str) -> None:
     records = [replace(record, ending=Ending.UNFINISHED) for record in random_games(5)]
@@ -176,7 +176,7 @@ def test_a_store_without_anything_to_learn_is_refused(tmp_path: Path, size: int,
 
 def test_games_that_are_all_opening_are_refused(tmp_path: Path) -> None:
     records = [replace(record, opening=len(record.moves)) for record in random_games(5)]
-    with pytest.raises(UsageError, match="hold no position with a move and a result"):
+    with pytest.raises(UsageError, match=r"^data\.path=\S+: the games on a board of 4 hold no position"):
         opened(save(tmp_path / "store", records))
 
 
