@@ -5,14 +5,16 @@ file says, so that writing it again loses nothing; `as_record` brings it to the 
 that the board contradicts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.geometry import BLACK, WHITE, geometry
-from hexlit.hex.notation import format_cell
+from hexlit.hex.notation import check_size, format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import Place, RecordError
 
@@ -64,9 +66,10 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
     is kept with `Ending.UNFINISHED`.
 
     Raises:
-        RecordError: with the place of the game and one of the reasons `illegal move`, `moves after the end`, `pass`,
-            `setup`, `swap`, `order of colours`.
+        RecordError: with the place of the game and one of the reasons `board size`, `illegal move`,
+            `moves after the end`, `pass`, `setup`, `swap`, `order of colours`.
     """
+    check_board(game.size, game.size, game.place)
     if _begins(game) == WHITE:
         game = mirrored(game)
     cells = [move.action for move in _setup_as_moves(game)]
@@ -85,7 +88,7 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         elif move.action == PASS:
             raise _error(game, "pass", f"move {number + 1} is a pass, which the rules of Hex do not know")
         elif move.action in (SWAP_PIECES, SWAP_SIDES):
-            if swapped or len(cells) != 1 or number != 1:
+            if swapped or len(cells) != 1 or move.colour != WHITE:
                 raise _error(game, "swap", f"move {number + 1} swaps, which only the answer to the first stone may do")
             swapped = True
             if move.action == SWAP_PIECES:
@@ -101,6 +104,8 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
     _check_cells(game, cells)
     moves = np.array(cells, np.int16)
     won_after = play_sequence(empty_stones(1, game.size), 0, moves, geometry(game.size))
+    if won_after and won_after <= len(game.setup):
+        raise _error(game, "setup", "somebody has connected with the stones that are set up")
     if won_after and won_after < len(cells):
         said = f"{_colour(BLACK if won_after % 2 else WHITE)} has connected after {won_after} of {len(cells)} moves"
         raise _error(game, "moves after the end", said)
@@ -142,12 +147,41 @@ def mirrored(game: RecordedGame) -> RecordedGame:
     )
 
 
+def read_swaps(moves: Sequence[RecordedMove]) -> list[RecordedMove]:
+    """`moves` with every swap named as what it was, where a format's one word stands for both.
+
+    Old programs wrote swap-pieces and meant swap-sides. It was that where the swapper also puts the next stone: the
+    first stone has stayed, and it is again its answer's turn. Where no stone follows, the word is taken as it is.
+    """
+    following = 0
+    read = []
+    for colour, action in reversed(moves):
+        if action >= 0:
+            following = colour
+        elif action in (SWAP_PIECES, SWAP_SIDES) and following:
+            action = SWAP_SIDES if following == colour else SWAP_PIECES
+        read.append(RecordedMove(colour, action))
+    return read[::-1]
+
+
+def check_board(columns: int, rows: int, place: Place) -> int:
+    """Rows of a board that Hex is played on; raises `RecordError` where it is none."""
+    if columns != rows:
+        said = f"a {columns}x{rows} board: boards have as many rows as columns here"
+        raise RecordError("board size", said, place)
+    try:
+        return check_size(rows)
+    except UsageError as error:
+        raise RecordError("board size", str(error), place) from error
+
+
 def _begins(game: RecordedGame) -> int:
-    """Colour of the first move of a game without stones set up; Black's turn after these is told by their number."""
-    if game.setup or not game.moves:
-        return BLACK
-    first = game.moves[0]
-    return -first.colour if first.action == SWAP_PIECES else first.colour
+    """Colour of the first stone, or of the first that is set up when all are taken in turns."""
+    balance = sum(move.colour for move in game.setup)
+    if balance:
+        return BLACK if balance > 0 else WHITE
+    first = game.moves[0] if game.moves else RecordedMove(BLACK, PASS)
+    return first.colour if first.action >= 0 else BLACK
 
 
 def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
