@@ -119,7 +119,7 @@ def from_record(record: GameRecord) -> RecordedGame:
     moves = []
     for ply, action in enumerate(record.moves.tolist()):
         moves.append(RecordedMove(WHITE if ply % 2 else BLACK, SWAP_PIECES if action == record.size**2 else action))
-    if record.ending in (Ending.RESIGNED, Ending.FORFEITED):
+    if record.winner and record.ending in (Ending.RESIGNED, Ending.FORFEITED):
         moves.append(RecordedMove(-record.winner, RESIGN if record.ending == Ending.RESIGNED else FORFEIT))
     return RecordedGame(
         record.size,

@@ -99,6 +99,8 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
             if move.colour != colour:
                 said = f"move {number + 1} is {_colour(move.colour)}'s, but it is {_colour(colour)}'s turn"
                 raise _error(game, "order of colours", said)
+            if not 0 <= move.action < game.size**2:
+                raise _error(game, "illegal move", f"move {number + 1} is no cell of a {game.size}x{game.size} board")
             cells.append(move.action)
     _check_cells(game, cells)
     moves = np.array(cells, np.int16)
@@ -161,18 +163,18 @@ def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
     if len(black) - len(white) not in (0, 1):
         said = f"{len(black)} black and {len(white)} white stones are set up, which no moves in turn give"
         raise _error(game, "setup", said)
+    if not all(0 <= move.action < game.size**2 for move in game.setup):
+        raise _error(game, "setup", f"a stone is set up on no cell of a {game.size}x{game.size} board")
     return [(black, white)[number % 2][number // 2] for number in range(len(game.setup))]
 
 
 def _check_cells(game: RecordedGame, cells: list[int]) -> None:
-    """Every cell lies on the board and is free; a swap moves the first stone to its mirror image."""
+    """Every cell is free; a swap moves the first stone to its mirror image."""
     taken: set[int] = set()
     for ply, cell in enumerate(cells):
         if cell == game.size**2:
             taken = {int(geometry(game.size).transposed[cells[0]])}
             continue
-        if not 0 <= cell < game.size**2:
-            raise _error(game, "illegal move", f"ply {ply + 1} is no cell of a {game.size}x{game.size} board")
         if cell in taken:
             raise _error(game, "illegal move", f"ply {ply + 1}, {format_cell(cell, game.size)}: the cell is taken")
         taken.add(cell)

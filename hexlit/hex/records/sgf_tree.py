@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hexlit.hex.records.errors import Place, RecordError
 
-ROOT = {"FF", "GM", "SZ"}
+ROOT = {"GM", "SZ"}
 """Properties of a first node: where one stands at the start of a variation, the game before was never closed."""
 
 _TOKEN = re.compile(r"\s*+(?:([();])|([A-Za-z]++)|\[([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?|(\S))", re.DOTALL)
