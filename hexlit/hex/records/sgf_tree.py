@@ -117,6 +117,7 @@ class _Reader:
         self.waiting: Property | None = None  # has no value yet
         self.main = True  # the main line goes on
         self.branches = False  # the next node is the first of a variation
+        self.first_of_branch = False  # the open node is
         self.branch_place = place
         self.error: RecordError | None = None
 

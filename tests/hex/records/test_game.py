@@ -128,10 +128,19 @@ def test_boards_have_2_to_26_rows(size: int) -> None:
 
 
 @pytest.mark.parametrize("action", [25, 100, -6])
-def test_a_move_that_is_no_cell_is_refused(action: int) -> None:
-    with pytest.raises(RecordError) as caught:
-        as_record(RecordedGame(5, (RecordedMove(BLACK, action),)))
-    assert caught.value.reason == "illegal move"
+@pytest.mark.parametrize("colour", [BLACK, WHITE])
+def test_a_move_that_is_no_cell_is_refused(action: int, colour: int) -> None:
+    stone = (RecordedMove(colour, action),)
+    for game_, reason in ((RecordedGame(5, stone), "illegal move"), (RecordedGame(5, (), setup=stone), "setup")):
+        with pytest.raises(RecordError) as caught:
+            as_record(game_)
+        assert caught.value.reason == reason
+
+
+def test_errors_of_a_game_that_white_begins_name_cells_and_colours_as_the_file_does() -> None:
+    for text, said in (("w b1, b c3, w b1", "b1: the cell is taken"), ("w b1, w c3", "is White's, but it is Black's")):
+        with pytest.raises(RecordError, match=said):
+            as_record(game(text))
 
 
 @pytest.mark.parametrize("word", [SWAP_PIECES, SWAP_SIDES])
