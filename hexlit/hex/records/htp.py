@@ -158,6 +158,8 @@ class _Log:
         try:
             for command in commands:
                 if command.doubtful:
+                    if any(other.name == "boardsize" for other in commands):
+                        self.size = 0  # the games after this one wait for the next boardsize
                     said = f"it cannot be told which answer is {command.name}'s"
                     raise RecordError("not a game", said, command.place)
             game = self._game([command for command in commands if command.sign != "?"])

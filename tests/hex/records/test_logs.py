@@ -48,6 +48,8 @@ LOGS = {
     "lost answer": ("boardsize 5\n=\ngenmove b\ngenmove w\n= a1\n", ["f:3:1: it cannot be told which answer"]),
     "missing answer": ("boardsize 5\ngenmove b\nplay w b1\n", ["f:2:1: genmove has no answer"]),
     "which was refused": ("boardsize 5\nboardsize 9\nplay b a1\n=\n?\n=\n", ["f:2:1: it cannot be told"]),
+    "no size known after that": ("boardsize 5\nboardsize 9\nplay b a1\n=\n?\n=\nclear_board\n=\nplay b a2\n=\n", [
+        "f:2:1: it cannot be told", "f:9:1: play, but no boardsize"]),
     "loadsgf": ("boardsize 5\nloadsgf x.sgf\nplay b a1\nclear_board\nplay b a2\n", ["f:3:1: play, but no", "b a2"]),
     "no cell": ("boardsize 5\nplay b f1\n", ["f:2:1: 'f1' is no cell"]),
     "no colour": ("boardsize 5\nplay a1\n", ["f:2:1: play 'a1': no colour"]),
