@@ -14,6 +14,7 @@ from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.boards import check_board
 from hexlit.hex.records.errors import Place, RecordError
 
 SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
@@ -64,10 +65,13 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
     is kept with `Ending.UNFINISHED`.
 
     Raises:
-        RecordError: with the place of the game and one of the reasons `illegal move`, `moves after the end`, `pass`,
-            `setup`, `swap`, `order of colours`.
+        RecordError: with the place of the game and one of the reasons `board size`, `illegal move`,
+            `moves after the end`, `pass`, `setup`, `swap`, `order of colours`.
     """
-    if _begins(game) == WHITE:
+    check_board(game.size, game.size, game.place)
+    _check_actions(game)
+    turned = _begins(game) == WHITE
+    if turned:
         game = mirrored(game)
     cells = [move.action for move in _setup_as_moves(game)]
     opening = len(cells) or game.opening
@@ -85,7 +89,7 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         elif move.action == PASS:
             raise _error(game, "pass", f"move {number + 1} is a pass, which the rules of Hex do not know")
         elif move.action in (SWAP_PIECES, SWAP_SIDES):
-            if swapped or len(cells) != 1 or number != 1:
+            if swapped or len(cells) != 1 or move.colour != WHITE:
                 raise _error(game, "swap", f"move {number + 1} swaps, which only the answer to the first stone may do")
             swapped = True
             if move.action == SWAP_PIECES:
@@ -95,14 +99,17 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         else:
             colour = BLACK if len(cells) % 2 == 0 else WHITE
             if move.colour != colour:
-                said = f"move {number + 1} is {_colour(move.colour)}'s, but it is {_colour(colour)}'s turn"
+                said = f"move {number + 1} is {_name(move.colour, turned)}'s, but it is {_name(colour, turned)}'s turn"
                 raise _error(game, "order of colours", said)
             cells.append(move.action)
-    _check_cells(game, cells)
+    _check_cells(game, cells, turned)
     moves = np.array(cells, np.int16)
     won_after = play_sequence(empty_stones(1, game.size), 0, moves, geometry(game.size))
+    if won_after and won_after <= len(game.setup):
+        raise _error(game, "setup", "somebody has connected with the stones that are set up")
     if won_after and won_after < len(cells):
-        said = f"{_colour(BLACK if won_after % 2 else WHITE)} has connected after {won_after} of {len(cells)} moves"
+        who = _name(BLACK if won_after % 2 else WHITE, turned)
+        said = f"{who} has connected after {won_after} of {len(cells)} moves"
         raise _error(game, "moves after the end", said)
     if won_after:
         winner, ending = (BLACK if won_after % 2 else WHITE), Ending.CONNECTED
@@ -121,7 +128,7 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         opening=min(opening, len(cells)),
         black=people[0],
         white=people[1],
-        source=str(game.place),
+        source=str(Place(game.place.file, game.place.line)),
     )
 
 
@@ -143,11 +150,12 @@ def mirrored(game: RecordedGame) -> RecordedGame:
 
 
 def _begins(game: RecordedGame) -> int:
-    """Colour of the first move of a game without stones set up; Black's turn after these is told by their number."""
-    if game.setup or not game.moves:
-        return BLACK
-    first = game.moves[0]
-    return -first.colour if first.action == SWAP_PIECES else first.colour
+    """Colour of the first stone, or of the first that is set up when all are taken in turns."""
+    balance = sum(move.colour for move in game.setup)
+    if balance:
+        return BLACK if balance > 0 else WHITE
+    first = game.moves[0] if game.moves else RecordedMove(BLACK, PASS)
+    return first.colour if first.action >= 0 else BLACK
 
 
 def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
@@ -159,22 +167,31 @@ def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
     return [(black, white)[number % 2][number // 2] for number in range(len(game.setup))]
 
 
-def _check_cells(game: RecordedGame, cells: list[int]) -> None:
-    """Every cell lies on the board and is free; a swap moves the first stone to its mirror image."""
+def _check_actions(game: RecordedGame) -> None:
+    """Every move is one of the board, or one of those that are no cell; every stone set up has a cell."""
+    for moves, least, reason in ((game.moves, FORFEIT, "illegal move"), (game.setup, 0, "setup")):
+        for number, move in enumerate(moves, 1):
+            if not least <= move.action < game.size**2:
+                said = f"stone {number} is on no cell of a {game.size}x{game.size} board"
+                raise _error(game, reason, said)
+
+
+def _check_cells(game: RecordedGame, cells: list[int], turned: bool) -> None:
+    """Every cell is free; a swap moves the first stone to its mirror image."""
     taken: set[int] = set()
     for ply, cell in enumerate(cells):
         if cell == game.size**2:
             taken = {int(geometry(game.size).transposed[cells[0]])}
             continue
-        if not 0 <= cell < game.size**2:
-            raise _error(game, "illegal move", f"ply {ply + 1} is no cell of a {game.size}x{game.size} board")
         if cell in taken:
-            raise _error(game, "illegal move", f"ply {ply + 1}, {format_cell(cell, game.size)}: the cell is taken")
+            name = format_cell(int(geometry(game.size).transposed[cell]) if turned else cell, game.size)
+            raise _error(game, "illegal move", f"ply {ply + 1}, {name}: the cell is taken")
         taken.add(cell)
 
 
-def _colour(colour: int) -> str:
-    return "Black" if colour == BLACK else "White"
+def _name(colour: int, turned: bool) -> str:
+    """What the file calls `colour`, when the game has been mirrored (`turned`) or not."""
+    return "Black" if (colour == BLACK) != turned else "White"
 
 
 def _error(game: RecordedGame, reason: str, said: str) -> RecordError:

@@ -1,0 +1,224 @@
+"""Games of Hex in SGF, FF[4] GM[11]: moves as cells (`B[e5]`) or words, stones set up, and what is said of the people.
+
+Programs have written more than the standard knows, and less: see `steps` for what is read, and `turns.read_swaps`
+for the swap.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import Ending
+from hexlit.hex.records.boards import check_board, parse_point
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.records.game import (
+    NAMES,
+    PASS,
+    SWAP_PIECES,
+    RecordedGame,
+    RecordedMove,
+)
+from hexlit.hex.records.results import check_writable
+from hexlit.hex.records.sgf_tree import Property, SgfGame, escaped, one_line, read_games, unescaped
+from hexlit.hex.records.turns import read_swaps
+
+DEFAULT_SIZE = 11
+WORDS = {name: action for action, name in NAMES.items()} | {"swap": SWAP_PIECES, "": PASS}
+
+_SIZE = re.compile(r"([0-9]{1,4})(?::([0-9]{1,4}))?")
+_RESULT = re.compile(r"(b|w|black|white)\s*(?:\+\s*(.*))?", re.IGNORECASE | re.DOTALL)
+_OPENING = re.compile(r"opening of ([0-9]{1,3}) moves?")
+_COLOURS = {"B": BLACK, "W": WHITE}
+_SETUPS = {"AB": BLACK, "AW": WHITE, "AE": 0}
+_LETTERS = {BLACK: "B", WHITE: "W"}
+_ENDINGS = {
+    "r": Ending.RESIGNED,
+    "resign": Ending.RESIGNED,
+    "f": Ending.FORFEITED,
+    "forfeit": Ending.FORFEITED,
+    "t": Ending.FORFEITED,
+    "time": Ending.FORFEITED,
+}
+_SAID = {Ending.RESIGNED: "Resign", Ending.FORFEITED: "Forfeit"}
+
+ParseCell = Callable[[str, int, Place], int]
+"""(name, size, place) -> cell; raises `RecordError`."""
+
+
+class Step(NamedTuple):
+    """One step of a main line."""
+
+    setup: tuple[tuple[int, int], ...]
+    """(colour, cell) of stones set up before the move; colour 0 empties the cell."""
+    move: RecordedMove | None
+    place: Place
+
+
+def read_sgf(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
+    """The main lines of a collection, or what is wrong with a game."""
+    return read_cells(lines, file, parse_point)
+
+
+def read_cells(lines: Iterable[str], file: str, parse: ParseCell) -> Iterator[RecordedGame | RecordError]:
+    """As `read_sgf`, with cells named as `parse` knows."""
+    for game in read_games(lines, file):
+        try:
+            yield game if isinstance(game, RecordError) else _recorded(game, parse)
+        except RecordError as error:
+            yield error
+
+
+def board_of(game: SgfGame) -> tuple[int, int]:
+    """Columns and rows; raises `RecordError` where the game is not Hex or its size is none."""
+    size = (DEFAULT_SIZE, DEFAULT_SIZE)
+    sized = False
+    for property_ in (one for node in game.nodes for one in node if one.name in ("GM", "SZ")):
+        value = property_.values[0].strip()
+        if property_.name == "GM" and value != "11":
+            said = f"GM[{value[:20]}]: not a game of Hex, which is GM[11]"
+            raise RecordError("another game", said, property_.place)
+        if property_.name == "SZ":
+            match = _SIZE.fullmatch(value)
+            if match is None or sized:
+                said = "a second size" if sized else "no size of a board"
+                raise RecordError("board size", f"SZ[{value[:20]}]: {said}", property_.place)
+            size = (int(match[1]), int(match[2] or match[1]))
+            sized = True
+    return size
+
+
+def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
+    """The main line on a `size` x `size` board; a node may have several moves, by an old habit.
+
+    Raises:
+        RecordError: a value is no move or no cell.
+    """
+    found: list[Step] = []
+    for node in game.nodes:
+        setup: dict[int, int] = {}
+        moves: list[Step] = []
+        place = game.place
+        for property_ in node:
+            if property_.name in _SETUPS:
+                place = property_.place
+                for cell in _points(property_, size, parse):
+                    setup[cell] = _SETUPS[property_.name]
+            elif property_.name in _COLOURS:
+                for value in property_.values:
+                    action = _action(value, size, parse, property_.place)
+                    moves.append(Step((), RecordedMove(_COLOURS[property_.name], action), property_.place))
+        if setup:
+            found.append(Step(tuple((colour, cell) for cell, colour in setup.items()), None, place))
+        found += moves
+    swaps = iter(read_swaps([step.move for step in found if step.move]))
+    return [step if step.move is None else step._replace(move=next(swaps)) for step in found]
+
+
+def _action(value: str, size: int, parse: ParseCell, place: Place) -> int:
+    name = unescaped(value).strip().lower()
+    if name in WORDS:
+        return WORDS[name]
+    return parse(name, size, place)
+
+
+def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[int]:
+    """The cells of a list of points, in which `a1:c3` is a rectangle."""
+    for value in property_.values:
+        name = unescaped(value).strip().lower()
+        if not name and len(property_.values) == 1:
+            return  # AE[] and the like: an empty list
+        corners = [parse(corner, size, property_.place) for corner in name.split(":", 2)]
+        if len(corners) == 1:
+            yield corners[0]
+        elif len(corners) > 2:
+            raise RecordError("setup", f"{name[:20]!a} is no cell and no rectangle such as a1:c3", property_.place)
+        else:
+            rows, columns = zip(*(divmod(corner, size) for corner in corners), strict=True)
+            for row in range(min(rows), max(rows) + 1):
+                yield from range(row * size + min(columns), row * size + max(columns) + 1)
+
+
+def _recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
+    size = check_board(*board_of(game), game.place)
+    setup: dict[int, int] = {}
+    moves: list[RecordedMove] = []
+    for step in steps(game, size, parse):
+        if step.move:
+            moves.append(step.move)
+        elif moves:
+            raise RecordError("setup", "stones are set up after the first move", step.place)
+        else:
+            for colour, cell in step.setup:
+                setup.pop(cell, None)
+                if colour:
+                    setup[cell] = colour
+    root: dict[str, str] = {}
+    comments = []
+    for property_ in (one for node in game.nodes for one in node):
+        if property_.name == "C":
+            comments.append(unescaped(property_.values[0]))
+        else:
+            root.setdefault(property_.name, property_.values[0])
+    winner, ending = _result(root.get("RE", ""))
+    opening = _OPENING.fullmatch(one_line(unescaped(root.get("ON", ""))))
+    black, white, event, date = (one_line(unescaped(root.get(name, ""))) for name in ("PB", "PW", "EV", "DT"))
+    return RecordedGame(
+        size,
+        tuple(moves),
+        setup=tuple(RecordedMove(colour, cell) for cell, colour in setup.items()),
+        winner=winner,
+        ending=ending,
+        black=black,
+        white=white,
+        event=event,
+        date=date,
+        comment="\n".join(comments),
+        opening=int(opening[1]) if opening else 0,
+        place=game.place,
+    )
+
+
+def _result(value: str) -> tuple[int, Ending | None]:
+    """(winner, ending) of RE: `B+`, `W+Resign`, `B+T`, `B`, or anything else, which names no winner."""
+    match = _RESULT.fullmatch(unescaped(value).strip())
+    if match is None:
+        return 0, None
+    return _COLOURS[match[1][0].upper()], _ENDINGS.get((match[2] or "").strip().lower())
+
+
+def write_sgf(game: RecordedGame, name: str = "") -> str:
+    """One game of a collection, called `name`; its comment stands at the last move.
+
+    Raises:
+        RecordError: the game is on no board, or has a move that is none.
+    """
+    check_writable(game)
+    said = _SAID.get(game.ending, "") if game.ending else ""
+    result = f"{_LETTERS[game.winner]}+{said}" if game.winner else ""
+    words = {cell: format_cell(cell, game.size) for cell in range(game.size**2)} | NAMES
+    root = {"GN": name, "RE": result, "ON": f"opening of {game.opening} moves" if game.opening else ""}
+    return tree(game, "FF[4]GM[11]CA[UTF-8]AP[hexlit]", root, words)
+
+
+def tree(game: RecordedGame, header: str, root: dict[str, str], words: dict[int, str]) -> str:
+    """`game` as a game of a collection.
+
+    Args:
+        header: what the root starts with.
+        root: more properties of the root; empty ones are left out.
+        words: cells and other actions as they are called.
+    """
+    if not all(move.action in words for move in (*game.setup, *game.moves)):
+        raise RecordError("cannot be written", "a move that the format has no word for", game.place)
+    texts = {"PB": game.black, "PW": game.white, "EV": game.event, "DT": game.date, **root}
+    properties = [f"{name}[{escaped(one_line(text))}]" for name, text in texts.items() if text]
+    for name, colour in (("AB", BLACK), ("AW", WHITE)):
+        stones = [words[move.action] for move in game.setup if move.colour == colour]
+        properties.append("".join([name, *(f"[{stone}]" for stone in stones)]) if stones else "")
+    nodes = [f"{header}SZ[{game.size}]{''.join(properties)}"]
+    nodes += [f"{_LETTERS[colour]}[{words[action]}]" for colour, action in game.moves]
+    if game.comment:
+        nodes[-1] += f"C[{escaped(game.comment)}]"
+    return f"(;{';'.join(nodes)})\n"
