@@ -29,6 +29,7 @@ class RecordError(UsageError):
 
     def __init__(self, reason: str, said: str, place: Place | None = None) -> None:
         """One line: the place, then what is wrong there."""
+        said = said if said.isprintable() else "".join(sign if sign.isprintable() else " " for sign in said)
         self.reason = reason
         self.said = said
         self.place = place or Place()

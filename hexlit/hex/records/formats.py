@@ -1,15 +1,22 @@
 """The formats of game records that are read and written, and which one a file has."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedGame, RecordedMove
+from hexlit.hex.records.hexworld import read_hexworld, write_hexworld
+from hexlit.hex.records.htp import read_htp, write_htp
+from hexlit.hex.records.littlegolem import read_littlegolem, write_littlegolem
 from hexlit.hex.records.sgf import read_sgf, write_sgf
+from hexlit.hex.records.six import read_six, write_six
+from hexlit.hex.records.trmph import read_trmph, write_trmph
 from hexlit.hex.records.wolve import read_wolve, write_wolve
 
 
@@ -30,26 +37,79 @@ FORMATS = {
     one.name: one
     for one in (
         RecordFormat("sgf", (".sgf",), read_sgf, write_sgf),
+        RecordFormat("littlegolem", (".hsgf",), read_littlegolem, write_littlegolem),
+        RecordFormat("trmph", (".trmph", ".txt"), read_trmph, write_trmph),
+        RecordFormat("hexworld", (".hexworld", ".txt"), read_hexworld, write_hexworld),
         RecordFormat("wolve", (".wolve", ".txt"), read_wolve, write_wolve),
+        RecordFormat("htp", (".htp", ".log", ".txt"), read_htp, write_htp),
+        RecordFormat("six", (".six",), read_six, write_six),
     )
 }
 
 
+BEGINNING = 1 << 16
+"""Characters of a file that tell its format."""
+
+_SHARED = {".txt", ".sgf"}
+"""Suffixes that do not tell the format."""
+
+# In this order: a game of Little Golem is SGF, too, and what trmph writes is also a link of HexWorld.
+_LOOKS = {
+    "littlegolem": r"\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
+    "sgf": r"^[ \t]*\(\s*;",
+    "six": r"^BoardSize:",
+    "htp": r"^(?:[^#\n]{0,100}[\s>:])?boardsize[ \t]+[0-9]",
+    "wolve": r"^[bw] [a-z][0-9]{1,2},",
+    "trmph": r"^(?!\S*hexworld)(?:\S*#)?[0-9]{1,2},(?:[a-z][0-9]{1,2})*(?:\s|$)",
+    "hexworld": r"^(?:\S*#)?[0-9]{1,2}(?:x[0-9]{1,2})?(?:r[0-9]{1,2}|[nm]|c[0-9])*,(?=[a-z:,]|$)",
+}
+
+
 def format_of(path: Path) -> RecordFormat:
-    """The format of the file, by its suffix, and by what stands in it where formats share one; raises `UsageError`."""
-    found = [one for one in FORMATS.values() if path.suffix.lower() in one.suffixes]
-    if found:
+    """The format of the file, by its suffix, and by what it begins with where that tells nothing.
+
+    Raises:
+        UsageError: neither tells, or the file cannot be read.
+    """
+    suffix = path.suffix.lower()
+    found = [one for one in FORMATS.values() if suffix in one.suffixes]
+    if len(found) == 1 and suffix not in _SHARED:
+        return found[0]
+    text = _beginning(path)
+    for name, look in _LOOKS.items():
+        if re.search(look, text, re.MULTILINE):
+            return FORMATS[name]
+    if len(found) == 1:
         return found[0]
     known = ", ".join(f"{one.name} ({' '.join(one.suffixes)})" for one in FORMATS.values())
-    raise UsageError(f"{path}: no game record by its name and its content; known are {known}")
+    raise UsageError(f"{path}: no record of games by its name or its content; the formats are {known}")
+
+
+def _beginning(path: Path) -> str:
+    try:
+        with _open(path) as file:
+            return file.read(BEGINNING).lstrip("\ufeff")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def read_file(path: Path) -> Iterator[RecordedGame | RecordError]:
     """The games of a file, or what is wrong with one, while it is read; raises `UsageError` where it cannot be."""
     read = format_of(path).read
+    return read(_lines(path, _open(path)), str(path))
+
+
+def _open(path: Path) -> TextIO:
     try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            yield from read(lines, str(path))
+        return path.open(encoding="utf-8", errors="replace")
+    except (OSError, ValueError) as error:  # ValueError: a path that cannot be one
+        raise UsageError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+
+
+def _lines(path: Path, file: TextIO) -> Iterator[str]:
+    try:
+        with file:
+            yield from file
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
 

@@ -5,17 +5,16 @@ file says, so that writing it again loses nothing; `as_record` brings it to the 
 that the board contradicts.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.geometry import BLACK, WHITE, geometry
-from hexlit.hex.notation import check_size, format_cell
+from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.boards import check_board
 from hexlit.hex.records.errors import Place, RecordError
 
 SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
@@ -126,7 +125,7 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         opening=min(opening, len(cells)),
         black=people[0],
         white=people[1],
-        source=str(game.place),
+        source=str(Place(game.place.file, game.place.line)),
     )
 
 
@@ -145,34 +144,6 @@ def mirrored(game: RecordedGame) -> RecordedGame:
         black=game.white,
         white=game.black,
     )
-
-
-def read_swaps(moves: Sequence[RecordedMove]) -> list[RecordedMove]:
-    """`moves` with every swap named as what it was, where a format's one word stands for both.
-
-    Old programs wrote swap-pieces and meant swap-sides. It was that where the swapper also puts the next stone: the
-    first stone has stayed, and it is again its answer's turn. Where no stone follows, the word is taken as it is.
-    """
-    following = 0
-    read = []
-    for colour, action in reversed(moves):
-        if action >= 0:
-            following = colour
-        elif action in (SWAP_PIECES, SWAP_SIDES) and following:
-            action = SWAP_SIDES if following == colour else SWAP_PIECES
-        read.append(RecordedMove(colour, action))
-    return read[::-1]
-
-
-def check_board(columns: int, rows: int, place: Place) -> int:
-    """Rows of a board that Hex is played on; raises `RecordError` where it is none."""
-    if columns != rows:
-        said = f"a {columns}x{rows} board: boards have as many rows as columns here"
-        raise RecordError("board size", said, place)
-    try:
-        return check_size(rows)
-    except UsageError as error:
-        raise RecordError("board size", str(error), place) from error
 
 
 def _begins(game: RecordedGame) -> int:

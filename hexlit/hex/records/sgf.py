@@ -7,24 +7,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.notation import format_cell, parse_cell
+from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
+from hexlit.hex.records.boards import check_board, parse_point
 from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.game import (
-    FORFEIT,
     NAMES,
     PASS,
-    RESIGN,
     SWAP_PIECES,
-    SWAP_SIDES,
     RecordedGame,
     RecordedMove,
-    check_board,
-    read_swaps,
 )
-from hexlit.hex.records.sgf_tree import Property, SgfGame, escaped, read_games, simple_text, unescaped
+from hexlit.hex.records.results import check_writable
+from hexlit.hex.records.sgf_tree import Property, SgfGame, escaped, one_line, read_games, unescaped
+from hexlit.hex.records.turns import read_swaps
 
 DEFAULT_SIZE = 11
 WORDS = {name: action for action, name in NAMES.items()} | {"swap": SWAP_PIECES, "": PASS}
@@ -45,8 +42,8 @@ _ENDINGS = {
 }
 _SAID = {Ending.RESIGNED: "Resign", Ending.FORFEITED: "Forfeit"}
 
-ParseCell = Callable[[str, int], int]
-"""(name, size) -> cell; raises `UsageError`."""
+ParseCell = Callable[[str, int, Place], int]
+"""(name, size, place) -> cell; raises `RecordError`."""
 
 
 class Step(NamedTuple):
@@ -60,7 +57,7 @@ class Step(NamedTuple):
 
 def read_sgf(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
     """The main lines of a collection, or what is wrong with a game."""
-    return read_cells(lines, file, sgf_cell)
+    return read_cells(lines, file, parse_point)
 
 
 def read_cells(lines: Iterable[str], file: str, parse: ParseCell) -> Iterator[RecordedGame | RecordError]:
@@ -118,29 +115,11 @@ def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
     return [step if step.move is None else step._replace(move=next(swaps)) for step in found]
 
 
-def sgf_cell(name: str, size: int) -> int:
-    """The cell that a game of Hex calls `name`; raises `UsageError`."""
-    try:
-        cell = parse_cell(name, size)
-    except UsageError:
-        cell = size * size
-    if cell == size * size:
-        raise UsageError(f"{name[:20]!a} is no cell of a {size}x{size} board")
-    return cell
-
-
 def _action(value: str, size: int, parse: ParseCell, place: Place) -> int:
     name = unescaped(value).strip().lower()
     if name in WORDS:
         return WORDS[name]
-    return _cell(name, size, parse, place)
-
-
-def _cell(name: str, size: int, parse: ParseCell, place: Place) -> int:
-    try:
-        return parse(name, size)
-    except UsageError as error:
-        raise RecordError("illegal move", str(error), place) from error
+    return parse(name, size, place)
 
 
 def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[int]:
@@ -149,7 +128,7 @@ def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[int]:
         name = unescaped(value).strip().lower()
         if not name and len(property_.values) == 1:
             return  # AE[] and the like: an empty list
-        corners = [_cell(corner, size, parse, property_.place) for corner in name.split(":", 2)]
+        corners = [parse(corner, size, property_.place) for corner in name.split(":", 2)]
         if len(corners) == 1:
             yield corners[0]
         elif len(corners) > 2:
@@ -182,8 +161,8 @@ def _recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
         else:
             root.setdefault(property_.name, property_.values[0])
     winner, ending = _result(root.get("RE", ""))
-    opening = _OPENING.fullmatch(simple_text(root.get("ON", "")))
-    black, white, event, date = (simple_text(root.get(name, "")) for name in ("PB", "PW", "EV", "DT"))
+    opening = _OPENING.fullmatch(one_line(unescaped(root.get("ON", ""))))
+    black, white, event, date = (one_line(unescaped(root.get(name, ""))) for name in ("PB", "PW", "EV", "DT"))
     return RecordedGame(
         size,
         tuple(moves),
@@ -208,35 +187,37 @@ def _result(value: str) -> tuple[int, Ending | None]:
     return _COLOURS[match[1][0].upper()], _ENDINGS.get((match[2] or "").strip().lower())
 
 
-def write_sgf(game: RecordedGame) -> str:
-    """One line, but for line ends in the comment, which stands at the last move.
+def write_sgf(game: RecordedGame, name: str = "") -> str:
+    """One game of a collection, called `name`; its comment stands at the last move.
 
     Raises:
-        RecordError: the board is none.
+        RecordError: the game is on no board, or has a move that is none.
     """
-    check_board(game.size, game.size, game.place)
-    return tree(game, [format_cell(cell, game.size) for cell in range(game.size**2)], "FF[4]GM[11]CA[UTF-8]AP[hexlit]")
+    check_writable(game)
+    said = _SAID.get(game.ending, "") if game.ending else ""
+    result = f"{_LETTERS[game.winner]}+{said}" if game.winner else ""
+    words = {cell: format_cell(cell, game.size) for cell in range(game.size**2)} | NAMES
+    root = {"GN": name, "RE": result, "ON": f"opening of {game.opening} moves" if game.opening else ""}
+    return tree(game, "FF[4]GM[11]CA[UTF-8]AP[hexlit]", root, words)
 
 
-def tree(game: RecordedGame, cells: list[str], header: str, name: str = "") -> str:
-    """`game` as a game of a collection, its root starting with `header`; `cells` are the names of the cells."""
-    texts = {"PB": game.black, "PW": game.white, "EV": game.event, "DT": game.date, "GN": name}
-    root = f"{header}SZ[{game.size}]"
-    root += "".join(f"{name}[{escaped(_line(text))}]" for name, text in texts.items() if text)
-    if game.opening:
-        root += f"ON[opening of {game.opening} moves]"
-    if game.winner:
-        root += f"RE[{_LETTERS[game.winner]}+{_SAID.get(game.ending, '') if game.ending else ''}]"
-    for property_, colour in (("AB", BLACK), ("AW", WHITE)):
-        stones = [cells[move.action] for move in game.setup if move.colour == colour]
-        root += property_ * bool(stones) + "".join(f"[{stone}]" for stone in stones)
-    nodes = [root]
-    for colour, action in game.moves:
-        nodes.append(f"{_LETTERS[colour]}[{NAMES[action] if action < 0 else cells[action]}]")
+def tree(game: RecordedGame, header: str, root: dict[str, str], words: dict[int, str]) -> str:
+    """`game` as a game of a collection.
+
+    Args:
+        header: what the root starts with.
+        root: more properties of the root; empty ones are left out.
+        words: cells and other actions as they are called.
+    """
+    if not all(move.action in words for move in (*game.setup, *game.moves)):
+        raise RecordError("cannot be written", "a move that the format has no word for", game.place)
+    texts = {"PB": game.black, "PW": game.white, "EV": game.event, "DT": game.date, **root}
+    properties = [f"{name}[{escaped(one_line(text))}]" for name, text in texts.items() if text]
+    for name, colour in (("AB", BLACK), ("AW", WHITE)):
+        stones = [words[move.action] for move in game.setup if move.colour == colour]
+        properties.append("".join([name, *(f"[{stone}]" for stone in stones)]) if stones else "")
+    nodes = [f"{header}SZ[{game.size}]{''.join(properties)}"]
+    nodes += [f"{_LETTERS[colour]}[{words[action]}]" for colour, action in game.moves]
     if game.comment:
         nodes[-1] += f"C[{escaped(game.comment)}]"
     return f"(;{';'.join(nodes)})\n"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split("\n"))

@@ -53,9 +53,9 @@ def unescaped(value: str) -> str:
     return _ESCAPE.sub(lambda match: "" if match[1][0] in "\r\n" else match[1], value)
 
 
-def simple_text(value: str) -> str:
-    """`value` as one line."""
-    return _BLANK.sub(" ", unescaped(value))
+def one_line(text: str) -> str:
+    """`text` without line ends and tabs, as names of people are written."""
+    return _BLANK.sub(" ", text)
 
 
 def escaped(text: str) -> str:
@@ -128,13 +128,14 @@ class _Reader:
                 self.junk = None
                 self._open(place)
             elif self.junk is None:
-                self.junk = RecordError("not a game", f"no game in SGF, which begins with '(;', but {text[:20]!r}", place)
+                said = f"{text[:20]!a}: no game in SGF, which begins with '(;'"
+                self.junk = RecordError("not a game", said, place)
             return
         if self.waiting and not self.waiting.values and kind != "value":
             self._wrong(f"the property {self.waiting.name} has no value", self.waiting.place)
         if kind == "value":
             if self.waiting is None:
-                self._wrong(f"the value {text[:20]!r} belongs to no property", place)
+                self._wrong(f"the value {text[:20]!a} belongs to no property", place)
             else:
                 self.waiting.values.append(text)
             return
@@ -159,7 +160,7 @@ class _Reader:
         elif kind == "name":
             yield from self._property(text, place)
         else:
-            self._wrong(f"no SGF from {text[:20]!r} on", place)
+            self._wrong(f"no SGF from {text[:20]!a} on", place)
 
     def _property(self, text: str, place: Place) -> Iterator[RecordError]:
         name = text if text.isupper() else "".join(letter for letter in text if letter.isupper())

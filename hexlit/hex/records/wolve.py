@@ -9,6 +9,7 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.game import NAMES, RESIGN, RecordedGame, RecordedMove
+from hexlit.hex.records.results import told_by_moves
 
 SIZE = 10
 OPENING = 2
@@ -18,16 +19,17 @@ _LETTERS = {colour: letter for letter, colour in _COLOURS.items()}
 _WINNERS = {"B": BLACK, "W": WHITE}
 _CONFLICTS = ("<<<<<<<", "=======", ">>>>>>>")
 _ACTIONS = {format_cell(cell, SIZE): cell for cell in range(SIZE**2)} | {"resign": RESIGN}
+_NAMES = {action: name for name, action in _ACTIONS.items()}
 
 
 def read_wolve(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
     """The games of `lines`, or what is wrong with a line that is none; empty lines are passed over."""
     for number, line in enumerate(lines, 1):
-        text = line.strip()
+        text = line.strip("\ufeff \t\r\n")
         if not text:
             continue
         try:
-            yield _read_line(text, Place(file, number))
+            yield _read_line(text, Place(file, number, 1))
         except RecordError as error:
             yield error
 
@@ -57,14 +59,16 @@ def write_wolve(game: RecordedGame) -> str:
     Raises:
         RecordError: the format cannot say this game.
     """
-    winner = {colour: letter for letter, colour in _WINNERS.items()}.get(game.winner)
-    if game.size != SIZE or game.setup or winner is None:
-        what = f"a {game.size}x{game.size} game" if game.size != SIZE else "setup" if game.setup else "no winner"
-        said = f"Wolve's text has {SIZE}x{SIZE} games with a winner, not {what}"
+    moves = told_by_moves(game)
+    resigned = moves[-1].colour if moves and moves[-1].action == RESIGN else 0
+    winner = {colour: letter for letter, colour in _WINNERS.items()}.get(game.winner or -resigned)
+    if game.size != SIZE or game.setup or winner is None or not moves:
+        said = f"Wolve's text has {SIZE}x{SIZE} games with moves and a winner, no stones set up"
         raise RecordError("cannot be written", said, game.place)
     fields = []
-    for colour, action in game.moves:
-        if action < 0 and action != RESIGN:
-            raise RecordError("cannot be written", f"Wolve's text knows no {NAMES[action]}", game.place)
-        fields.append(f"{_LETTERS[colour]} {NAMES[action] if action < 0 else format_cell(action, SIZE)}")
+    for colour, action in moves:
+        if action not in _NAMES:
+            said = f"Wolve's text knows no {NAMES.get(action, 'such move')}"
+            raise RecordError("cannot be written", said, game.place)
+        fields.append(f"{_LETTERS[colour]} {_NAMES[action]}")
     return ",".join([*fields, winner]) + "\n"

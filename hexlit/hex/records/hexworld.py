@@ -1,0 +1,92 @@
+"""HexWorld's links: `hexworld.org/board/#11c1,a3:sf6,g7`, a size, how the board is shown, moves, a cursor, more moves.
+
+Black (red there) begins, and the players take turns. How the board is turned, mirrored, numbered and coloured is
+for the eye: cells keep their names.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_cell
+from hexlit.hex.records.boards import check_board, parse_point
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.records.game import (
+    FORFEIT,
+    PASS,
+    RESIGN,
+    SWAP_PIECES,
+    SWAP_SIDES,
+    RecordedGame,
+    RecordedMove,
+)
+from hexlit.hex.records.results import check_told, told_by_moves
+from hexlit.hex.records.turns import next_turn
+
+LINK = "https://hexworld.org/board/"
+
+_BOARD = re.compile(r"([0-9]{1,9})(?:x([0-9]{1,9}))?(?:r[0-9]{1,2}|[nm]|c[0-9])*(?=,|$)")
+_MOVE = re.compile(r",|([a-z]{1,2}[0-9]{1,2})|:([sSp]|[rf][bw])")
+_SIGNS = {"s": SWAP_PIECES, "S": SWAP_SIDES, "p": PASS, "r": RESIGN, "f": FORFEIT}
+_LETTERS = {action: sign for sign, action in _SIGNS.items()}
+_COLOURS = {"b": BLACK, "w": WHITE}
+
+
+def read_hexworld(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
+    """The games of links, one a line, or what is wrong with a line; empty lines and comments (`# `) are passed over."""
+    for number, line in enumerate(lines, 1):
+        text = line.strip("\ufeff \t\r\n")
+        if not text or text == "#" or text.startswith(("# ", "#\t")):
+            continue
+        try:
+            yield _read_link(text, Place(file, number, 1 + line.index(text[0])))
+        except RecordError as error:
+            yield error
+
+
+def _read_link(text: str, place: Place) -> RecordedGame:
+    def at(start: int) -> Place:
+        return Place(place.file, place.line, place.column + start)
+
+    start = text.find("#") + 1
+    board = _BOARD.match(text, start)
+    if board is None:
+        said = f"{text[start:][:20]!a} is no link of HexWorld such as #11c1,a3:sf6"
+        raise RecordError("not a game", said, at(start))
+    size = check_board(int(board[1]), int(board[2] or board[1]), at(start))
+    moves: list[RecordedMove] = []
+    start, commas, turn = board.end(), 0, BLACK
+    while start < len(text):
+        token = _MOVE.match(text, start)
+        commas += text[start] == ","
+        if token is None or commas > 2:
+            raise RecordError("not a game", f"{text[start:][:20]!a} is no move such as a3, :s or :rb", at(start))
+        if token[1]:
+            moves.append(RecordedMove(turn, parse_point(token[1], size, at(start))))
+        elif token[2]:
+            moves.append(RecordedMove(_COLOURS.get(token[2][1:], turn), _SIGNS[token[2][0]]))
+        if moves:
+            turn = next_turn(moves[-1])
+        start = token.end()
+    return RecordedGame(size, tuple(moves), place=place)
+
+
+def write_hexworld(game: RecordedGame) -> str:
+    """One link, a line.
+
+    Raises:
+        RecordError: the format cannot say this game: stones set up, White first, or a winner whom only a file knows.
+    """
+    check_told(game, "a link of HexWorld")
+    texts = []
+    turn = BLACK
+    for move in told_by_moves(game):
+        colour, action = move
+        if action in (RESIGN, FORFEIT):
+            texts.append(f":{_LETTERS[action]}{'b' if colour == BLACK else 'w'}")
+            continue
+        if colour != turn:
+            raise RecordError("cannot be written", "a link of HexWorld has moves in turns, Black's first", game.place)
+        texts.append(f":{_LETTERS[action]}" if action in _LETTERS else format_cell(action, game.size))
+        turn = next_turn(move)
+    return f"{LINK}#{game.size}c1,{''.join(texts)}\n"

@@ -1,0 +1,190 @@
+"""Logs of HTP, the Hex Text Protocol: what was commanded and what was answered, game after game.
+
+A command counts unless it is answered by `?`; a log without answers is read, too, as long as no move is missing in it.
+Programs that a log tells apart (`B>> play w a3`, `W>> genmove w`) are followed each for itself: both tell the game.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_cell
+from hexlit.hex.records.boards import check_board, parse_point
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.records.game import NAMES, RESIGN, SWAP_PIECES, RecordedGame, RecordedMove
+from hexlit.hex.records.htp_lines import GAME, Line, parse_line
+from hexlit.hex.records.results import check_told, told_by_moves
+
+STARTS = {"boardsize", "clear_board", "loadsgf"}
+"""Commands with which another game begins."""
+
+_COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+_WORDS = {name: action for action, name in NAMES.items()} | {"swap": SWAP_PIECES}
+_SCORES = {"b+": BLACK, "w+": WHITE}
+
+
+def read_htp(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
+    """The games of a log, each when the next one begins, or what is wrong with one."""
+    logs: dict[str, _Log] = {}
+    tag = ""
+    for number, text in enumerate(lines, 1):
+        line = parse_line(text)
+        if line is None:
+            continue
+        if line.sign not in "=?":
+            tag = line.tag
+            yield from logs.setdefault(tag, _Log()).command(line, Place(file, number, line.column))
+        elif (line.tag or tag) in logs:
+            logs[line.tag or tag].answer(line)
+    for log in logs.values():
+        yield from log.end()
+
+
+@dataclass
+class _Command:
+    name: str
+    id: str
+    words: list[str]
+    place: Place
+    sign: str = ""
+    """`=` or `?` when it has been answered."""
+    said: str = ""
+    """First word of the answer."""
+    doubtful: bool = False
+    """Whether an answer came that may have been another command's."""
+
+
+class _Log:
+    """What one program was told and said."""
+
+    def __init__(self) -> None:
+        self.commands: list[_Command] = []  # of the game that is open, the ones that started it first
+        self.unanswered: list[_Command] = []  # since the last answer without a number
+        self.passed: list[_Command] = []  # which had one answer for several of them
+        self.numbered: dict[str, _Command] = {}
+        self.size = 0
+        self.known = False  # whether the board is empty at the start of the open game
+
+    def command(self, line: Line, place: Place) -> Iterator[RecordedGame | RecordError]:
+        if self.commands and self.commands[-1].name in STARTS and self.commands[-1].sign != "?":
+            yield from self._close()
+        command = _Command(line.sign, line.id, line.words, place)
+        if line.id:
+            self.numbered[line.id] = command
+        else:
+            self.unanswered.append(command)
+        if line.sign in GAME:
+            self.commands.append(command)
+
+    def answer(self, line: Line) -> None:
+        said = line.words[0].lower() if line.words else ""
+        if line.id:
+            command = self.numbered.pop(line.id, None)
+        else:
+            command = self._answered(line.sign, said)
+        if command:
+            command.sign, command.said = line.sign, said
+
+    def _answered(self, sign: str, said: str) -> _Command | None:
+        """The command that an answer without a number belongs to: the one before it, unless some had no answer."""
+        waiting, self.unanswered = self.unanswered, []
+        if len(waiting) == 1:
+            return waiting[0]
+        if not waiting and sign == "?":
+            waiting, self.passed = self.passed, []
+        asked = [command for command in waiting if command.name == "genmove"]
+        if sign == "=" and len(asked) == 1 and asked[0] is waiting[-1]:
+            return asked[0]
+        if sign == "=" and not asked:
+            self.passed += waiting
+            return None
+        for command in waiting:
+            command.doubtful = True
+        return None
+
+    def _close(self) -> Iterator[RecordedGame | RecordError]:
+        """The game before the last command, which starts another."""
+        *commands, start = self.commands
+        yield from self._result(commands)
+        self.commands = [start]
+        self.passed = []
+
+    def end(self) -> Iterator[RecordedGame | RecordError]:
+        yield from self._result(self.commands)
+
+    def _result(self, commands: Sequence[_Command]) -> Iterator[RecordedGame | RecordError]:
+        try:
+            game = self._game([command for command in commands if command.sign != "?"])
+        except RecordError as error:
+            yield error
+        else:
+            if game:
+                yield game
+
+    def _game(self, commands: Sequence[_Command]) -> RecordedGame | None:
+        moves: list[RecordedMove] = []
+        winner = 0
+        place = None
+        for number, command in enumerate(commands):
+            if command.doubtful:
+                said = f"it cannot be told which answer is {command.name}'s"
+                raise RecordError("not a game", said, command.place)
+            if command.name in STARTS:
+                self._start(command)
+                continue
+            if command.name == "final_score":
+                winner = _SCORES.get(command.said, 0)
+                continue
+            if not self.known or not self.size:
+                said = f"{command.name}, but no boardsize and clear_board before it say on which position"
+                raise RecordError("not a game", said, command.place)
+            place = place or command.place
+            winner = 0
+            if command.name == "undo":
+                if not moves:
+                    raise RecordError("not a game", "undo, but there is no move", command.place)
+                moves.pop()
+            elif command.name == "genmove" and not command.sign:
+                if any(later.name != "final_score" for later in commands[number + 1 :]):
+                    raise RecordError("not a game", "genmove has no answer, but the game goes on", command.place)
+            else:
+                moves.append(self._move(command))
+        return RecordedGame(self.size, tuple(moves), winner=winner, place=place) if moves and place else None
+
+    def _start(self, command: _Command) -> None:
+        self.known = command.name != "loadsgf"
+        if command.name == "boardsize":
+            self.size = 0
+            numbers = command.words or [""]
+            if not all(word.isascii() and word.isdigit() and len(word) < 10 for word in numbers) or len(numbers) > 2:
+                said = f"boardsize {' '.join(numbers)[:20]!a}: no size of a board"
+                raise RecordError("board size", said, command.place)
+            self.size = check_board(int(numbers[0]), int(numbers[-1]), command.place)
+
+    def _move(self, command: _Command) -> RecordedMove:
+        colour = _COLOURS.get(command.words[0].lower() if command.words else "")
+        words = command.words[1:] if command.name == "play" else [command.said]
+        if colour is None or len(command.words) != (2 if command.name == "play" else 1):
+            said = f"{command.name} {' '.join(command.words)[:20]!a}: no colour and move such as b a3"
+            raise RecordError("not a game", said, command.place)
+        name = words[0].lower()
+        return RecordedMove(colour, _WORDS[name] if name in _WORDS else parse_point(name, self.size, command.place))
+
+
+def write_htp(game: RecordedGame) -> str:
+    """One game as commands, which a program plays when it reads them.
+
+    Raises:
+        RecordError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a winner whom only a
+            file knows.
+    """
+    check_told(game, "a log of HTP")
+    if not told_by_moves(game):
+        raise RecordError("cannot be written", "a log of HTP has no game without moves", game.place)
+    lines = [f"boardsize {game.size}", "clear_board"]
+    for colour, action in told_by_moves(game):
+        if action < 0 and action not in (SWAP_PIECES, RESIGN):
+            raise RecordError("cannot be written", f"HTP knows no {NAMES[action]}", game.place)
+        name = NAMES[action] if action < 0 else format_cell(action, game.size)
+        lines.append(f"play {'b' if colour == BLACK else 'w'} {name}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,46 @@
+"""Little Golem's files (.hsgf): SGF with cells of two letters, column then row, so that `am` is a13.
+
+White moves first there, and may be swapped. `RE[B]` and `RE[W]` name the winner, but not always rightly: a resignation
+at the end and the board go before it. Without RE a game is unfinished.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from hexlit.hex.geometry import BLACK
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.records.game import RESIGN, SWAP_PIECES, RecordedGame
+from hexlit.hex.records.results import check_writable, told_by_moves
+from hexlit.hex.records.sgf import read_cells, tree
+
+_FIRST = ord("a")
+
+
+def read_littlegolem(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
+    """The games of a file, or what is wrong with one."""
+    return read_cells(lines, file, _parse)
+
+
+def _parse(name: str, size: int, place: Place) -> int:
+    column, row = (ord(letter) - _FIRST for letter in name) if len(name) == 2 else (size, size)
+    if not (0 <= column < size and 0 <= row < size):
+        said = f"{name[:20]!a} is no cell of a {size}x{size} board, such as ac, which is a3"
+        raise RecordError("illegal move", said, place)
+    return row * size + column
+
+
+def write_littlegolem(game: RecordedGame) -> str:
+    """One game, a line.
+
+    Raises:
+        RecordError: the format cannot say this game, which knows only stones, swap-pieces and resignations.
+    """
+    check_writable(game)
+    if game.setup:
+        raise RecordError("cannot be written", "Little Golem's files have no stones set up", game.place)
+    words = {SWAP_PIECES: "swap", RESIGN: "resign"}
+    for cell in range(game.size**2):
+        row, column = divmod(cell, game.size)
+        words[cell] = chr(_FIRST + column) + chr(_FIRST + row)
+    result = {"RE": "B" if game.winner == BLACK else "W"} if game.winner else {}
+    return tree(replace(game, moves=told_by_moves(game)), "FF[4]", result, words)

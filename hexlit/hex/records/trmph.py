@@ -1,0 +1,101 @@
+"""trmph: a size and moves without separators (`#13,g1a7g2`), Black's first; as a file a game a line, and its winner.
+
+The winner is `b` or `r`, the first or the second player; older files say 1 or 2. Lines that begin with `# ` and what
+follows a ` #` are comments.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import Ending
+from hexlit.hex.records.boards import check_board, parse_point
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
+from hexlit.hex.records.results import legal
+
+_BOARD = re.compile(r"([0-9]{1,9}),")
+_CELL = re.compile(r"[a-z]{1,2}[0-9]{1,2}")
+_WINNER = re.compile(r"\s+([br12])(?=\s|$)")
+_COMMENT = re.compile(r"\s+#.*|\s*$", re.DOTALL)
+_WINNERS = {"b": BLACK, "1": BLACK, "r": WHITE, "2": WHITE}
+
+
+class Repeated(StrEnum):
+    """What a cell means that is played a second time."""
+
+    ERROR = "error"
+    """It is no game."""
+    TRUNCATE = "truncate"
+    """The game ends before it."""
+    SWAP = "swap"
+    """The second move swaps the first; later it is an error."""
+
+
+def read_trmph(
+    lines: Iterable[str], file: str = "", repeated: Repeated = Repeated.ERROR
+) -> Iterator[RecordedGame | RecordError]:
+    """The games of strings, one a line, or what is wrong with a line; empty lines and comments are passed over."""
+    for number, line in enumerate(lines, 1):
+        text = line.strip("\ufeff \t\r\n")
+        if not text or text == "#" or text.startswith(("# ", "#\t")):
+            continue
+        try:
+            yield _read_string(text, Place(file, number, 1 + line.index(text[0])), repeated)
+        except RecordError as error:
+            yield error
+
+
+def _read_string(text: str, place: Place, repeated: Repeated) -> RecordedGame:
+    def at(start: int) -> Place:
+        return Place(place.file, place.line, place.column + start)
+
+    start = text.split(maxsplit=1)[0].find("#") + 1
+    board = _BOARD.match(text, start)
+    if board is None:
+        said = f"{text[start:][:20]!a} is no string of trmph such as #13,g1a7g2"
+        raise RecordError("not a game", said, at(start))
+    size = check_board(int(board[1]), int(board[1]), at(start))
+    moves: list[RecordedMove] = []
+    taken: set[int] = set()
+    turn = BLACK
+    ended = False
+    start = board.end()
+    while token := _CELL.match(text, start):
+        cell = parse_point(token[0], size, at(start))
+        if cell in taken:
+            if repeated is Repeated.TRUNCATE:
+                ended = True
+            elif repeated is Repeated.SWAP and len(moves) == 1:
+                cell = SWAP_PIECES
+                taken = set()
+            elif not ended:
+                raise RecordError("illegal move", f"move {len(moves) + 1}, {token[0]}: the cell is taken", at(start))
+        if not ended:
+            moves.append(RecordedMove(turn, cell))
+            taken.add(cell)
+            turn = -turn
+        start = token.end()
+    winner = _WINNER.match(text, start)
+    start = winner.end() if winner else start
+    if _COMMENT.match(text, start) is None:
+        said = f"{text[start:][:20]!a} is no move such as a3, and no winner, which is ' b' or ' r'"
+        raise RecordError("not a game", said, at(start))
+    return RecordedGame(size, tuple(moves), winner=_WINNERS[winner[1]] if winner else 0, place=place)
+
+
+def write_trmph(game: RecordedGame) -> str:
+    """One line, with the winner where there is one.
+
+    Raises:
+        RecordError: the format cannot say this game, which knows nothing but stones in turns and a winner.
+    """
+    record = legal(game)
+    stones = all(move.action >= 0 and move.colour == (-1) ** ply for ply, move in enumerate(game.moves))
+    if game.setup or not stones or record.ending not in (Ending.CONNECTED, Ending.UNFINISHED):
+        said = "a string of trmph has stones in turns, Black's first, no setup, no swap, no resignation"
+        raise RecordError("cannot be written", said, game.place)
+    winner = {BLACK: " b", WHITE: " r", 0: ""}[record.winner]
+    return f"#{game.size},{''.join(format_cell(action, game.size) for _, action in game.moves)}{winner}\n"
