@@ -19,7 +19,7 @@ from hexlit.reporting.games import ReadingProgress, print_export, print_import, 
 from hexlit.selfplay.exporting import export_games, format_for
 from hexlit.selfplay.identity import Duplicates
 from hexlit.selfplay.importing import import_games
-from hexlit.selfplay.overview import Overview
+from hexlit.selfplay.overview import Overview, swap_of
 from hexlit.selfplay.selection import Selection
 from hexlit.selfplay.sources import GameReader, find_sources
 from hexlit.selfplay.verifying import verify_games
@@ -75,6 +75,7 @@ def show(settings: "GamesConfig") -> None:
         raise UsageError(f"ply={ply}: the game has {plies} moves")
     said = reader.recorded
     facts = {"event": said.event, "date": said.date} if said else {}
+    facts["swap"] = "swap-sides after the first stone" if swap_of(record) == "swap-sides" else ""
     facts["source"] = record.source
     shown = ShownGame(record, ply, {name: value for name, value in facts.items() if value})
     _console().print(draw_game(shown))

@@ -18,8 +18,15 @@ from hexlit.selfplay.tally import Tally
 
 _GAMES_BETWEEN_REPORTS = 100
 
-_SAID_OF_A_GAME = ("winner", "ending", "swap", "opening", "black", "white")
-_SAID_OF_A_FILE = ("event", "date", "comment")
+_OF_A_RECORD = {
+    "winner": "winner",
+    "ending": "how it ended",
+    "swap": "swap",
+    "opening": "moves that nobody chose",
+    "black": "name of Black",
+    "white": "name of White",
+}
+_OF_A_FILE = {"event": "event", "date": "date", "comment": "comments"}
 
 
 @dataclass
@@ -119,12 +126,10 @@ def _written(
         result.not_written.add(f"would not be the same game in {form.name}", game.source, str(back))
         return ""
     result.written += 1
-    for name in _SAID_OF_A_GAME:
-        if (value := getattr(game, name)) and getattr(back, name) != value:
-            result.lost.add(name, game.source, str(value))
-    for name in _SAID_OF_A_FILE:
-        if (value := getattr(said, name)) and getattr(read, name) != value:
-            result.lost.add(name, game.source, str(value))
+    for one, other, names in ((game, back, _OF_A_RECORD), (said, read, _OF_A_FILE)):
+        for name, what in names.items():
+            if (value := getattr(one, name)) and getattr(other, name) != value:
+                result.lost.add(what, game.source, str(value))
     if len(game.values) or len(game.policies):
         result.lost.add("searched values and policies", game.source)
     return text

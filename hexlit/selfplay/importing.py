@@ -98,7 +98,7 @@ def import_games(
         _write_summary(target, duplicates, [*history, entry])
     progress(reader)
     if result.stopped:
-        kept = f"the {result.imported:,} new games before it are kept, and on_error=skip passes over such games"
+        kept = f"{result.imported:,} new games before it are kept; on_error=skip passes over such"
         raise UsageError(f"{result.stopped}; {kept}")
     if not result.read:
         raise UsageError(_nothing_read(sources, result))

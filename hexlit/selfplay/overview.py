@@ -44,7 +44,7 @@ class Overview:
         self.lengths[len(game.moves)] += 1
         self.winners[WINNERS[game.winner]] += 1
         self.endings[str(game.ending)] += 1
-        self.swaps[_swap(game)] += 1
+        self.swaps[swap_of(game)] += 1
         first = game.moves[: self.opening_plies]
         if len(first) == self.opening_plies:
             turned = rotate_moves(first, game.size)
@@ -85,7 +85,8 @@ class Overview:
         }
 
 
-def _swap(game: GameRecord) -> str:
+def swap_of(game: GameRecord) -> str:
+    """`swap-pieces`, `swap-sides` or `none`."""
     if game.size**2 in game.moves[1:2]:
         return "swap-pieces"
     # Self-play says by `swap` that the rule was on, a record that somebody swapped.
