@@ -20,6 +20,7 @@ from hexlit.arena.htp.session import Command, Session
 from hexlit.arena.htp.sgf import read_sgf, replay
 from hexlit.errors import UsageError
 from hexlit.hex.notation import SWAP, format_cell
+from hexlit.hex.records.sgf import board_of
 from hexlit.search.search import LARGEST_BOARD
 
 log = logging.getLogger(__name__)
@@ -127,7 +128,7 @@ def loadsgf(session: Session, arguments: Sequence[str]) -> str:
     count = parse_whole(arguments[1], "number of moves", 0, 999_999_999) if len(arguments) == 2 else None
     try:
         game = read_sgf(Path(arguments[0]))
-        size = playable(*game.size)
+        size = playable(*board_of(game))
         position = replay(game, count)
     except UsageError as error:
         raise UsageError(f"file {quoted(arguments[0])}: {error}") from error

@@ -131,8 +131,8 @@ class _Reader:
                 said = f"{text[:20]!a}: no game in SGF, which begins with '(;'"
                 self.junk = RecordError("not a game", said, place)
             return
-        if self.waiting and not self.waiting.values and kind != "value":
-            self._wrong(f"the property {self.waiting.name} has no value", self.waiting.place)
+        if self.waiting and not self.waiting.values and kind not in ("value", "open"):
+            self._wrong(f"the property {self.waiting.name[:20]} has no value", self.waiting.place)
         if kind == "value":
             if self.waiting is None:
                 self._wrong(f"the value {text[:20]!a} belongs to no property", place)

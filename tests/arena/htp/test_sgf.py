@@ -12,6 +12,7 @@ from hexlit.arena.htp.sgf import LARGEST_FILE, parse_sgf, read_sgf, replay
 from hexlit.arena.position import Position
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell
+from hexlit.hex.records.sgf import board_of
 
 
 def stones(position: Position) -> dict[str, str]:
@@ -24,7 +25,7 @@ def stones(position: Position) -> dict[str, str]:
 
 def test_moves_of_the_main_line_are_played_and_variations_left_out() -> None:
     game = parse_sgf("(;FF[4]GM[11]SZ[5]C[a ; (in\\] a comment)];B[c3](;W[b2];B[a1])(;W[d4]))")
-    assert game.size == (5, 5)
+    assert board_of(game) == (5, 5)
     assert stones(replay(game)) == {"c3": "b", "b2": "w", "a1": "b"}
     assert stones(replay(game, 2)) == {"c3": "b", "b2": "w"}
     assert stones(replay(game, 0)) == {}
@@ -32,9 +33,9 @@ def test_moves_of_the_main_line_are_played_and_variations_left_out() -> None:
 
 
 def test_sizes() -> None:
-    assert parse_sgf("(;GM[11])").size == (11, 11)
-    assert parse_sgf("(;SZ[13:13])").size == (13, 13)
-    assert parse_sgf("(;SZ[13:11])").size == (13, 11)
+    assert board_of(parse_sgf("(;GM[11])")) == (11, 11)
+    assert board_of(parse_sgf("(;SZ[13:13])")) == (13, 13)
+    assert board_of(parse_sgf("(;SZ[13:11])")) == (13, 11)
 
 
 def test_stones_are_set_up_and_taken_away() -> None:
@@ -79,7 +80,7 @@ def test_a_resignation_ends_the_game_and_a_pass_changes_nothing() -> None:
         ("(;SZ[5]AB[zz])", "no cell"),
         ("(;SZ[5];B[c3", "no SGF"),
         pytest.param("a" * LARGEST_FILE, "no game", id="a megabyte of letters"),
-        pytest.param("(;" + "a" * LARGEST_FILE, "no SGF", id="a megabyte of letters in a game"),
+        pytest.param("(;" + "a" * LARGEST_FILE, "never closed", id="a megabyte of letters in a game"),
     ],
 )
 def test_what_is_no_legal_game_is_refused_in_words(text: str, part: str) -> None:
@@ -91,7 +92,7 @@ def test_what_is_no_legal_game_is_refused_in_words(text: str, part: str) -> None
 def test_no_text_does_worse_than_a_usage_error(text: str) -> None:
     with contextlib.suppress(UsageError):
         game = parse_sgf(text)
-        if 2 <= game.size[0] <= 19:
+        if 2 <= board_of(game)[0] <= 19:
             replay(game)
 
 
