@@ -78,12 +78,12 @@ def show(settings: "GamesConfig") -> None:
     facts["swap"] = "swap-sides after the first stone" if swap_of(record) == "swap-sides" else ""
     facts["source"] = record.source
     shown = ShownGame(record, ply, {name: value for name, value in facts.items() if value})
-    _console().print(draw_game(shown))
     if settings.svg:
         try:
             write_text_atomic(Path(settings.svg), game_svg(shown))
         except OSError as error:
             raise UsageError(f"svg={settings.svg}: cannot be written ({error.strerror})") from error
+    _console().print(draw_game(shown))
 
 
 def stats(settings: "GamesConfig") -> None:

@@ -152,7 +152,7 @@ def _open(target: Path, duplicates: Duplicates) -> tuple[GameStore, list[dict[st
     try:
         summary = json.loads((target / SUMMARY).read_text(encoding="utf-8"))
         rule, history = str(summary["duplicates"]), list(summary["imports"])
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         rule, history = str(duplicates), []
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error}); remove it to go on") from error

@@ -20,8 +20,8 @@ DATA = next((Path(folder) for folder in _FOLDERS if folder and Path(folder).is_d
 needs_real_games = pytest.mark.skipif(DATA is None, reason="no real games beside the checkout or in HEXLIT_GAMES")
 
 # On a board of 10x10 in Wolve's words: a game that Black connects down column e, and the same turned by 180 degrees.
-_CELLS = "e1 a1 e2 a2 e3 a3 e4 a4 e5 a5 e6 a6 e7 a7 e8 a8 e9 a9 e10".split()
-_TURNED = "f10 j10 f9 j9 f8 j8 f7 j7 f6 j6 f5 j5 f4 j4 f3 j3 f2 j2 f1".split()
+_CELLS = [f"{column}{row}" for row in range(1, 11) for column in "ea"][:-1]
+_TURNED = [f"{column}{row}" for row in range(10, 0, -1) for column in "fj"][:-1]
 
 
 def wolve_line(cells: Sequence[str], winner: str = "B") -> str:
