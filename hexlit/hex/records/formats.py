@@ -50,9 +50,6 @@ FORMATS = {
 BEGINNING = 1 << 16
 """Characters of a file that tell its format."""
 
-_SHARED = {".txt", ".sgf"}
-"""Suffixes that do not tell the format."""
-
 # In this order: a game of Little Golem is SGF, too, and what trmph writes is also a link of HexWorld.
 _LOOKS = {
     "littlegolem": r"\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
@@ -73,7 +70,7 @@ def format_of(path: Path) -> RecordFormat:
     """
     suffix = path.suffix.lower()
     found = [one for one in FORMATS.values() if suffix in one.suffixes]
-    if len(found) == 1 and suffix not in _SHARED:
+    if len(found) == 1 and suffix != ".sgf":  # games of Little Golem are often called so, too
         return found[0]
     text = _beginning(path)
     for name, look in _LOOKS.items():
@@ -95,8 +92,7 @@ def _beginning(path: Path) -> str:
 
 def read_file(path: Path) -> Iterator[RecordedGame | RecordError]:
     """The games of a file, or what is wrong with one, while it is read; raises `UsageError` where it cannot be."""
-    read = format_of(path).read
-    return read(_lines(path, _open(path)), str(path))
+    yield from format_of(path).read(_lines(path), str(path))
 
 
 def _open(path: Path) -> TextIO:
@@ -106,9 +102,9 @@ def _open(path: Path) -> TextIO:
         raise UsageError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
 
 
-def _lines(path: Path, file: TextIO) -> Iterator[str]:
+def _lines(path: Path) -> Iterator[str]:
     try:
-        with file:
+        with _open(path) as file:
             yield from file
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from error
@@ -119,7 +115,7 @@ def from_record(record: GameRecord) -> RecordedGame:
     moves = []
     for ply, action in enumerate(record.moves.tolist()):
         moves.append(RecordedMove(WHITE if ply % 2 else BLACK, SWAP_PIECES if action == record.size**2 else action))
-    if record.ending in (Ending.RESIGNED, Ending.FORFEITED):
+    if record.winner and record.ending in (Ending.RESIGNED, Ending.FORFEITED):
         moves.append(RecordedMove(-record.winner, RESIGN if record.ending == Ending.RESIGNED else FORFEIT))
     return RecordedGame(
         record.size,

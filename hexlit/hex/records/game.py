@@ -69,7 +69,9 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
             `moves after the end`, `pass`, `setup`, `swap`, `order of colours`.
     """
     check_board(game.size, game.size, game.place)
-    if _begins(game) == WHITE:
+    _check_actions(game)
+    turned = _begins(game) == WHITE
+    if turned:
         game = mirrored(game)
     cells = [move.action for move in _setup_as_moves(game)]
     opening = len(cells) or game.opening
@@ -97,16 +99,17 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
         else:
             colour = BLACK if len(cells) % 2 == 0 else WHITE
             if move.colour != colour:
-                said = f"move {number + 1} is {_colour(move.colour)}'s, but it is {_colour(colour)}'s turn"
+                said = f"move {number + 1} is {_name(move.colour, turned)}'s, but it is {_name(colour, turned)}'s turn"
                 raise _error(game, "order of colours", said)
             cells.append(move.action)
-    _check_cells(game, cells)
+    _check_cells(game, cells, turned)
     moves = np.array(cells, np.int16)
     won_after = play_sequence(empty_stones(1, game.size), 0, moves, geometry(game.size))
     if won_after and won_after <= len(game.setup):
         raise _error(game, "setup", "somebody has connected with the stones that are set up")
     if won_after and won_after < len(cells):
-        said = f"{_colour(BLACK if won_after % 2 else WHITE)} has connected after {won_after} of {len(cells)} moves"
+        who = _name(BLACK if won_after % 2 else WHITE, turned)
+        said = f"{who} has connected after {won_after} of {len(cells)} moves"
         raise _error(game, "moves after the end", said)
     if won_after:
         winner, ending = (BLACK if won_after % 2 else WHITE), Ending.CONNECTED
@@ -164,22 +167,31 @@ def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
     return [(black, white)[number % 2][number // 2] for number in range(len(game.setup))]
 
 
-def _check_cells(game: RecordedGame, cells: list[int]) -> None:
-    """Every cell lies on the board and is free; a swap moves the first stone to its mirror image."""
+def _check_actions(game: RecordedGame) -> None:
+    """Every move is one of the board, or one of those that are no cell; every stone set up has a cell."""
+    for moves, least, reason in ((game.moves, FORFEIT, "illegal move"), (game.setup, 0, "setup")):
+        for number, move in enumerate(moves, 1):
+            if not least <= move.action < game.size**2:
+                said = f"stone {number} is on no cell of a {game.size}x{game.size} board"
+                raise _error(game, reason, said)
+
+
+def _check_cells(game: RecordedGame, cells: list[int], turned: bool) -> None:
+    """Every cell is free; a swap moves the first stone to its mirror image."""
     taken: set[int] = set()
     for ply, cell in enumerate(cells):
         if cell == game.size**2:
             taken = {int(geometry(game.size).transposed[cells[0]])}
             continue
-        if not 0 <= cell < game.size**2:
-            raise _error(game, "illegal move", f"ply {ply + 1} is no cell of a {game.size}x{game.size} board")
         if cell in taken:
-            raise _error(game, "illegal move", f"ply {ply + 1}, {format_cell(cell, game.size)}: the cell is taken")
+            name = format_cell(int(geometry(game.size).transposed[cell]) if turned else cell, game.size)
+            raise _error(game, "illegal move", f"ply {ply + 1}, {name}: the cell is taken")
         taken.add(cell)
 
 
-def _colour(colour: int) -> str:
-    return "Black" if colour == BLACK else "White"
+def _name(colour: int, turned: bool) -> str:
+    """What the file calls `colour`, when the game has been mirrored (`turned`) or not."""
+    return "Black" if (colour == BLACK) != turned else "White"
 
 
 def _error(game: RecordedGame, reason: str, said: str) -> RecordError:

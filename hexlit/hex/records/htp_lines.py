@@ -28,7 +28,7 @@ OTHERS = {
 _STAMP = r"[0-9]{1,4}(?:[-:/.,T][0-9]{1,6}){1,7}Z?"
 _LEVEL = r"(?i:debug|info|notice|warning|warn|error|trace|stderr|stdout|stdin)"
 _PREFIX = re.compile(
-    rf"\s*(?:(?:\[[^\]]{{0,80}}\]|{_STAMP}|{_LEVEL}(?=[\s:>\[]))[:\s]*)*"
+    rf"[\s\ufeff]*(?:(?:\[[^\]]{{0,80}}\]|{_STAMP}|{_LEVEL}(?=[\s:>\[]))[:\s]*)*"
     r"(?:([A-Za-z][A-Za-z0-9_.\-]{0,30})?\s*(?:>{1,3}|<{1,3}|:)\s*)?"
 )
 _ANSWER = re.compile(r"([=?])([0-9]{0,9})(?:\s+(.*))?\s*", re.DOTALL)

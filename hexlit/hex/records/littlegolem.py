@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.records.errors import Place, RecordError
-from hexlit.hex.records.game import RESIGN, SWAP_PIECES, RecordedGame
+from hexlit.hex.records.game import RESIGN, SWAP_PIECES, SWAP_SIDES, RecordedGame
 from hexlit.hex.records.results import check_writable, told_by_moves
 from hexlit.hex.records.sgf import read_cells, tree
+from hexlit.hex.records.turns import read_swaps
 
 _FIRST = ord("a")
 
@@ -38,9 +39,14 @@ def write_littlegolem(game: RecordedGame) -> str:
     check_writable(game)
     if game.setup:
         raise RecordError("cannot be written", "Little Golem's files have no stones set up", game.place)
+    moves = told_by_moves(game)
     words = {SWAP_PIECES: "swap", RESIGN: "resign"}
     for cell in range(game.size**2):
         row, column = divmod(cell, game.size)
         words[cell] = chr(_FIRST + column) + chr(_FIRST + row)
     result = {"RE": "B" if game.winner == BLACK else "W"} if game.winner else {}
-    return tree(replace(game, moves=told_by_moves(game)), "FF[4]", result, words)
+    swapped = [move._replace(action=SWAP_PIECES) if move.action == SWAP_SIDES else move for move in moves]
+    if read_swaps(swapped) != list(moves):
+        said = "Little Golem's one word for a swap would not be read as the one that it was"
+        raise RecordError("cannot be written", said, game.place)
+    return tree(replace(game, moves=tuple(swapped)), "FF[4]", result, words)

@@ -1,6 +1,7 @@
 """Games of Hex in SGF, FF[4] GM[11]: moves as cells (`B[e5]`) or words, stones set up, and what is said of the people.
 
-Programs have written more than the standard knows, and less: see `steps` for what is read, and `swaps` for the swap.
+Programs have written more than the standard knows, and less: see `steps` for what is read, and `turns.read_swaps`
+for the swap.
 """
 
 import re

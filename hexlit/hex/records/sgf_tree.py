@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from hexlit.hex.records.errors import Place, RecordError
 
-ROOT = {"FF", "GM", "SZ"}
+ROOT = {"GM", "SZ"}
 """Properties of a first node: where one stands at the start of a variation, the game before was never closed."""
 
 _TOKEN = re.compile(r"\s*+(?:([();])|([A-Za-z]++)|\[([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?|(\S))", re.DOTALL)
@@ -117,6 +117,7 @@ class _Reader:
         self.waiting: Property | None = None  # has no value yet
         self.main = True  # the main line goes on
         self.branches = False  # the next node is the first of a variation
+        self.first_of_branch = False  # the open node is
         self.branch_place = place
         self.error: RecordError | None = None
 

@@ -52,7 +52,7 @@ def _read_string(text: str, place: Place, repeated: Repeated) -> RecordedGame:
     def at(start: int) -> Place:
         return Place(place.file, place.line, place.column + start)
 
-    start = text.split(maxsplit=1)[0].find("#") + 1
+    start = text.partition(" ")[0].find("#") + 1
     board = _BOARD.match(text, start)
     if board is None:
         said = f"{text[start:][:20]!a} is no string of trmph such as #13,g1a7g2"
