@@ -165,7 +165,7 @@ def _print_tally(console: Console, title: str, tally: Mapping[str, Mapping[str, 
 
 def _line(parts: Sequence[str]) -> Text:
     first, *rest = parts
-    return Text(" · ", "dim").join([Text(first, "bold"), *map(Text, rest)])
+    return Text.assemble((first, "bold"), *(piece for part in rest for piece in ((" · ", "dim"), part)))
 
 
 def _board(size: object) -> str:

@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.hex.geometry import WHITE
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
-from hexlit.hex.records.game import RecordedGame, as_record
+from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, as_record
+from hexlit.selfplay.overview import swap_of
 from hexlit.selfplay.selection import Selection
 from hexlit.selfplay.sources import GameReader
 from hexlit.selfplay.tally import Tally
@@ -112,7 +114,7 @@ def _written(
     if isinstance(game, RecordError):
         result.not_written.add(game.reason, str(game.place), game.said)
         return ""
-    said = recorded or from_record(game)
+    said = recorded or _as_said(game, form)
     try:
         text = form.write(said)
         read = next(iter(form.read(text.splitlines(keepends=True), "")))
@@ -133,6 +135,20 @@ def _written(
     if len(game.values) or len(game.policies):
         result.lost.add("searched values and policies", game.source)
     return text
+
+
+def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
+    """A stored game in the words of a file: with the swap of sides, which leaves no move, where `form` knows it."""
+    said = from_record(game)
+    if swap_of(game) != "swap-sides" or not said.moves:
+        return said
+    moves = (said.moves[0], RecordedMove(WHITE, SWAP_SIDES), *said.moves[1:])
+    swapped = replace(said, moves=moves, black=said.white, white=said.black)
+    try:
+        form.write(swapped)
+    except RecordError:
+        return said
+    return swapped
 
 
 def _nothing_written(result: ExportResult) -> str:

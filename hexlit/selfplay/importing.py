@@ -43,7 +43,7 @@ class ImportResult:
     """Games in the store after the import."""
     seconds: float = 0.0
     stopped: str = ""
-    """The error that ended the import early."""
+    """Why the import ended before the end of its sources, empty where it did not."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
@@ -81,6 +81,7 @@ def import_games(
     for passed_over in sources.passed_over:
         result.dropped.add(passed_over.reason, str(passed_over.place), passed_over.said)
     importer = _Importer(store, reader, result, duplicates)
+    result.stopped = "interrupted"
     try:
         for number, game in enumerate(reader, 1):
             importer.take(game)
@@ -89,6 +90,8 @@ def import_games(
                 break
             if number % _GAMES_BETWEEN_REPORTS == 0:
                 progress(reader)
+        else:
+            result.stopped = ""
     finally:  # neither a damaged file nor Ctrl-C costs a game that was read before it
         importer.write()
         store.flush()

@@ -44,6 +44,7 @@ def find_sources(paths: Sequence[Path]) -> Sources:
         found = False
         for file in _walk(path):
             try:
+                _check_suffix(file)  # nobody has named the file: a content that looks like a game is not enough
                 _check(file)
             except UsageError as error:
                 passed_over.append(RecordError("file of no known format", str(error), Place(str(file))))
@@ -63,6 +64,11 @@ def _walk(folder: Path) -> Iterator[Path]:
 
 def _is_stored(file: Path) -> bool:
     return file.suffix == ".parquet" or file.name == JOURNAL
+
+
+def _check_suffix(file: Path) -> None:
+    if not _is_stored(file) and not any(file.suffix.lower() in form.suffixes for form in FORMATS.values()):
+        raise UsageError(f"{file}: no file of games is named so")
 
 
 def _check(file: Path) -> None:

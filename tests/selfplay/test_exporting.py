@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS
 from hexlit.selfplay.exporting import export_games, format_for
+from hexlit.selfplay.importing import import_games
 from hexlit.selfplay.selection import Selection
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.games import GAME, SAMPLES, UNFINISHED, read, record
@@ -40,13 +42,22 @@ def test_what_the_format_cannot_say_is_counted_and_named(tmp_path: Path) -> None
 
 
 def test_searches_are_lost_and_it_is_said(tmp_path: Path) -> None:
-    import numpy as np
-
     store = GameStore(tmp_path / "store")
     store.append([record("b2 a1", values=np.zeros(2, np.float32), swap=True)])
     store.flush()
     result = export_games(read(tmp_path / "store"), tmp_path / "games.sgf", FORMATS["sgf"])
     assert result.lost.counts == {"swap": 1, "searched values and policies": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"), [("sgf", {}), ("trmph", {"swap": 1, "name of Black": 1, "name of White": 1})]
+)
+def test_a_swap_of_sides_is_written_where_the_format_knows_it(name: str, lost: dict[str, int], tmp_path: Path) -> None:
+    (tmp_path / "game.sgf").write_text("(;GM[11]SZ[3]PB[Ann]PW[Bob]RE[W+];B[b2];W[swap-sides];W[a1];B[a2])")
+    import_games(read(tmp_path / "game.sgf"), tmp_path / "store")
+    result = export_games(read(tmp_path / "store"), tmp_path / "out", FORMATS[name])
+    assert (result.written, result.lost.counts) == (1, lost)
+    assert ("swap-sides" in (tmp_path / "out").read_text()) == (name == "sgf")
 
 
 def test_errors_of_the_source_are_counted(tmp_path: Path) -> None:

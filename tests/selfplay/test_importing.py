@@ -119,6 +119,8 @@ def test_a_damaged_part_among_the_sources_costs_no_game_that_came_before(file: P
     with pytest.raises(UsageError, match=r"part-000000\.parquet: cannot be read"):
         import_games(read(file, damaged), tmp_path / "store")
     assert len(GameStore(tmp_path / "store")) == 3
+    entry = json.loads((tmp_path / "store" / SUMMARY).read_text(encoding="utf-8"))["imports"][0]
+    assert (entry["imported"], entry["stopped"]) == (3, "interrupted")
 
 
 def test_a_store_of_another_rule_is_refused(file: Path, tmp_path: Path) -> None:
