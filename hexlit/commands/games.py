@@ -14,7 +14,7 @@ from hexlit.errors import UsageError
 ACTIONS = ("import", "export", "show", "stats", "verify")
 ALL_WELL, SOMETHING_WRONG = 0, 1
 
-_EXAMPLES = "hexlit games import source=FILE_OR_FOLDER target=FOLDER"
+_EXAMPLE = "hexlit games import source=FILE_OR_FOLDER target=FOLDER"
 _CHOICES = {
     "duplicates": ("symmetric", "exact", "keep"),
     "on_error": ("skip", "stop"),
@@ -112,7 +112,7 @@ def named_action(argv: list[str]) -> list[str]:
     if not words:
         return argv
     if words[0] != argv[0]:
-        raise UsageError(f"{words[0]!r}: settings are KEY=VALUE, and an action is the first word: {_EXAMPLES}")
+        raise UsageError(f"{words[0]!r}: settings are KEY=VALUE, and an action is the first word: {_EXAMPLE}")
     if words[0] not in ACTIONS:
         raise UsageError(_no_action(words[0]))
     return [f"action={argv[0]}", *argv[1:]]
@@ -141,7 +141,7 @@ def _no_action(word: str) -> str:
     if near:
         return f"{word!r} is no action: did you mean {near[0]}?"
     given = f"{word!r} is no action: " if word else ""
-    return f"{given}say what to do first, {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}, as in `{_EXAMPLES}`"
+    return f"{given}say what to do first, {', '.join(ACTIONS[:-1])} or {ACTIONS[-1]}, as in `{_EXAMPLE}`"
 
 
 def _completes_the_action() -> bool:

@@ -33,19 +33,23 @@ _WINNERS = {"black": 1, "white": -1}
 
 def import_games_to_store(settings: "GamesConfig") -> None:
     """Add games to a store, and say what became of them."""
+    target = Path(str(settings.target))
     reader = GameReader(find_sources(settings.sources))
-    with _progress(reader, "importing") as progress:
-        result = import_games(
-            reader,
-            Path(str(settings.target)),
-            duplicates=Duplicates(settings.duplicates),
-            stop_at_error=settings.on_error == "stop",
-            progress=progress,
-        )
+    try:
+        with _progress(reader, "importing") as progress:
+            result = import_games(
+                reader,
+                target,
+                duplicates=Duplicates(settings.duplicates),
+                stop_at_error=settings.on_error == "stop",
+                progress=progress,
+            )
+    except OSError as error:  # such as a full disk
+        raise UsageError(f"target={target}: cannot be written to ({error.strerror})") from error
     if settings.json:
         _print_json(result.as_json())
     else:
-        print_import(_console(), result.as_json(), str(settings.target))
+        print_import(_console(), result.as_json(), str(target))
 
 
 def export(settings: "GamesConfig") -> None:

@@ -67,7 +67,8 @@ def _is_stored(file: Path) -> bool:
 
 
 def _check_suffix(file: Path) -> None:
-    if not _is_stored(file) and not any(file.suffix.lower() in form.suffixes for form in FORMATS.values()):
+    is_part = file.match("part-*.parquet") or file.name == JOURNAL
+    if not is_part and not any(file.suffix.lower() in form.suffixes for form in FORMATS.values()):
         raise UsageError(f"{file}: no file of games is named so")
 
 

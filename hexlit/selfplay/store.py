@@ -144,7 +144,7 @@ class GameStore:
         if self._journal.exists():
             with self._journal.open("rb") as file:
                 if not hold(file):
-                    raise UsageError(f"{folder}: another process is writing games here; wait for its end, or end it")
+                    raise UsageError(self._taken())
         for torn in folder.glob("*.tmp"):
             torn.unlink()
         self._stream: pa.RecordBatchStreamWriter | None = None
@@ -175,8 +175,10 @@ class GameStore:
         if not fresh:
             return
         if self._stream is None:
-            self._file = self._journal.open("wb", buffering=0)
-            hold(self._file)
+            self._file = self._journal.open("ab", buffering=0)
+            if not hold(self._file):  # another store was opened on this folder after this one
+                raise UsageError(self._taken())
+            self._file.truncate(0)
             self._stream = pa.ipc.new_stream(self._file, SCHEMA)
         self._stream.write_table(to_table(fresh))
         self._ids.update(record.game_id for record in fresh)
@@ -222,6 +224,9 @@ class GameStore:
                 f"such as {min(missing)}; restore the part files, or start a new run"
             )
         return [found[game_id] for game_id in ids]
+
+    def _taken(self) -> str:
+        return f"{self.folder}: another process is writing games here; wait for its end, or end it"
 
     def _write_part(self, records: list[GameRecord]) -> None:
         parts = self.parts()

@@ -139,6 +139,15 @@ def test_the_first_error_may_end_an_import_and_what_came_before_stays(capsys: Ca
     assert len(GameStore(Path("store"))) == 1
 
 
+def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(GameStore, "append", full)
+    assert main(["games", "import", f"source={SGF}", "target=store"]) == 2
+    assert capsys.readouterr().err == "hexlit games: target=store: cannot be written to (No space left on device)\n"
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -24,9 +24,10 @@ def test_a_folder_is_read_with_its_folders_by_name_and_a_file_but_once(tmp_path:
 def test_in_a_folder_only_files_named_as_games_are_taken_but_any_that_is_named_itself(tmp_path: Path) -> None:
     for name in ("games.wolve", "games.csv"):
         (tmp_path / name).write_text(GAME)
+    (tmp_path / "prices.parquet").write_bytes(b"PAR1")
     found = find_sources([tmp_path])
     assert [file.name for file in found.files] == ["games.wolve"]
-    assert [error.reason for error in found.passed_over] == ["file of no known format"]
+    assert [error.reason for error in found.passed_over] == ["file of no known format"] * 2
     assert find_sources([tmp_path / "games.csv"]).files == (tmp_path / "games.csv",)
 
 

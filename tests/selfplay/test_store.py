@@ -290,3 +290,13 @@ def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> No
     (tmp_path / JOURNAL).write_bytes(journal)  # as after a kill between the part and the end of the journal
     assert read_games(tmp_path / JOURNAL) == []
     assert_same(read_games(tmp_path / "part-000000.parquet"), [record(0), record(1)])
+
+
+def test_a_second_writer_is_refused_even_where_it_came_before_the_first_game(tmp_path: Path) -> None:
+    one, other = GameStore(tmp_path), GameStore(tmp_path)
+    one.append([record(1)])
+    with pytest.raises(UsageError, match="another process is writing"):
+        other.append([record(2)])
+    one.append([record(3)])
+    one.flush()
+    assert_same(list(GameStore(tmp_path).records()), [record(1), record(3)])
