@@ -4,6 +4,8 @@ A command counts unless it is answered by `?`; a log without answers is read, to
 Programs that a log tells apart (`B>> play w a3`, `W>> genmove w`) are followed each for itself: both tell the game.
 """
 
+import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,10 @@ from hexlit.hex.records.results import check_told, told_by_moves
 STARTS = {"boardsize", "clear_board", "loadsgf"}
 """Commands with which another game begins."""
 
+SILENT = STARTS | {"play", "undo"}
+"""Commands whose answer is empty."""
+
+_CELL = re.compile(r"[a-z][0-9]{1,2}")
 _COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
 _WORDS = {name: action for action, name in NAMES.items()} | {"swap": SWAP_PIECES}
 _SCORES = {"b+": BLACK, "w+": WHITE}
@@ -54,25 +60,50 @@ class _Command:
     """Whether an answer came that may have been another command's."""
 
 
+class _Waiting(deque[_Command]):
+    """Commands without a number that have no answer yet, in order."""
+
+    asked = 0
+    """How many are genmove."""
+    spoken = 0
+    """How many are answered in words."""
+
+    def put(self, command: _Command) -> None:
+        self.append(command)
+        self._count(command, 1)
+
+    def take(self) -> _Command:
+        command = self.popleft()
+        self._count(command, -1)
+        return command
+
+    def drop(self) -> None:
+        self.clear()
+        self.asked = self.spoken = 0
+
+    def _count(self, command: _Command, one: int) -> None:
+        self.asked += one * (command.name == "genmove")
+        self.spoken += one * (command.name not in SILENT)
+
+
 class _Log:
     """What one program was told and said."""
 
     def __init__(self) -> None:
         self.commands: list[_Command] = []  # of the game that is open, the ones that started it first
-        self.unanswered: list[_Command] = []  # since the last answer without a number
-        self.passed: list[_Command] = []  # which had one answer for several of them
+        self.unanswered = _Waiting()
         self.numbered: dict[str, _Command] = {}
         self.size = 0
         self.known = False  # whether the board is empty at the start of the open game
 
     def command(self, line: Line, place: Place) -> Iterator[RecordedGame | RecordError]:
-        if self.commands and self.commands[-1].name in STARTS and self.commands[-1].sign != "?":
+        if self._starting():
             yield from self._close()
         command = _Command(line.sign, line.id, line.words, place)
         if line.id:
             self.numbered[line.id] = command
         else:
-            self.unanswered.append(command)
+            self.unanswered.put(command)
         if line.sign in GAME:
             self.commands.append(command)
 
@@ -84,22 +115,29 @@ class _Log:
             command = self._answered(line.sign, said)
         if command:
             command.sign, command.said = line.sign, said
+            # What came after a refused start has been taken for another game.
+            command.doubtful |= line.sign == "?" and command.name in STARTS and command is not self.commands[-1]
 
     def _answered(self, sign: str, said: str) -> _Command | None:
-        """The command that an answer without a number belongs to: the one before it, unless some had no answer."""
-        waiting, self.unanswered = self.unanswered, []
-        if len(waiting) == 1:
-            return waiting[0]
-        if not waiting and sign == "?":
-            waiting, self.passed = self.passed, []
-        asked = [command for command in waiting if command.name == "genmove"]
-        if sign == "=" and len(asked) == 1 and asked[0] is waiting[-1]:
-            return asked[0]
-        if sign == "=" and not asked:
-            self.passed += waiting
-            return None
+        """The command that an answer without a number belongs to: the one before it, unless some had no answer yet.
+
+        Then the log has not every answer, or all of them after the commands. What may be meant in either case is
+        taken; of the rest nobody can tell.
+        """
+        waiting = self.unanswered
+        if len(waiting) < 2:
+            return waiting.take() if waiting else None
+        first, last = waiting[0], waiting[-1]
+        if sign == "=" and said:
+            told = waiting.asked if _CELL.fullmatch(said) or said in _WORDS else waiting.spoken
+            if told == 1 and last.name not in SILENT and (last.name == "genmove" or told == waiting.spoken):
+                waiting.drop()
+                return last
+        if sign == "=" and first.name != "genmove" and (not said or first.name not in SILENT):
+            return waiting.take()
         for command in waiting:
             command.doubtful = True
+        waiting.drop()
         return None
 
     def _close(self) -> Iterator[RecordedGame | RecordError]:
@@ -107,13 +145,21 @@ class _Log:
         *commands, start = self.commands
         yield from self._result(commands)
         self.commands = [start]
-        self.passed = []
 
     def end(self) -> Iterator[RecordedGame | RecordError]:
+        if self._starting():
+            yield from self._close()
         yield from self._result(self.commands)
+
+    def _starting(self) -> bool:
+        return bool(self.commands) and self.commands[-1].name in STARTS and self.commands[-1].sign != "?"
 
     def _result(self, commands: Sequence[_Command]) -> Iterator[RecordedGame | RecordError]:
         try:
+            for command in commands:
+                if command.doubtful:
+                    said = f"it cannot be told which answer is {command.name}'s"
+                    raise RecordError("not a game", said, command.place)
             game = self._game([command for command in commands if command.sign != "?"])
         except RecordError as error:
             yield error
@@ -126,9 +172,6 @@ class _Log:
         winner = 0
         place = None
         for number, command in enumerate(commands):
-            if command.doubtful:
-                said = f"it cannot be told which answer is {command.name}'s"
-                raise RecordError("not a game", said, command.place)
             if command.name in STARTS:
                 self._start(command)
                 continue

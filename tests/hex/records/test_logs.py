@@ -38,6 +38,10 @@ LOGS = {
     "two programs": (
         "B>> boardsize 5\nB<< =\nW>> boardsize 5\nW<< =\nB>> genmove b\nB<< = a1\nW>> play b a1\nW<< =\n"
         "W>> genmove w\n= c3\nB>> play w c3\nB<< =\n", ["b a1 w c3", "b a1 w c3"]),
+    "answers at the end": ("boardsize 5\nname\nplay b a1\ngenmove w\n= \n\n= x\n\n= \n\n= c3\n\n", ["b a1 w c3"]),
+    "some answers": ("boardsize 5\nname\nplay b a1\ngenmove w\n= c3\nplay b d4\n", ["b a1 w c3 b d4"]),
+    "a start at the end": ("boardsize 5\nplay b a1\nboardsize 9\n", ["b a1"]),
+    "a start refused later": ("1 boardsize 5\n2 boardsize 9\n3 play b a1\n=1\n?2\n=3\n", ["f:2:1: it cannot"]),
     "cut off": ("boardsize 5\n=\nplay b a1\n=\ngenmove w\n", ["b a1"]),
     "nothing played": ("boardsize 5\nclear_board\nname\n= x\nshowboard\n", []),
     "no size": ("play b a1\n", ["f:1:1: play, but no boardsize"]),
