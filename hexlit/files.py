@@ -2,7 +2,8 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -48,3 +49,31 @@ def hold(file: IO[Any]) -> bool:
     except OSError:
         return False
     return True
+
+
+def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
+    """Have `build` fill `folder`, unless it exists; of several processes that ask at once one builds, the others wait.
+
+    What `build` writes reaches the disk before the folder gets its name. When it raises, nothing is left; what a killed
+    process has left, the next one removes. Folders beside each other are built one after the other.
+    """
+    if folder.exists():
+        return
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / ".lock").open("ab") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder.exists():
+            return
+        for torn in folder.parent.glob(".*.building"):
+            shutil.rmtree(torn)
+        temporary = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.building")
+        temporary.mkdir()
+        try:
+            build(temporary)
+            for path in temporary.iterdir():
+                with path.open("rb+") as file:
+                    os.fsync(file.fileno())
+            temporary.rename(folder)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)

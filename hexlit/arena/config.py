@@ -43,7 +43,7 @@ class EvaluationConfig:
     game_positions: int = 300
     """Positions out of games, won and lost, for the value's calibration and a second optimality."""
     every_epochs: int = 1
-    """Epochs between two measurements."""
+    """Epochs between two measurements; 0 measures no strength."""
     match_pairs: int = 16
     """Openings of the match against rollouts on boards without solved positions, each played twice."""
     rollouts: int = 32
@@ -53,9 +53,11 @@ class EvaluationConfig:
     pool: PoolConfig = field(default_factory=PoolConfig)
 
     def __post_init__(self) -> None:
-        for name in ("simulations", "positions", "quick_positions", "every_epochs", "match_pairs", "rollouts"):
+        for name in ("simulations", "positions", "quick_positions", "match_pairs", "rollouts"):
             if getattr(self, name) < 1:
                 raise UsageError(f"evaluation.{name}={getattr(self, name)}: must be 1 or more")
+        if self.every_epochs < 0:
+            raise UsageError(f"evaluation.every_epochs={self.every_epochs}: must be 0 (never) or more")
         if self.game_positions < 12:
             raise UsageError(f"evaluation.game_positions={self.game_positions}: must be 12 or more, one of each kind")
         if self.seed < 0:

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.calibration import calibrate
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.match import most_openings, play_match
 from hexlit.arena.players import Judge, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import SolvedPositions
+from hexlit.nets.calibration import calibrate
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
@@ -76,6 +76,8 @@ class Strength:
 
     def prepare(self) -> None:
         """Compile what `measure` needs; without this the first measurement does."""
+        if not self.config.every_epochs:
+            return
         searcher = SearchPlayer(self._search, UniformEvaluator(), size=self.size, batch=self._batch, swap=self._swap)
         searcher.search(np.zeros((1, self.size**2), np.int8), np.ones(1, np.int8))
         if self.size in SOLVED_SIZES:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.calibration import calibrate
 from hexlit.arena.players import Judge, Judgement
 from hexlit.arena.shares import Share
 from hexlit.arena.strength import keeps_the_win, opening_values
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import STAGES, SolvedPositions
+from hexlit.nets.calibration import calibrate
 
 Document = dict[str, Any]
 

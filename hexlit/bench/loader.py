@@ -1,6 +1,8 @@
 """Does the loader keep up? Batches alone, training alone, and how long the one waits for the other."""
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -11,15 +13,22 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
 from hexlit.bench.optimisation import Endless, Recipe, measure_steps
 from hexlit.bench.play import Game
-from hexlit.hex.record import GameRecord
+from hexlit.hex.engine import empty_stones
+from hexlit.hex.geometry import geometry
+from hexlit.hex.playout import random_games
+from hexlit.hex.record import Ending, GameRecord
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.actor import SelfPlay
+from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
-from hexlit.tasks.hex.data import WindowDataset
+from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.training.steps import LOADER_BOUND, verdict
 
 POSITIONS = 2000
 STEPS = 64
+GAMES = 2000
+"""Recorded games; random ones, which are longer than others and so take longer to replay."""
 
 
 class UniformEvaluator:
@@ -43,6 +52,30 @@ def played_window(game: Game) -> ReplayWindow:
     return window
 
 
+def recorded_games(size: int, folder: Path) -> GameRows:
+    """All positions of random games, kept in a store in `folder` and mapped from there."""
+    moves, lengths = np.zeros((GAMES, size * size), np.int16), np.zeros(GAMES, np.int16)
+    random_games(GAMES, 0, geometry(size), moves, empty_stones(1, size), lengths)
+    store = GameStore(folder / "games")
+    store.append(
+        [
+            GameRecord(game, size, False, moves[game, :length], 1 if length % 2 else -1, Ending.CONNECTED)
+            for game, length in enumerate(lengths.tolist())
+        ]
+    )
+    store.flush()
+    positions = GamePositions.open(store.folder, size=size, swap=False, cache=folder / "cache")
+    return GameRows(positions, np.arange(len(positions)))
+
+
+def measure_games_loader(size: int, fed: Measurement, effort: Effort, profile: DeviceProfile) -> Measurement:
+    """The loader of recorded games by itself, beside the training rate of `fed`."""
+    with TemporaryDirectory() as folder:
+        rows = recorded_games(size, Path(folder))
+        data = EpochDataset(rows.shuffled(batch=profile.train_batch, seed=0, epoch=0))
+        return _alone("loading recorded games", make_loader(data, profile, batch_size=None), fed, effort, profile)
+
+
 def measure_loader(
     net: HexNet, game: Game, recipe: Recipe, effort: Effort, profile: DeviceProfile, data: Dataset[Any] | None = None
 ) -> list[Measurement]:
@@ -52,20 +85,26 @@ def measure_loader(
     """
     if data is None:
         window = played_window(game)
-        data = WindowDataset(window.epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
+        data = EpochDataset(window.epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
     loader = make_loader(data, profile, batch_size=None)
+    fed = measure_steps(net, recipe, effort, profile, data=DataLoader(Endless(loader), batch_size=None))
+    alone = _alone("loading", loader, fed, effort, profile)
+    if fed.median is None:
+        return [alone, fed]
+    share = fed.load_share or 0.0
+    said = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
+    return [alone, replace(fed, detail=said)]
+
+
+def _alone(what: str, loader: DataLoader[Any], fed: Measurement, effort: Effort, profile: DeviceProfile) -> Measurement:
     stream = iter(Endless(loader))
 
     def load(rounds: int) -> float:
         return float(sum(len(next(stream)[0]) for _ in range(rounds)))
 
+    what = f"{what}, batch {profile.train_batch}, {profile.workers} processes"
     on = Setting.of(profile, "–")
-    what = f"loading, batch {profile.train_batch}, {profile.workers} processes"
-    alone = measure_rate(effort, load, what=what, unit="positions/s", on=on, profile=profile)
-    fed = measure_steps(net, recipe, effort, profile, data=DataLoader(Endless(loader), batch_size=None))
-    share = fed.load_share or 0.0
-    ratio = alone.median / fed.median if alone.median and fed.median else 0.0
-    if fed.median is None:
-        return [alone, fed]
-    said = f"{verdict(share)}: {share:.1%} of the time waits for data ({LOADER_BOUND:.0%} is the limit)"
-    return [replace(alone, detail=f"{ratio:.1f} times the rate of training"), replace(fed, detail=said)]
+    line = measure_rate(effort, load, what=what, unit="positions/s", on=on, profile=profile)
+    if not line.median or not fed.median:
+        return line
+    return replace(line, detail=f"{line.median / fed.median:.1f} times the rate of training")

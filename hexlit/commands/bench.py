@@ -129,7 +129,7 @@ def measure(
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_forward, ways_of
     from hexlit.bench.leaves import measure_leaves
-    from hexlit.bench.loader import measure_loader
+    from hexlit.bench.loader import measure_games_loader, measure_loader
     from hexlit.bench.measure import Effort
     from hexlit.bench.optimisation import Recipe, advice, measure_training
     from hexlit.bench.play import Game, measure_selfplay, measure_workers
@@ -159,7 +159,8 @@ def measure(
         elif kind == "selfplay":
             lines += measure_selfplay(net, game, effort, profile)
         elif kind == "loader":
-            lines += measure_loader(net, game, recipe, effort, profile)
+            found = measure_loader(net, game, recipe, effort, profile)
+            lines += [*found, measure_games_loader(size, found[-1], effort, profile)]
         elif kind == "workers":
             lines += measure_workers(net, game, effort, profile)
         elif kind == "solver":

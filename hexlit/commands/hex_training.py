@@ -19,6 +19,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
+from hexlit.commands.caches import cache_folder
+from hexlit.commands.hex_data import make_data
 from hexlit.commands.rating_pool import rating_callbacks
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
@@ -28,13 +30,15 @@ from hexlit.nets.flops import forward_flops
 from hexlit.nets.tower import HexNet
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
-from hexlit.tasks.hex.data import EvaluatorHost, SelfPlayDataModule, weights_of
+from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.tasks.hex.data import EvaluatorHost, weights_of
+from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
 from hexlit.training.config import TrainerConfig
 from hexlit.training.cost import Cost
 from hexlit.training.early_stopping import EarlyStopping
-from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
@@ -73,25 +77,16 @@ def train_hex(
         profile,
         size=config.board,
         swap=config.swap,
+        policy_weight=config.policy_weight,
         value_weight=config.value_weight,
     )
+    if config.init_from is not None and checkpoint is None:
+        module.begin_with(load_network(Path(config.init_from), "init_from").net)
     usage = RunUsage(folder, profile)
     clock = usage.clock
     clock.resume(first_epoch)
-    data = SelfPlayDataModule(
-        config.selfplay,
-        config.search,
-        config.data,
-        config.net,
-        size=config.board,
-        swap=config.swap,
-        seed=config.seed,
-        profile=profile,
-        folder=folder / "games",
-        clock=clock,
-        deadline=deadline,
-    )
-    clock.cpu_clock = lambda: time.process_time() + data.player.cpu_seconds()
+    data = make_data(config, profile, folder / "games", clock, deadline)
+    clock.cpu_clock = lambda: time.process_time() + data.cpu_seconds()
     evaluation_profile = replace(
         profile, selfplay_games=evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)
     )
@@ -120,6 +115,7 @@ def train_hex(
         progress,
         every_epochs=config.evaluation.every_epochs,
     )
+    validation = ValidationPhase(clock, progress)
     rating = rating_callbacks(config, folder, module, profile, clock, progress, first_epoch=first_epoch)
     wall_time = WallTime(started)
     cost = Cost(
@@ -141,7 +137,8 @@ def train_hex(
             OptimisationPhase(clock, progress),
             steps,
             FiniteGuard(folder),
-            LogFigures("selfplay", data.figures),
+            LogFigures(config.data.source, data.figures),
+            validation,
             LogFigures("train", lambda: {"lr": module.learning_rate}),
             wall_time,
             *budgets,
@@ -167,19 +164,16 @@ def train_hex(
         with usage, progress:
             if first_epoch < config.trainer.max_epochs:
                 with clock.phase("compiling", first_epoch):
-                    data.player.prepare(meanwhile=strength.prepare)
+                    data.prepare(meanwhile=strength.prepare)
                     compile_seconds = module.prepare()
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
-            if stopping.restored:  # the time of this counts as a further epoch's, so that doing it again replaces it
-                evaluation.evaluate(trainer.current_epoch, final=True)
-            elif not evaluation.latest:  # killed between the last epoch and the summary
-                evaluation.evaluate(trainer.current_epoch - 1, final=True)
+            evaluation.finish(trainer.current_epoch, restored=stopping.restored)
         state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
         agreement = precision_check(module.net_in_use, host, data)
         failed = False
     finally:
-        data.rounds.close()  # Lightning tears the data down only after a fit that came to its end
+        data.close()  # Lightning tears the data down only after a fit that came to its end
         close_loggers(loggers, failed)
     usage.warn_of_idling()
     summary = {
@@ -189,11 +183,10 @@ def train_hex(
         "wall_seconds": wall_time.seconds,
         "cost": cost.summary(),
         "epochs": trainer.current_epoch,
-        "games": data.games,
-        "positions": data.positions,
+        **data.summary(),
         "strength": dict(evaluation.latest),
+        "val": validation.of(stopping.best_epoch if stopping.restored else None),
         "best": stopping.summary(),
-        "resignations": {"played_on": data.unresigned, "would_have_been_wrong": data.false_resigns},
         "phases": {name: totals.as_dict() for name, totals in clock.totals().items()},
         "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
         "optimizer_state_bytes": state_bytes,
@@ -247,8 +240,8 @@ def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | No
     return checkpoint
 
 
-def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: SelfPlayDataModule) -> dict[str, Any] | None:
-    """How far the number format of self-play is from float32, over positions of the window; None without any."""
+def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: HexDataModule) -> dict[str, Any] | None:
+    """How far the number format of self-play is from float32, over positions of the data; None without any."""
     planes = data.some_planes(CHECKED_POSITIONS)
     if not len(planes):
         return None
@@ -265,11 +258,6 @@ def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: SelfPlayDat
     return {"format": str(evaluator.dtype).removeprefix("torch."), **asdict(found)}
 
 
-def cache_folder() -> Path:
-    """Where solved positions are kept between runs."""
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
-
-
 def describe_device(profile: DeviceProfile, host: EvaluatorHost) -> str:
     """One line on the device, its threads, and the precisions in use."""
     kind = profile.device.type
@@ -283,6 +271,7 @@ def quiet_lightning() -> None:
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
     # The module times the way of a batch to the device, whoever loads it.
     warnings.filterwarnings("ignore", message=r"You have overridden `transfer_batch_to_device`")
+    warnings.filterwarnings("ignore", message=r"You defined a `validation_step` but have no `val_dataloader`")
     # Strength is not measured after every epoch.
     warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
     # It does exist: a resumed run goes on in its own folder.

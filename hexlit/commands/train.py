@@ -1,5 +1,6 @@
 """`hexlit train`: from nothing to a network that plays, and the proof of how well it does."""
 
+import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
-from hexlit.tasks.hex.config import ReplayConfig
+from hexlit.tasks.hex.config import DataConfig
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.config import SweepConfig
@@ -42,13 +43,17 @@ class TrainConfig:
     """Folder of an interrupted run to go on with."""
     best: str | None = None
     """Folder of a sweep whose best trial's settings are taken; those of the command line win."""
+    init_from: str | None = None
+    """Checkpoint, or folder of a run, whose network a new run begins with instead of random weights."""
+    policy_weight: float = 1.0
+    """Weight of the policy loss in the loss that is minimised."""
     value_weight: float = 1.0
-    """Weight of the value loss beside the policy loss."""
+    """Weight of the value loss in it."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
-    data: ReplayConfig = field(default_factory=ReplayConfig)
+    data: DataConfig = field(default_factory=DataConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
@@ -64,8 +69,11 @@ class TrainConfig:
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
         check_search(self.search)
-        if self.value_weight < 0:
-            raise UsageError(f"value_weight={self.value_weight}: must be 0 or more")
+        for name in ("policy_weight", "value_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name}={getattr(self, name)}: must be 0 or more")
+        if self.policy_weight == self.value_weight == 0:
+            raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned; give one of them a weight")
         if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
             raise UsageError(f"name={self.name!r}: letters, digits, '-', '_' and '.' only, since a folder is named so")
 

@@ -107,5 +107,28 @@ def format_value(strength: Mapping[str, object]) -> dict[str, str]:
     return shown
 
 
+_VALIDATION = {
+    "loss": "loss",
+    "standardised_loss": "standardised",
+    "policy_loss": "policy",
+    "value_loss": "value",
+    "top1_accuracy": "top 1",
+    "top5_accuracy": "top 5",
+    "value_sign_accuracy": "right side",
+    "value_brier": "Brier",
+    "value_calibration_error": "calibration error",
+}
+
+
+def format_validation(found: Mapping[str, float]) -> dict[str, str]:
+    """What was found on validation data (`val.*` without the prefix), by short heading."""
+    shares = ("_accuracy", "_calibration_error")
+    return {
+        heading: format_share(found[name]) if name.endswith(shares) else format_figure(found[name])
+        for name, heading in _VALIDATION.items()
+        if name in found
+    }
+
+
 def _three_digits(value: float) -> str:
     return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:.0f}"

@@ -19,6 +19,7 @@ from hexlit.reporting.quantities import (
     format_rate,
     format_share,
     format_strength,
+    format_validation,
     format_value,
 )
 from hexlit.reporting.strength import opening_maps
@@ -38,7 +39,7 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
 
     Every entry may be missing: `wall_seconds`, `games`, `positions`, `device` (text), `phases` (by name, with the
     columns of `phases.csv`), `precision` (a number format beside float32), `strength` (numbers; `opening_map` and
-    `opening_truth` as in `draw_openings`).
+    `opening_truth` as in `draw_openings`), `val` (what was found on validation data).
     """
     console.print()
     console.print(_headline(summary))
@@ -47,7 +48,12 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
     if summary.get("precision"):
         console.print(_precision_line(summary["precision"]))
     strength = summary.get("strength") or {}
-    for table in _strength_tables(strength):
+    figures = {
+        "Strength": format_strength(strength),
+        "Value without search, and positions from games": format_value(strength),
+        "On validation data": format_validation(summary.get("val") or {}),
+    }
+    for table in _tables_of(figures):
         console.print(table)
     if strength.get("opening_map") is not None:
         maps = {"as the search judges them": strength["opening_map"]}
@@ -57,11 +63,9 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
         console.print(opening_maps(maps, strength.get("opening_truth"), console.width))
 
 
-def _strength_tables(strength: Mapping[str, Any]) -> Iterator[Table]:
-    """One row of figures each, under their headings; nothing where there are none."""
-    titles = {"Strength": format_strength, "Value without search, and positions from games": format_value}
-    for title, figures in titles.items():
-        shown = figures(strength)
+def _tables_of(figures: Mapping[str, Mapping[str, str]]) -> Iterator[Table]:
+    """By title, one row of figures each under their headings; nothing where there are none."""
+    for title, shown in figures.items():
         if shown:
             table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
             for heading in shown:

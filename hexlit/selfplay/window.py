@@ -11,21 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.encoding import blank_planes, write_planes
-from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import kernel
 from hexlit.hex.record import GameRecord
-
-
-class Batch(NamedTuple):
-    """Positions to learn from, in the mover's frame."""
-
-    planes: NDArray[np.int8]
-    """`[B, PLANES, size, size]`."""
-    policy: NDArray[np.float32]
-    """Searched policy, `[B, A]`."""
-    value: NDArray[np.float32]
-    """Value target in [-1, 1] for the player to move, `[B]`."""
+from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, with_policy
 
 
 class ReplayWindow:
@@ -71,37 +59,47 @@ class ReplayWindow:
             self._positions -= len(self._records.popleft().policy_plies)
         self._index = None
 
-    def epoch(self, *, batch: int, steps: int, seed: int, epoch: int) -> "ReplayEpoch":
+    def epoch(
+        self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
+    ) -> Epoch:
         """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts.
 
         Each position is turned by 180 degrees with probability one half. The draws depend on `seed` and `epoch` only.
+        Where there are `others`, every batch takes a `share` of its positions, rounded so that it holds over the epoch,
+        from them, likewise without repeats as long as they last.
         """
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
             self._index = _Index.of(self._records, self.size, self.swap, self._search_value_share)
         random = np.random.default_rng([seed, epoch])
-        rounds = -(-batch * steps // self._positions)
-        order = np.concatenate([random.permutation(self._positions) for _ in range(rounds)])[: batch * steps]
-        return ReplayEpoch(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5)
+        if others is None:
+            order = _drawn(random, self._positions, batch * steps)
+            return Epoch(Part(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5))
+        if not 0 <= share < 1:
+            raise UsageError(f"data.mix_share={share}: a share lies between 0 and 1, and is below 1")
+        if (others.positions.size, others.positions.swap) != (self.size, self.swap):
+            raise UsageError(
+                f"games of board={others.positions.size} swap={others.positions.swap} do not fit a window of "
+                f"board={self.size} swap={self.swap}"
+            )
+        ends = np.arange(1, steps + 1) * batch
+        ends_of_others = np.rint(ends * share).astype(np.int64)
+        own = _part(random, self._index, np.arange(self._positions), ends - ends_of_others)
+        return Epoch(own, _part(random, *others, ends_of_others))
 
 
-class ReplayEpoch:
-    """The batches of one epoch: a sequence, each batch rebuilt when it is asked for."""
+def _drawn(random: np.random.Generator, count: int, draws: int) -> NDArray[np.int64]:
+    """`draws` numbers below `count`, each as often as any other, give or take one."""
+    rounds = -(-draws // count)
+    return np.concatenate([np.zeros(0, np.int64), *(random.permutation(count) for _ in range(rounds))])[:draws]
 
-    def __init__(self, index: "_Index", rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> None:
-        """Batch `i` holds the positions `rows[i]` `[B]` of `index`, turned where `turned[i]` says so."""
-        self._index = index
-        self._rows = rows
-        self._turned = turned
 
-    def __len__(self) -> int:
-        """Number of batches."""
-        return len(self._rows)
-
-    def __getitem__(self, step: int) -> Batch:
-        """Batch number `step`."""
-        return self._index.batch(self._rows[step], self._turned[step])
+def _part(random: np.random.Generator, positions: Positions, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> Part:
+    """Draws from `rows` of `positions` `[P]`, cut into batches at `ends` `[steps]`."""
+    order = rows[_drawn(random, len(rows), int(ends[-1]))]
+    turned = random.random(len(order)) < 0.5
+    return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
 
 
 class _Index(NamedTuple):
@@ -144,42 +142,5 @@ class _Index(NamedTuple):
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
-        planes = blank_planes(len(rows), self.size)
-        source = self.policy[rows].astype(np.float32)
-        policy = np.empty_like(source)
-        ply = self.ply[rows]
-        table = geometry(self.size)
-        _rebuild(planes, policy, source, self.moves, self.first[rows], ply, self.may_swap[rows], turned, table)
-        return Batch(planes, policy, self.value[rows])
-
-
-@kernel
-def _rebuild(
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    source: NDArray[np.float32],
-    moves: NDArray[np.int16],
-    first: NDArray[np.int64],
-    ply: NDArray[np.int16],
-    may_swap: NDArray[np.bool_],
-    turned: NDArray[np.bool_],
-    table: Geometry,
-) -> None:
-    """Replay each position's moves and write it, and its policy, in the mover's frame."""
-    swap = table.size * table.size
-    cells = np.empty(swap, np.int8)
-    for row in range(planes.shape[0]):
-        cells[:] = 0
-        for i in range(ply[row]):
-            colour = 1 if i % 2 == 0 else -1
-            move = moves[first[row] + i]
-            if move == swap:
-                move = moves[first[row]]
-                cells[table.rotated[move] if turned[row] else move] = 0
-                move = table.transposed[move]
-            cells[table.rotated[move] if turned[row] else move] = colour
-        to_move = 1 if ply[row] % 2 == 0 else -1
-        write_planes(planes, row, cells, to_move, may_swap[row], table)
-        for action in range(policy.shape[1]):
-            board_action = action if to_move > 0 else table.transposed[action]
-            policy[row, action] = source[row, table.rotated[board_action] if turned[row] else board_action]
+        histories = Histories(self.moves, self.first[rows], self.ply[rows], self.may_swap[rows])
+        return Batch(*with_policy(histories, self.size, self.policy[rows].astype(np.float32), turned), self.value[rows])

@@ -7,9 +7,13 @@ from typing import Any, Protocol
 import lightning as L
 from torch import Tensor
 
+from hexlit.training.batches import batch_size
 from hexlit.training.phases import PhaseClock
 
 Figures = Mapping[str, Any]
+
+SHOWN = ("loss", "standardised_loss", "top1_accuracy")
+"""What is shown of a validation while the run goes on."""
 
 MEASURED = "strength."
 """Names of what `EvaluationPhase` logs begin so."""
@@ -47,14 +51,14 @@ class OptimisationPhase(L.Callback):
         self._phase.add(positions=len(batch[0]))
         self._phase.advance(batch_idx + 1)
 
+    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The last step is done, and what follows is another phase."""
+        self._open.close()
+
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The last step is done."""
         self._open.close()
-        losses = {
-            name.removeprefix("train."): float(value)
-            for name, value in trainer.callback_metrics.items()
-            if name.startswith("train.") and name.endswith("loss") and isinstance(value, Tensor)
-        }
+        losses = {name: value for name, value in logged(trainer, "train.").items() if name.endswith("loss")}
         self._display.update(epoch=trainer.current_epoch, losses=losses)
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
@@ -62,8 +66,71 @@ class OptimisationPhase(L.Callback):
         self._open.__exit__(type(exception), exception, exception.__traceback__)
 
 
+class ValidationPhase(L.Callback):
+    """Times the validation of each epoch as the phase `validation`, shows what it found, and keeps it.
+
+    Attributes:
+        rows: what was logged as `val.*`, by epoch.
+    """
+
+    def __init__(self, clock: PhaseClock, display: Display) -> None:
+        """Rows go to `clock`, figures to `display`."""
+        self._clock = clock
+        self._display = display
+        self._open = contextlib.ExitStack()
+        self._phase: Any = None
+        self.rows: dict[int, dict[str, float]] = {}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"rows": dict(self.rows)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.rows = state_dict["rows"]
+
+    def of(self, epoch: int | None) -> dict[str, float]:
+        """What was found after `epoch`, None for the latest; nothing where nothing is validated."""
+        return self.rows.get(max(self.rows, default=0) if epoch is None else epoch, {})
+
+    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The first batch is next."""
+        goal = float(sum(trainer.num_val_batches))
+        self._phase = self._open.enter_context(self._clock.phase("validation", trainer.current_epoch, goal=goal))
+
+    def on_validation_batch_end(
+        self,
+        trainer: L.Trainer,
+        pl_module: L.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """A batch is done."""
+        self._phase.add(positions=batch_size(batch))
+        self._phase.advance(batch_idx + 1)
+
+    def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The last batch is done."""
+        self._open.close()
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Show the figures and keep them."""
+        found = logged(trainer, "val.")
+        if found:
+            self.rows[trainer.current_epoch] = found
+            losses = {f"val {name}": value for name, value in found.items() if name in SHOWN}
+            self._display.update(epoch=trainer.current_epoch, losses=losses)
+
+    def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
+        """Close the phase; it leaves no row."""
+        self._open.__exit__(type(exception), exception, exception.__traceback__)
+
+
 class EvaluationPhase(L.Callback):
-    """Measures strength after every `every_epochs` epochs and after the last, and logs its numbers as `strength.*`."""
+    """Measures strength after every `every_epochs` epochs and after the last, and logs its numbers as `strength.*`.
+
+    With 0 epochs it never does.
+    """
 
     def __init__(
         self, measure: Callable[[bool], Figures], clock: PhaseClock, display: Display, *, every_epochs: int = 1
@@ -85,11 +152,18 @@ class EvaluationPhase(L.Callback):
         """Measure, where it is time to."""
         epoch = trainer.current_epoch
         final = trainer.should_stop or epoch + 1 == trainer.max_epochs
-        if not final and (epoch + 1) % self._every_epochs:
+        if not self._every_epochs or (not final and (epoch + 1) % self._every_epochs):
             return
         self.evaluate(epoch, final=final)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
         pl_module.log_dict({f"{MEASURED}{name}": value for name, value in numbers.items()})
+
+    def finish(self, epochs: int, *, restored: bool) -> None:
+        """Measure what a fit of `epochs` epochs has left: weights that were put back, or all after an untimely kill."""
+        if self._every_epochs and restored:  # its time counts as a further epoch's, so that doing it again replaces it
+            self.evaluate(epochs, final=True)
+        elif self._every_epochs and not self.latest:  # killed between the last epoch and the summary
+            self.evaluate(epochs - 1, final=True)
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network as it is after `epoch`, and show the figures."""
@@ -109,3 +183,12 @@ class LogFigures(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log them."""
         pl_module.log_dict({f"{self._prefix}.{name}": float(value) for name, value in self._figures().items()})
+
+
+def logged(trainer: L.Trainer, prefix: str) -> dict[str, float]:
+    """The metrics of this epoch whose names begin with `prefix`, without it."""
+    return {
+        name.removeprefix(prefix): float(value)
+        for name, value in trainer.callback_metrics.items()
+        if name.startswith(prefix) and isinstance(value, Tensor)
+    }

@@ -65,11 +65,15 @@ class TrainedModule(L.LightningModule):
 
     @abstractmethod
     def output(self, batch: Any) -> Any:
-        """What the network says of a batch."""
+        """What the network says of a batch: the one that is trained, or in evaluation the one in use."""
 
     @abstractmethod
     def losses(self, output: Any, batch: Any) -> dict[str, Tensor]:
         """Means over a batch, each a scalar; `loss` is the one to minimise, the others are only logged."""
+
+    def measures(self, output: Any, batch: Any) -> dict[str, Tensor]:
+        """Further means over a batch of validation data, each a scalar, to be logged beside its losses."""
+        return {}
 
     @abstractmethod
     def example_batch(self, count: int) -> Any:
@@ -124,6 +128,18 @@ class TrainedModule(L.LightningModule):
         self.clock.end("update")
         return losses
 
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Log losses and measures of a batch of validation data as `val.*`; weights and statistics stay as they are."""
+        count = batch_size(batch)
+        means: dict[str, Tensor] = {}
+        for part in parts_of(batch, self.micro_batch):
+            output = self.output(part)
+            share = batch_size(part) / count
+            for name, value in (self.losses(output, part) | self.measures(output, part)).items():
+                means[name] = means.get(name, 0.0) + value * share
+        named = {f"val.{name}": value for name, value in means.items()}
+        self.log_dict(named, on_step=False, on_epoch=True, batch_size=count)
+
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
         """Clip the norm of the unscaled gradient, and leave the weights as they are where it is not finite."""
         parameters = [p for p in self.net.parameters() if p.grad is not None]
@@ -160,8 +176,11 @@ class TrainedModule(L.LightningModule):
         self.skipped_steps = torch.zeros(())
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
+        moving = super().transfer_batch_to_device
+        if not self.trainer.training:
+            return moving(batch, device, dataloader_idx)
         self.clock.end("load")
-        moved = super().transfer_batch_to_device(batch, device, dataloader_idx)
+        moved = moving(batch, device, dataloader_idx)
         self.clock.end("transfer")
         return moved
 

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
@@ -24,6 +24,8 @@ class Curves:
 
     epochs: tuple[int, ...] = ()
     columns: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    ends: Mapping[str, float | None] = field(default_factory=dict)
+    """Final values that are not those of the last epoch."""
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -45,7 +47,19 @@ class Curves:
 
     def last(self, name: str) -> float | None:
         """The final value of a metric; None where it was never logged or is no finite number."""
-        return last_of(self.column(name))
+        return self.ends[name] if name in self.ends else last_of(self.column(name))
+
+    def last_standardised(self, split: str) -> float | None:
+        """The final 0.14 policy + 0.86 value loss over the data `split`."""
+        policy, value = self.last(f"{split}.policy_loss"), self.last(f"{split}.value_loss")
+        return None if policy is None or value is None else POLICY_WEIGHT * policy + VALUE_WEIGHT * value
+
+    def ended_with(self, epoch: int) -> "Curves":
+        """The same of a run that put back the weights of `epoch`, whose metrics are the final ones."""
+        if epoch not in self.epochs:
+            return self
+        place = self.epochs.index(epoch)
+        return replace(self, ends={name: last_of(values[place : place + 1]) for name, values in self.columns.items()})
 
 
 def last_of(values: Sequence[float | None]) -> float | None:
@@ -103,7 +117,11 @@ def mean_curves(parts: Sequence[Curves]) -> Curves:
             ]
             values.append(fmean(there) if there else None)
         columns[name] = tuple(values)
-    return Curves(epochs, columns)
+    ends = {}
+    for name in names if any(part.ends for part in parts) else ():
+        finals = [final for part in parts if (final := part.last(name)) is not None]
+        ends[name] = fmean(finals) if finals else None
+    return Curves(epochs, columns, ends)
 
 
 def sanity_flags(parts: Iterable[Curves]) -> tuple[str, ...]:

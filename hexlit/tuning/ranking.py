@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hexlit.tuning.curves import last_of
 from hexlit.tuning.trials import COMPLETE, TrialResult
 
 MINIMIZE, MAXIMIZE = "minimize", "maximize"
@@ -52,7 +51,7 @@ class Ranking:
 
 def standardised_loss(trial: TrialResult, split: str | None) -> float | None:
     """The final 0.14 policy + 0.86 value loss of a trial over the data `split`."""
-    return None if split is None else last_of(trial.curves.standardised(split))
+    return None if split is None else trial.curves.last_standardised(split)
 
 
 def ranked_value(trial: TrialResult, ranking: Ranking, split: str | None) -> float | None:

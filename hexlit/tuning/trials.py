@@ -157,7 +157,7 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
 
 def _with_runs(trial: TrialResult, runs: Sequence[Path], said: Mapping[str, Any]) -> TrialResult:
     """`trial` with what the files of its runs say, and `said`, which wins where it says something."""
-    parts = [read_curves(run / "metrics.csv") for run in runs]
+    parts = [_curves_of(run) for run in runs]
     memory = [entry for run in runs if isinstance(entry := read_json(run / "summary.json").get("memory"), dict)]
     found: dict[str, Any] = {
         "curves": mean_curves(parts),
@@ -168,6 +168,15 @@ def _with_runs(trial: TrialResult, runs: Sequence[Path], said: Mapping[str, Any]
     for name in ("host_peak_bytes", "device_peak_bytes"):
         found[name] = max((peak for entry in memory if (peak := _whole(entry.get(name))) is not None), default=None)
     return replace(trial, **found | {name: value for name, value in said.items() if value is not None})
+
+
+def _curves_of(run: Path) -> Curves:
+    """The metrics of a run; one that put back the weights of its best epoch has that epoch's in the end."""
+    curves = read_curves(run / "metrics.csv")
+    best = read_json(run / "summary.json").get("best")
+    restored = isinstance(best, dict) and best.get("restored") is True
+    epoch = _whole(best.get("epoch")) if restored and isinstance(best, dict) else None
+    return curves if epoch is None else curves.ended_with(epoch)
 
 
 def _state_of(runs: Sequence[Path], now: float) -> tuple[str, str | None]:

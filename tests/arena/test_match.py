@@ -225,8 +225,16 @@ def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
 
 
 @pytest.mark.parametrize(
-    "key", ["simulations", "positions", "quick_positions", "every_epochs", "match_pairs", "rollouts"]
+    ("key", "value"),
+    [
+        ("simulations", 0),
+        ("positions", 0),
+        ("quick_positions", 0),
+        ("every_epochs", -1),
+        ("match_pairs", 0),
+        ("rollouts", 0),
+    ],
 )
-def test_evaluation_settings_out_of_range_are_refused_by_name(key: str) -> None:
-    with pytest.raises(UsageError, match=f"evaluation.{key}=0"):
-        EvaluationConfig(**{key: 0})  # type: ignore[arg-type]
+def test_evaluation_settings_out_of_range_are_refused_by_name(key: str, value: int) -> None:
+    with pytest.raises(UsageError, match=f"evaluation.{key}={value}"):
+        EvaluationConfig(**{key: value})  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from hexlit.bench import batches, optimisation
 from hexlit.bench.batches import best_batch, measure_batches, write_accelerator
 from hexlit.bench.comparison import compare
 from hexlit.bench.evaluation import Way, measure_forward
-from hexlit.bench.loader import measure_loader, played_window
+from hexlit.bench.loader import measure_games_loader, measure_loader, played_window
 from hexlit.bench.measure import Effort, Measurement
 from hexlit.bench.optimisation import Recipe, advice, batches_of, loss_after, measure_steps
 from hexlit.bench.play import Game
@@ -25,7 +25,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.tasks.hex.data import WindowDataset
+from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
@@ -121,7 +121,7 @@ def test_the_batch_is_written_as_a_config_that_hydra_takes(
 class Slowed(Dataset[Any]):
     """A data set every batch of which takes half a second longer."""
 
-    def __init__(self, data: WindowDataset) -> None:
+    def __init__(self, data: EpochDataset) -> None:
         self.data = data
 
     def __len__(self) -> int:
@@ -136,13 +136,21 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """A10: by a network that has much to compute."""
     net, many = HexNet(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
     _, quick = measure_loader(net, GAME, RECIPE, QUICK, many)
-    data = WindowDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
+    data = EpochDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
     _, slow = measure_loader(net, GAME, RECIPE, QUICK, many, Slowed(data))
     assert quick.load_share is not None
     assert slow.load_share is not None
     assert slow.load_share > quick.load_share
     assert quick.detail.startswith("compute-bound")
     assert slow.detail.startswith("loader-bound")
+
+
+@pytest.mark.row("E2")
+def test_the_loader_of_recorded_games_is_measured_beside_training(profile: DeviceProfile) -> None:
+    found = measure_games_loader(SIZE, line(0.5), QUICK, profile)
+    assert found.what == "loading recorded games, batch 16, 0 processes"
+    assert found.median is not None
+    assert found.detail == f"{found.median / 0.5:.1f} times the rate of training"
 
 
 def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does() -> None:

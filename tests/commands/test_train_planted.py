@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hexlit.accelerate import device
 from hexlit.commands.train import main
-from hexlit.tasks.hex.data import WindowDataset
+from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
@@ -96,13 +96,13 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
 
 def test_a_slow_loader_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A10."""
-    rebuild = WindowDataset.__getitem__
+    rebuild = EpochDataset.__getitem__
 
-    def slowly(data: WindowDataset, step: int) -> Any:
+    def slowly(data: EpochDataset, step: int) -> Any:
         time.sleep(0.5)
         return rebuild(data, step)
 
-    monkeypatch.setattr(WindowDataset, "__getitem__", slowly)
+    monkeypatch.setattr(EpochDataset, "__getitem__", slowly)
     code, rows, log = train(tmp_path)
     assert code == 0
     assert [row["verdict"] for row in rows] == ["loader-bound"] * 2

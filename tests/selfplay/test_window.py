@@ -1,6 +1,7 @@
 """The replay window: the latest games, and their positions rebuilt as they were."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,11 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.window import Batch, ReplayWindow
+from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.rebuild import Batch
+from hexlit.selfplay.window import ReplayWindow
+from tests.selfplay.recorded_games import opened, save
+from tests.selfplay.recorded_games import random_games as random_recorded_games
 
 
 def random_game(game_id: int, size: int, *, swap: bool, full_share: float = 0.6) -> GameRecord:
@@ -211,3 +216,62 @@ def test_a_game_of_another_board_or_rule_is_refused() -> None:
         window.extend(games(1, 4, swap=True))
     with pytest.raises(UsageError, match="data.window=0"):
         ReplayWindow(size=4, swap=False, capacity=0)
+
+
+def imported(tmp_path: Path, count: int = 30) -> GameRows:
+    positions = opened(save(tmp_path / "store", random_recorded_games(count)))
+    return GameRows(positions, np.arange(0, len(positions), 2))
+
+
+def drawn_of(others: GameRows) -> dict[Position, int]:
+    """Position, turned or not, by the number of its row."""
+    found: dict[Position, int] = {}
+    for turned in (False, True):
+        batch = others.positions.batch(others.rows, np.full(len(others.rows), turned))
+        found |= {position: int(row) for position, row in zip(rows(batch), others.rows, strict=True)}
+    return found
+
+
+@pytest.mark.row("E2")
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.3, 0.9])
+def test_a_share_of_every_batch_comes_from_the_other_games(tmp_path: Path, share: float) -> None:
+    """Rounded so that it holds over the epoch; the number of batches and their size stay."""
+    window, others = window_of(games(60)), imported(tmp_path)
+    epoch = window.epoch(batch=33, steps=10, seed=1, epoch=0, others=others, share=share)
+    known = set(drawn_of(others))
+    counts = [sum(position in known for position in rows(epoch[step])) for step in range(len(epoch))]
+    assert [len(epoch[step].value) for step in range(len(epoch))] == [33] * 10
+    assert all(abs(count - 33 * share) <= 1 for count in counts)
+    assert abs(sum(counts) - 330 * share) <= 0.5
+
+
+def test_other_positions_come_once_before_any_comes_again(tmp_path: Path) -> None:
+    """And none that was not to be learned from."""
+    window, others = window_of(games(60)), imported(tmp_path, 12)
+    steps = 2 * len(others.rows) // 8
+    epoch = window.epoch(batch=16, steps=steps, seed=1, epoch=0, others=others, share=0.5)
+    taken: list[int] = []
+    for part in epoch._parts[1].rows:
+        taken += part.tolist()
+    assert sorted(taken[: len(others.rows)]) == others.rows.tolist()
+    assert max(Counter(taken).values()) <= 2
+
+
+def test_seed_and_epoch_decide_a_mixed_epoch(tmp_path: Path) -> None:
+    """A25."""
+    window, others = window_of(games(30)), imported(tmp_path)
+
+    def drawn(seed: int, epoch: int) -> list[Position]:
+        return rows(window.epoch(batch=32, steps=3, seed=seed, epoch=epoch, others=others, share=0.5)[2])
+
+    assert drawn(1, 2) == drawn(1, 2)
+    assert drawn(1, 2) != drawn(1, 3)
+    assert drawn(1, 2) != drawn(2, 2)
+
+
+def test_other_games_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    others = imported(tmp_path)
+    with pytest.raises(UsageError, match="board=4 swap=False do not fit a window of board=5"):
+        window_of(games(3, 5)).epoch(batch=4, steps=1, seed=0, epoch=0, others=others, share=0.5)
+    with pytest.raises(UsageError, match=r"data\.mix_share=1"):
+        window_of(games(3)).epoch(batch=4, steps=1, seed=0, epoch=0, others=others, share=1)

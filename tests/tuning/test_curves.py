@@ -102,3 +102,14 @@ def test_one_bad_seed_flags_its_trial() -> None:
 
 def test_the_standard_weights_are_those_that_trainings_log() -> None:
     assert (POLICY_WEIGHT, VALUE_WEIGHT) == (STANDARD_POLICY_WEIGHT, STANDARD_VALUE_WEIGHT)
+
+
+def test_a_run_that_puts_back_an_epoch_ends_with_its_metrics() -> None:
+    run = curves(val__policy_loss=[3.0, 1.0, 2.0], val__value_loss=[0.5, 0.1, 0.4], val__loss=[9.0, math.inf, 7.0])
+    ended = run.ended_with(1)
+    assert (ended.last("val.policy_loss"), ended.last("val.loss")) == (1.0, None)
+    assert ended.last_standardised("val") == pytest.approx(0.14 * 1.0 + 0.86 * 0.1)
+    assert run.last_standardised("val") == pytest.approx(0.14 * 2.0 + 0.86 * 0.4)
+    assert ended.standardised("val") == run.standardised("val")
+    assert run.ended_with(7) == run
+    assert mean_curves([ended, curves(val__policy_loss=[5.0])]).last("val.policy_loss") == 3.0

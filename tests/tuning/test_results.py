@@ -131,6 +131,19 @@ def test_several_seeds_of_a_trial_are_one_mean(tmp_path: Path) -> None:
     assert trial.host_peak_bytes == 200
 
 
+def test_a_trial_that_went_back_to_its_best_epoch_is_judged_by_that(tmp_path: Path) -> None:
+    trials = [complete(1.0, metrics=losses([2.0, 3.0], [0.5, 0.9])), complete(1.0, metrics=losses([2.5], [0.5]))]
+    folder = make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"})
+    best = {"best": {"epoch": 0, "restored": True}}
+    (folder / "trial-000" / "summary.json").write_text(json.dumps(best))
+    found = read_results(folder)
+    assert found.trials[0].curves.last("train.policy_loss") == 2.0
+    assert found.ranking.order == (0, 1)
+    best["best"]["restored"] = False
+    (folder / "trial-000" / "summary.json").write_text(json.dumps(best))
+    assert read_results(folder).ranking.order == (1, 0)
+
+
 @pytest.mark.row("D12")
 def test_failures_have_their_reasons(tmp_path: Path) -> None:
     trials = [failed(attrs={"failure": "killed by SIGKILL"}), failed(), failed(attrs={"interrupted": True})]

@@ -1,16 +1,15 @@
 """Self-play as a LightningDataModule: every epoch plays games, keeps them, and trains on a window of the latest."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import lightning as L
 import numba
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
@@ -21,11 +20,14 @@ from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.window import Batch, ReplayEpoch, ReplayWindow
+from hexlit.selfplay.window import ReplayWindow
 from hexlit.selfplay.workers import Workplace, make_player
-from hexlit.tasks.hex.config import ReplayConfig
+from hexlit.tasks.hex.config import DataConfig
+from hexlit.tasks.hex.data_module import HexDataModule
+from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.training.phases import Phase, PhaseClock
 
 Weights = dict[str, np.ndarray[Any, Any]]
@@ -86,7 +88,7 @@ def weights_of(net: torch.nn.Module) -> Weights:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
 
 
-class SelfPlayDataModule(L.LightningDataModule):
+class SelfPlayDataModule(HexDataModule):
     """Plays with the module's current network whenever Lightning asks for an epoch's data.
 
     The games go to a `GameStore` at once. The games in progress are part of the checkpoint; a resumed run goes on with
@@ -100,7 +102,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         self,
         selfplay: SelfPlayConfig,
         search: SearchConfig,
-        replay: ReplayConfig,
+        replay: DataConfig,
         net: NetConfig,
         *,
         size: int,
@@ -110,10 +112,13 @@ class SelfPlayDataModule(L.LightningDataModule):
         folder: Path,
         clock: PhaseClock,
         deadline: float | None = None,
+        others: GameRows | None = None,
+        share: float = 0.0,
     ) -> None:
         """Self-play on boards of `size`, its games kept in `folder`, its time measured by `clock`.
 
-        `deadline` (on `time.monotonic()`) ends self-play early.
+        `deadline` (on `time.monotonic()`) ends self-play early. A `share` of every batch comes from `others`, recorded
+        games; the number of batches does not change.
         """
         super().__init__()
         self.config = selfplay
@@ -122,17 +127,17 @@ class SelfPlayDataModule(L.LightningDataModule):
         self.profile = profile
         self.clock = clock
         workers = workers_of(selfplay, profile)
-        share = profile.share(workers)
+        each = profile.share(workers)
         settings = {
             "config": selfplay,
             "search": search,
             "size": size,
             "swap": swap,
             "seed": seed,
-            "games": share.selfplay_games,
-            "groups": share.groups,
+            "games": each.selfplay_games,
+            "groups": each.groups,
         }
-        self.player = make_player(Workplace(settings, HostMaker(net, size, swap, share)), workers)
+        self.player = make_player(Workplace(settings, HostMaker(net, size, swap, each)), workers)
         self.store = GameStore(folder)
         ahead = workers > 0 if selfplay.ahead is None else selfplay.ahead
         self.rounds = SelfPlayRounds(
@@ -141,6 +146,8 @@ class SelfPlayDataModule(L.LightningDataModule):
         self.window = ReplayWindow(
             size=size, swap=swap, capacity=replay.window, search_value_share=replay.search_value_share
         )
+        self.others = others
+        self.share = share
         self.games = 0
         self.positions = 0
         self.evaluations = 0
@@ -154,17 +161,39 @@ class SelfPlayDataModule(L.LightningDataModule):
         epoch = self.trainer.current_epoch
         if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
-            return DataLoader(WindowDataset(batches), batch_size=None)
+            return DataLoader(EpochDataset(batches), batch_size=None)
         with self.clock.phase("selfplay", epoch, goal=self.config.positions) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
             self.rounds.set_off(self._weights(), epoch)
         steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
-        batches = self.window.epoch(batch=self.profile.train_batch, steps=steps, seed=self.seed, epoch=epoch)
-        return make_loader(WindowDataset(batches), self.profile, batch_size=None)
+        batches = self.window.epoch(
+            batch=self.profile.train_batch,
+            steps=steps,
+            seed=self.seed,
+            epoch=epoch,
+            others=self.others,
+            share=self.share,
+        )
+        return make_loader(EpochDataset(batches), self.profile, batch_size=None)
+
+    def prepare(self, meanwhile: Callable[[], None]) -> None:
+        self.player.prepare(meanwhile=meanwhile)
+
+    def cpu_seconds(self) -> float:
+        return self.player.cpu_seconds()
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "games": self.games,
+            "positions": self.positions,
+            "resignations": {"played_on": self.unresigned, "would_have_been_wrong": self.false_resigns},
+        }
+
+    def close(self) -> None:
+        self.rounds.close()
 
     def some_planes(self, count: int) -> np.ndarray[Any, Any]:
-        """int8 `[P, 5, n, n]`: up to `count` positions of the window, drawn by the seed; none of an empty one."""
         count = min(count, len(self.window))
         if not count:
             return blank_planes(0, self.window.size)
@@ -232,8 +261,7 @@ class SelfPlayDataModule(L.LightningDataModule):
         self.window.extend(self.store.find(state_dict["window"].tolist()))
 
     def teardown(self, stage: str) -> None:
-        """End what plays."""
-        self.rounds.close()
+        self.close()
 
 
 def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
@@ -242,19 +270,3 @@ def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tens
 
 def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray[Any, Any]]:
     return {name: tensor.numpy() for name, tensor in tensors.items()}
-
-
-class WindowDataset(Dataset[Batch]):
-    """The batches of one epoch, as tensors."""
-
-    def __init__(self, epoch: ReplayEpoch) -> None:
-        """The batches of `epoch`."""
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        """Number of batches."""
-        return len(self._epoch)
-
-    def __getitem__(self, step: int) -> Batch:
-        """Batch number `step`."""
-        return Batch(*(torch.from_numpy(array) for array in self._epoch[step]))  # type: ignore[arg-type]

@@ -8,7 +8,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
+from hexlit.nets.calibration import calibrate
 from hexlit.nets.config import NetConfig
 from hexlit.nets.heads import masked_logits
 from hexlit.nets.tower import HexNet, NetOutput
@@ -20,6 +22,9 @@ STANDARD_VALUE_WEIGHT = 0.86
 """Weights of the two losses in `train.standardised_loss`, the same for every run, so that runs of different
 `value_weight` can be compared by it."""
 
+WEIGHTLESS = ("dropout",)
+"""Settings of a network that none of its weights depends on."""
+
 Positions = tuple[Tensor, Tensor, Tensor]
 """Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]."""
 
@@ -27,7 +32,8 @@ Positions = tuple[Tensor, Tensor, Tensor]
 class HexModule(TrainedModule):
     """Learns the searched policy (cross-entropy) and the result of the game (cross-entropy of the chance to win).
 
-    `train.standardised_loss` weighs both in the same way in every run; it is only looked at.
+    `train.standardised_loss` weighs both in the same way in every run; it is only looked at. Where there are positions
+    to validate on, so is what `measures` and `on_validation_epoch_end` find.
 
     A checkpoint's hyperparameters say how to build the network again; see `hexlit.tasks.hex.checkpoint`.
     """
@@ -41,26 +47,45 @@ class HexModule(TrainedModule):
         *,
         size: int,
         swap: bool = False,
+        policy_weight: float = 1.0,
         value_weight: float = 1.0,
     ) -> None:
         """A fresh network of the shape `net`, trained on boards of `size`, with or without the swap action.
 
-        `value_weight` weighs the value loss against the policy loss.
+        The loss is `policy_weight` times that of the policy and `value_weight` times that of the value.
         """
         super().__init__(HexNet(net), optimizer, trainer, profile)
         learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
         self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap, "learning": learning})
+        self.net_config = net
         self.net.checkpointing = profile.checkpoint_gradients
         self.size = size
         self.actions = size * size + swap
+        self.policy_weight = policy_weight
         self.value_weight = value_weight
+        self._judged: list[tuple[Tensor, Tensor]] = []
+
+    def begin_with(self, net: HexNet) -> None:
+        """Take the weights of `net`; board, swap rule, optimizer and schedule stay this module's own.
+
+        Raises:
+            UsageError: `net` has another shape; the message names the settings that give it.
+        """
+        own, found = asdict(self.net_config), asdict(net.config)
+        others = {name: value for name, value in found.items() if own[name] != value and name not in WEIGHTLESS}
+        if others:
+            wanted = " ".join(f"net.{name}={value}".replace(" ", "") for name, value in others.items())
+            raise UsageError(f"init_from: the network there has another shape; add {wanted}")
+        for copy in (self.net, self.net_in_use):
+            copy.load_state_dict(net.state_dict())
 
     def forward(self, planes: Tensor) -> Any:
         """The trained network's output for planes `[B, PLANES, size, size]`."""
         return self.net(planes)
 
     def output(self, batch: Positions) -> NetOutput:
-        result: NetOutput = self.net(batch[0].to(torch.float32, memory_format=self.layout))
+        net = self.net if self.training else self.net_in_use
+        result: NetOutput = net(batch[0].to(torch.float32, memory_format=self.layout))
         return result
 
     def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
@@ -70,7 +95,7 @@ class HexModule(TrainedModule):
         # value = tanh(x) is the same as saying that the mover wins with probability sigmoid(2 x).
         value_logit = output.value_logit.float()
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
-        loss = policy_loss + self.value_weight * value_loss
+        loss = self.policy_weight * policy_loss + self.value_weight * value_loss
         standardised = STANDARD_POLICY_WEIGHT * policy_loss.detach() + STANDARD_VALUE_WEIGHT * value_loss.detach()
         return {
             "policy_loss": policy_loss,
@@ -78,6 +103,22 @@ class HexModule(TrainedModule):
             "loss": loss,
             "standardised_loss": standardised,
         }
+
+    def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
+        """Shares of the positions whose move is the most likely one of the policy, and one of its five most likely."""
+        planes, policy, value = batch
+        self._judged.append((output.value.float(), value))
+        logits = masked_logits(output.policy_logits[:, : self.actions], planes)
+        found = logits.topk(min(5, self.actions)).indices == policy.argmax(1, keepdim=True)
+        return {"top1_accuracy": found[:, 0].float().mean(), "top5_accuracy": found.any(1).float().mean()}
+
+    def on_validation_epoch_end(self) -> None:
+        """Log how far the value is to be trusted: see `hexlit.nets.calibration.Calibration`."""
+        values, results = (torch.cat(column).cpu().numpy() for column in zip(*self._judged, strict=True))
+        self._judged = []
+        found = calibrate(values, results > 0)
+        names = ("brier", "log_loss", "calibration_error", "sign_accuracy")
+        self.log_dict({f"val.value_{name}": getattr(found, name) for name in names})
 
     def example_batch(self, count: int) -> Positions:
         """Empty boards."""

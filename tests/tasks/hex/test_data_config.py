@@ -1,16 +1,47 @@
-"""Settings of the replay window."""
+"""Settings of what an epoch trains on."""
+
+from typing import Any
 
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tasks.hex.config import ReplayConfig
+from hexlit.tasks.hex.config import DataConfig
 
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("window", 0), ("reuse", 0.0), ("reuse", -1.0), ("search_value_share", 1.5), ("search_value_share", -0.1)],
+    [
+        ("source", "web"),
+        ("window", 0),
+        ("reuse", 0.0),
+        ("reuse", -1.0),
+        ("search_value_share", 1.5),
+        ("search_value_share", -0.1),
+        ("mix_share", 1.0),
+        ("validation_share", 0.0),
+        ("validation_share", 1.0),
+        ("split", "position"),
+        ("split_seed", -1),
+        ("opening_plies", 0),
+        ("max_positions", 1),
+        ("path", ""),
+    ],
 )
-def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: float) -> None:
+def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: Any) -> None:
     """E2."""
     with pytest.raises(UsageError, match=f"data.{key}={value}"):
-        ReplayConfig(**{key: value})  # type: ignore[arg-type]
+        DataConfig(**{key: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"source": "games"}, "hexlit games import"),
+        ({"mix_share": 0.5}, "data.path=FOLDER"),
+        ({"path": "games", "source": "games", "mix_share": 0.5}, "data.mix_share=0.5: mixes games into self-play"),
+        ({"path": "games"}, "data.mix_share=0.25"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused_with_what_would(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        DataConfig(**settings)

@@ -72,7 +72,7 @@ def losses_of(module: HexModule, batch: Batch) -> dict[str, float]:
 @pytest.mark.parametrize("swap", [False, True])
 def test_losses_equal_the_plain_formula(swap: bool) -> None:
     """E2: cross-entropy over legal actions; cross-entropy of the chance to win, on a value of tanh(logit)."""
-    module = make_module(swap=swap, value_weight=0.5).eval()
+    module = make_module(swap=swap, policy_weight=0.25, value_weight=0.5).eval()
     with torch.no_grad():
         for parameter in module.parameters():  # far from the near-uniform start
             parameter.mul_(3)
@@ -94,7 +94,7 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
         value_loss -= (target * np.log(win) + (1 - target) * np.log(1 - win)) / len(planes)
     assert losses["policy_loss"] == pytest.approx(policy_loss, rel=1e-4)
     assert losses["value_loss"] == pytest.approx(value_loss, rel=1e-4)
-    assert losses["loss"] == pytest.approx(policy_loss + 0.5 * value_loss, rel=1e-4)
+    assert losses["loss"] == pytest.approx(0.25 * policy_loss + 0.5 * value_loss, rel=1e-4)
     assert losses["standardised_loss"] == pytest.approx(0.14 * policy_loss + 0.86 * value_loss, rel=1e-4)
 
 
@@ -254,3 +254,80 @@ def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -
     torch.save(saved, tmp_path / "other.ckpt")
     with pytest.raises(UsageError, match="not a checkpoint of a Hex network"):
         load_network(tmp_path / "other.ckpt")
+
+
+def one_hot(batch: Batch, seed: int = 3) -> Batch:
+    """The same positions, of each of which one legal move was played; half of them won."""
+    planes, policy, value = batch
+    random = np.random.default_rng(seed)
+    played = [random.choice(np.flatnonzero(row)) for row in policy.numpy()]
+    return planes, torch.eye(policy.shape[1])[played], torch.sign(value)
+
+
+def validated(module: HexModule, batches: list[Batch]) -> dict[str, float]:
+    """What the module logs of validation data."""
+    trainer = L.Trainer(
+        accelerator="cpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False
+    )
+    (found,) = trainer.validate(module, DataLoader(batches, batch_size=None), verbose=False)  # type: ignore[arg-type]
+    return {name.removeprefix("val."): float(value) for name, value in found.items()}
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swap: bool) -> None:
+    """In batches and micro-batches of unequal size, as a plain count over all positions at once."""
+    module = make_module(swap=swap, accelerator={"micro_batch": 5})
+    batches = [one_hot(make_batch(count=count, swap=swap, seed=count)) for count in (13, 7)]
+    planes, policy, value = (torch.cat(column) for column in zip(*batches, strict=True))
+    with torch.no_grad():
+        for parameter in module.parameters():  # far from the near-uniform start
+            parameter.mul_(3)
+        module.eval()
+        output = module(planes.float())
+        expected = {name: float(found) for name, found in module.losses(output, (planes, policy, value)).items()}
+    top = {1: 0, 5: 0}
+    for row in range(20):
+        legal = [a for a in range(16) if not planes[row, 0].flatten()[a] and not planes[row, 1].flatten()[a]]
+        if swap and planes[row, 4, 0, 0]:
+            legal.append(16)
+        order = sorted(legal, key=lambda action: -float(output.policy_logits[row, action]))
+        for most in top:
+            top[most] += int(policy[row].argmax()) in order[:most]
+    chance = (np.tanh(output.value_logit.numpy().astype(float)) + 1) / 2
+    expected |= {"top1_accuracy": top[1] / 20, "top5_accuracy": top[5] / 20}
+    expected["value_brier"] = float(((chance - (value.numpy() > 0)) ** 2).mean())
+    found = validated(module, batches)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-4)
+    assert 0 < found["top1_accuracy"] < found["top5_accuracy"] < 1
+    assert 0 <= found["value_calibration_error"] <= 1
+
+
+def test_validation_changes_no_weight_and_no_statistic() -> None:
+    """B6."""
+    module = make_module(net=NetConfig(channels=8, blocks=[1], dropout=0.5))
+    before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    first = validated(module, [one_hot(make_batch())])
+    assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
+    assert validated(module, [one_hot(make_batch())]) == first
+
+
+def test_the_averaged_network_is_the_one_that_is_validated() -> None:
+    module = make_module(trainer=TrainerConfig(ema_decay=0.9))
+    with torch.no_grad():
+        for parameter in module.net.parameters():
+            parameter.mul_(3)
+    plain = make_module()
+    assert validated(module, [one_hot(make_batch())]) == validated(plain, [one_hot(make_batch())])
+
+
+def test_a_network_begins_with_another_ones_weights_on_another_board() -> None:
+    given = make_module(size=5, net=NetConfig(channels=8, blocks=[1], dropout=0.3))
+    begun = make_module(net=NetConfig(channels=8, blocks=[1]), trainer=TrainerConfig(ema_decay=0.9))
+    with torch.no_grad():
+        for parameter in given.net.parameters():
+            parameter.mul_(3)
+    begun.begin_with(given.net)
+    for net in (begun.net, begun.net_in_use):
+        assert all(torch.equal(tensor, net.state_dict()[name]) for name, tensor in given.net.state_dict().items())
+    with pytest.raises(UsageError, match=r"add net.channels=8 net.blocks=\[1\]$"):
+        make_module(net=NetConfig(channels=16, blocks=[2])).begin_with(given.net)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.arena.calibration import SMALLEST_CHANCE, calibrate
 from hexlit.errors import UsageError
+from hexlit.nets.calibration import SMALLEST_CHANCE, calibrate
 
 WON = np.array([True, True, True, False])
 

@@ -1,0 +1,149 @@
+"""Positions rebuilt from their games' moves, as a network sees them: in the mover's frame, turned or not."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import blank_planes, write_planes
+from hexlit.hex.geometry import Geometry, geometry
+from hexlit.hex.jit import inline, kernel
+
+T = TypeVar("T", np.int64, np.bool_)
+
+
+class Batch(NamedTuple):
+    """Positions to learn from, in the mover's frame."""
+
+    planes: NDArray[np.int8]
+    """`[B, PLANES, size, size]`."""
+    policy: NDArray[np.float32]
+    """Policy target: searched, or one-hot on the move that was played, `[B, A]`."""
+    value: NDArray[np.float32]
+    """Value target in [-1, 1] for the player to move, `[B]`."""
+
+
+class Positions(Protocol):
+    """Positions that have numbers, and are rebuilt when they are asked for."""
+
+    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
+        """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
+
+
+Batches = Sequence[NDArray[T]] | NDArray[T]
+"""Arrays `[B]`, one a batch; where all batches have one size also as the rows of one array."""
+
+
+class Part(NamedTuple):
+    """What each batch of an epoch holds of some positions."""
+
+    positions: Positions
+    rows: Batches[np.int64]
+    """Which of them, by number."""
+    turned: Batches[np.bool_]
+    """Whether each is turned by 180 degrees."""
+
+
+class Epoch:
+    """The batches of one epoch: a sequence, each batch rebuilt when it is asked for."""
+
+    def __init__(self, *parts: Part) -> None:
+        """Every batch holds those of all `parts`, one part after the other; the parts have as many batches."""
+        self._parts = parts
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return len(self._parts[0].rows)
+
+    def __getitem__(self, step: int) -> Batch:
+        """Batch number `step`."""
+        drawn = [part.positions.batch(part.rows[step], part.turned[step]) for part in self._parts]
+        return drawn[0] if len(drawn) == 1 else Batch(*map(np.concatenate, zip(*drawn, strict=True)))
+
+
+class Histories(NamedTuple):
+    """The moves that lead to some positions, one after the other in an array that holds whole histories."""
+
+    moves: NDArray[np.int16]
+    """The moves of all games, one game after the other, `[M]`."""
+    first: NDArray[np.int64]
+    """Index in `moves` of the first move of the position's game, `[B]`."""
+    ply: NDArray[np.int16]
+    """Moves before the position, `[B]`."""
+    may_swap: NDArray[np.bool_]
+    """Whether the mover may swap, `[B]`."""
+
+
+def with_policy(
+    histories: Histories, size: int, source: NDArray[np.float32], turned: NDArray[np.bool_]
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Planes and policies of the positions; `source` `[B, A]` holds the policies over the board's actions."""
+    planes = blank_planes(len(source), size)
+    policy = np.empty_like(source)
+    _with_policy(planes, policy, source, histories, turned, geometry(size))
+    return planes, policy
+
+
+def with_move_played(
+    histories: Histories, size: int, actions: int, turned: NDArray[np.bool_]
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Planes of the positions, and policies over `actions` actions that are one-hot on the move played there."""
+    planes = blank_planes(len(turned), size)
+    policy = np.zeros((len(turned), actions), np.float32)
+    _with_move_played(planes, policy, histories, turned, geometry(size))
+    return planes, policy
+
+
+@kernel
+def _with_policy(
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    source: NDArray[np.float32],
+    histories: Histories,
+    turned: NDArray[np.bool_],
+    table: Geometry,
+) -> None:
+    cells = np.empty(table.size * table.size, np.int8)
+    for row in range(planes.shape[0]):
+        _write_position(planes, row, cells, histories, turned[row], table)
+        for action in range(policy.shape[1]):
+            board_action = action if histories.ply[row] % 2 == 0 else table.transposed[action]
+            policy[row, action] = source[row, table.rotated[board_action] if turned[row] else board_action]
+
+
+@kernel
+def _with_move_played(
+    planes: NDArray[np.int8],
+    policy: NDArray[np.float32],
+    histories: Histories,
+    turned: NDArray[np.bool_],
+    table: Geometry,
+) -> None:
+    cells = np.empty(table.size * table.size, np.int8)
+    for row in range(planes.shape[0]):
+        _write_position(planes, row, cells, histories, turned[row], table)
+        action = histories.moves[histories.first[row] + histories.ply[row]]
+        if turned[row]:
+            action = table.rotated[action]
+        policy[row, action if histories.ply[row] % 2 == 0 else table.transposed[action]] = 1
+
+
+@inline
+def _write_position(
+    planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], histories: Histories, turned: bool, table: Geometry
+) -> None:
+    """Replay the moves before position `row` on the board `cells`, and write it in the mover's frame."""
+    swap = table.size * table.size
+    first = histories.first[row]
+    ply = histories.ply[row]
+    cells[:] = 0
+    for i in range(ply):
+        colour = 1 if i % 2 == 0 else -1
+        move = histories.moves[first + i]
+        if move == swap:
+            move = histories.moves[first]
+            cells[table.rotated[move] if turned else move] = 0
+            move = table.transposed[move]
+        cells[table.rotated[move] if turned else move] = colour
+    write_planes(planes, row, cells, 1 if ply % 2 == 0 else -1, histories.may_swap[row], table)

@@ -1,0 +1,101 @@
+"""Which games train and which validate: never a game, or an opening, on both sides.
+
+The side of a game is drawn from its moves and a seed alone. So it is the same in every trial of a sweep, and stays
+when games come to the store. Turning a board by 180 degrees changes nothing: both games are on one side.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.errors import UsageError
+from hexlit.hex.geometry import Geometry, geometry
+from hexlit.hex.jit import inline, kernel
+from hexlit.hex.rng import GOLDEN, key, mix, uniform
+from hexlit.selfplay.dataset import GamePositions
+
+WAYS = ("game", "opening")
+
+SIDE, CHOICE = range(2)
+"""What a draw decides: whether a game validates, and its turn where only some games are taken."""
+
+
+class Split(NamedTuple):
+    """Rows of `GamePositions`, in rising order."""
+
+    train_rows: NDArray[np.int64]
+    """`[P]`."""
+    validation_rows: NDArray[np.int64]
+    """`[Q]`."""
+
+
+def split_games(
+    positions: GamePositions,
+    *,
+    share: float = 0.2,
+    seed: int,
+    by: str = "game",
+    opening_plies: int = 2,
+    most: int = 500_000,
+) -> Split:
+    """Draw about `share` of the games for validation, each by itself, or all that have their first moves in common.
+
+    `by="opening"` keeps games together whose first `opening_plies` moves are the same, turned or not. Of a store with
+    more than `most` positions some games are taken, drawn by `seed`, with at most so many positions on both sides
+    together.
+
+    Raises:
+        UsageError: a setting is out of range, or one side would be empty.
+    """
+    if not 0 < share < 1:
+        raise UsageError(f"data.validation_share={share}: a share between 0 and 1, such as 0.2")
+    if by not in WAYS:
+        raise UsageError(f"data.split={by}: choose one of {', '.join(WAYS)}")
+    if opening_plies < 1:
+        raise UsageError(f"data.opening_plies={opening_plies}: an opening has at least 1 ply")
+    if most < 2:
+        raise UsageError(f"data.max_positions={most}: at least 2, one for each side")
+    games = positions.flat
+    table = geometry(positions.size)
+    starts, lengths = games.first_move[:-1], np.diff(games.first_move)
+    together = lengths if by == "game" else np.minimum(lengths, opening_plies)
+    validates = _draws(games.moves, starts, together, seed, SIDE, table) < share
+    counts = np.diff(games.first_row)
+    order = np.argsort(_draws(games.moves, starts, lengths, seed, CHOICE, table), kind="stable")
+    taken = np.zeros(positions.games, np.bool_)
+    taken[order[np.cumsum(counts[order]) <= most]] = True
+    sides = [np.flatnonzero(np.repeat(taken & side, counts)) for side in (~validates, validates)]
+    for name, rows in zip(("training", "validation"), sides, strict=True):
+        if not len(rows):
+            raise UsageError(
+                f"data.split={by} data.validation_share={share}: none of {int(taken.sum())} games is left for {name}; "
+                "change the share or data.split_seed, or take more games"
+            )
+    return Split(*sides)
+
+
+@kernel
+def _draws(
+    moves: NDArray[np.int16],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    seed: int,
+    purpose: int,
+    table: Geometry,
+) -> NDArray[np.float64]:
+    """For each game a number in [0, 1) that hangs on its first moves (and on `seed` and `purpose`), `[G]`."""
+    drawn = np.empty(len(starts))
+    for game in range(len(starts)):
+        plain = np.uint64(lengths[game])
+        turned = plain
+        for i in range(starts[game], starts[game] + lengths[game]):
+            plain = _with_move(plain, moves[i])
+            turned = _with_move(turned, table.rotated[moves[i]])
+        drawn[game] = uniform(key(seed, int(min(plain, turned)), 0, purpose), 0)
+    return drawn
+
+
+@inline
+def _with_move(content: np.uint64, move: int) -> np.uint64:
+    return mix((content + GOLDEN) ^ np.uint64(move))

@@ -1,0 +1,40 @@
+"""What the training of a Hex network asks of its data, wherever the games come from."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import lightning as L
+import numpy as np
+from numpy.typing import NDArray
+
+
+class HexDataModule(L.LightningDataModule):
+    """Positions to learn from, with what a run tells of them."""
+
+    evaluations: int = 0
+    """Network evaluations that making the data has taken so far."""
+
+    def prepare(self, meanwhile: Callable[[], None]) -> None:
+        """Compile what makes the data, and do `meanwhile`, beside it where that can be."""
+        meanwhile()
+
+    def cpu_seconds(self) -> float:
+        """Processor time of other processes that make the data."""
+        return 0.0
+
+    @abstractmethod
+    def figures(self) -> dict[str, float]:
+        """Numbers to log after every epoch."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """For `summary.json`: `games`, `positions` and what else there is to say."""
+
+    @abstractmethod
+    def some_planes(self, count: int) -> NDArray[np.int8]:
+        """int8 `[P, 5, n, n]`: up to `count` positions, drawn by the seed, none where there are none."""
+
+    def close(self) -> None:
+        """End what makes the data; called also after an exception."""
+        return

@@ -1,0 +1,109 @@
+"""Recorded games as a LightningDataModule: the moves that were played, and who won."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.loaders import make_loader
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.selfplay.dataset import GamePositions, GameRows
+from hexlit.selfplay.splits import split_games
+from hexlit.tasks.hex.data_module import HexDataModule
+from hexlit.tasks.hex.epoch_data import EpochDataset
+
+
+class GamesDataModule(HexDataModule):
+    """Trains on the positions of some games of a store and validates on those of the others."""
+
+    def __init__(
+        self,
+        *,
+        path: Path,
+        size: int,
+        swap: bool,
+        seed: int,
+        profile: DeviceProfile,
+        cache: Path,
+        validation_share: float = 0.2,
+        split: str = "game",
+        split_seed: int = 42,
+        opening_plies: int = 2,
+        max_positions: int = 500_000,
+        claimed_results: bool = False,
+    ) -> None:
+        """Open the store at `path`, its arrays in `cache`, and split it; see `GamePositions.open` and `split_games`.
+
+        `seed` decides the order of each epoch and which positions are turned, `split_seed` which games validate.
+
+        Raises:
+            UsageError: there is nothing to learn from, or nothing on one side.
+        """
+        super().__init__()
+        self.positions = GamePositions.open(path, size=size, swap=swap, cache=cache, claimed_results=claimed_results)
+        sides = split_games(
+            self.positions,
+            share=validation_share,
+            seed=split_seed,
+            by=split,
+            opening_plies=opening_plies,
+            most=max_positions,
+        )
+        self.training = GameRows(self.positions, sides.train_rows)
+        """What one may learn from."""
+        self.validation = GameRows(self.positions, sides.validation_rows)
+        """What is held out."""
+        self.seed = seed
+        self.split = split
+        self.profile = profile
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Every training position once, in an order that the epoch's number decides."""
+        assert self.trainer is not None
+        epoch = self.training.shuffled(batch=self.profile.train_batch, seed=self.seed, epoch=self.trainer.current_epoch)
+        return make_loader(EpochDataset(epoch), self.profile, batch_size=None)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Every validation position once, in the order of the games, none turned."""
+        epoch = self.validation.in_order(batch=self.profile.evaluation_batch)
+        return make_loader(EpochDataset(epoch), self.profile, batch_size=None)
+
+    def some_planes(self, count: int) -> NDArray[np.int8]:
+        """int8 `[P, 5, n, n]`: up to `count` positions of the validation games, drawn by the seed."""
+        rows = np.random.default_rng(self.seed).permutation(self.validation.rows)[:count]
+        return self.positions.batch(rows, np.zeros(len(rows), np.bool_)).planes
+
+    def figures(self) -> dict[str, float]:
+        """How much there is to learn from, for the loggers."""
+        counts = self.counts()
+        names = ("games", "training_positions", "validation_positions")
+        return {name: counts[name] for name in names}
+
+    def counts(self) -> dict[str, Any]:
+        """Games and positions of both sides, and what was left out of the store, by reason."""
+        games = [len(np.unique(self.positions.games_of(side.rows))) for side in (self.training, self.validation)]
+        beyond = self.positions.games - sum(games)
+        return {
+            "games": sum(games),
+            "training_games": games[0],
+            "validation_games": games[1],
+            "training_positions": len(self.training.rows),
+            "validation_positions": len(self.validation.rows),
+            "left_out": self.positions.left_out | ({"games beyond max_positions": beyond} if beyond else {}),
+            "split": self.split,
+        }
+
+    def prepare(self, meanwhile: Callable[[], None]) -> None:
+        self.some_planes(1)
+        meanwhile()
+
+    def summary(self) -> dict[str, Any]:
+        counts = self.counts()
+        return {
+            "games": counts["games"],
+            "positions": counts["training_positions"] + counts["validation_positions"],
+            "data": counts,
+        }

@@ -1,0 +1,196 @@
+"""`hexlit train` on recorded games: validation, the six experiments, and the way on to self-play."""
+
+import json
+from pathlib import Path
+
+import numba
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from hexlit.commands.train import main
+from tests.commands.recorded import save_games
+from tests.commands.test_train import Run, as_a_process, same_weights, train
+from tests.commands.tiny import TINY
+
+EXPERIMENTS = {
+    "balanced_weights": {},
+    "balanced_high_weight_decay": {"optimizer.weight_decay": 1e-3},
+    "policy_heavy": {"policy_weight": 0.7, "value_weight": 0.3},
+    "policy_intermediate": {"policy_weight": 0.33, "value_weight": 0.67},
+    "balanced_no_dropout": {"net.dropout": 0.0},
+    "balanced_high_lr": {"optimizer.lr": 3e-3},
+}
+BASE = {
+    "optimizer.lr": 1e-3,
+    "net.dropout": 0.1,
+    "optimizer.weight_decay": 1e-4,
+    "policy_weight": 0.5,
+    "value_weight": 0.5,
+    "trainer.max_epochs": 10,
+    "trainer.patience": 3,
+    "data.validation_share": 0.2,
+    "data.split": "game",
+    "seed": 42,
+    "data.split_seed": 42,
+    "data.max_positions": 500_000,
+}
+LONG = ("optimizer.lr=0.05", "optimizer.warmup_steps=0", "trainer.max_epochs=30", "trainer.patience=2")
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_games(tmp_path_factory.mktemp("recorded") / "games")
+
+
+def supervised(folder: Path, games: Path, *overrides: str) -> Run:
+    """A tiny run on recorded games."""
+    settings = ("experiment=balanced_weights", f"data.path={games}", "evaluation.every_epochs=0")
+    return train(folder, *settings, *overrides)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory, games: Path) -> Run:
+    """A run that goes on beyond its best epoch and returns to it."""
+    return supervised(tmp_path_factory.mktemp("learned"), games, *LONG)
+
+
+@pytest.mark.row("D1")
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_each_named_experiment_changes_what_its_name_says_and_nothing_else(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"experiment={name}", "data.path=x", "--cfg", "job"]) == 0
+    config = OmegaConf.create(capsys.readouterr().out)
+    assert config.name == name
+    expected = BASE | EXPERIMENTS[name]
+    assert {key: OmegaConf.select(config, key) for key in expected} == pytest.approx(expected)
+    assert main(["experiment=supervised", "data.path=x", "--cfg", "job"]) == 0
+    shared = OmegaConf.create(capsys.readouterr().out)
+    for key, value in {"name": name, **expected}.items():
+        OmegaConf.update(shared, key, value)
+    assert config == shared
+
+
+@pytest.mark.row("D1")
+def test_a_run_on_recorded_games_validates_every_epoch_and_ends_with_its_best(learned: Run) -> None:
+    rows = learned.table("metrics.csv")
+    losses = [float(row["val.loss"]) for row in rows]
+    best = learned.summary["best"]
+    assert isinstance(best, dict)
+    assert best["epoch"] == losses.index(min(losses))
+    assert len(rows) == best["epoch"] + 3 < 30
+    assert best["restored"] is True
+    found = learned.summary["val"]
+    assert isinstance(found, dict)
+    assert found["loss"] == pytest.approx(min(losses), rel=1e-5)
+    for name, value in found.items():
+        assert float(rows[best["epoch"]][f"val.{name}"]) == pytest.approx(value, rel=1e-5)
+    assert set(found) == {
+        *("loss", "standardised_loss", "policy_loss", "value_loss", "top1_accuracy", "top5_accuracy"),
+        *(f"value_{name}" for name in ("brier", "log_loss", "calibration_error", "sign_accuracy")),
+    }
+    assert found["standardised_loss"] == pytest.approx(0.14 * found["policy_loss"] + 0.86 * found["value_loss"])
+    assert 0 < found["top1_accuracy"] < found["top5_accuracy"] <= 1
+
+
+def test_a_run_on_recorded_games_plays_none_and_tells_its_phases(learned: Run) -> None:
+    assert not list(learned.folder.glob("games/*.parquet"))
+    assert learned.summary["games"] == 60
+    phases = learned.summary["phases"]
+    assert isinstance(phases, dict)
+    assert set(phases) == {"compiling", "training", "validation"}
+    assert phases["validation"]["epochs"] == phases["training"]["epochs"]
+    assert learned.summary["strength"] == {}
+    precision = learned.summary["precision"]
+    assert isinstance(precision, dict)
+    assert precision["positions"] > 0
+
+
+def test_the_same_run_ends_with_the_same_weights(learned: Run, games: Path, tmp_path: Path) -> None:
+    """A25."""
+    again = supervised(tmp_path, games, *LONG)
+    assert same_weights(again, learned)
+
+
+def test_self_play_begins_with_a_network_that_was_trained_on_games(learned: Run, tmp_path: Path) -> None:
+    run = train(tmp_path, f"init_from={learned.folder}", "optimizer.lr=1e-12", "trainer.max_epochs=1")
+    begun = torch.load(run.folder / "checkpoints" / "last.ckpt", weights_only=True)["state_dict"]
+    given = torch.load(learned.folder / "checkpoints" / "best.ckpt", weights_only=True)["state_dict"]
+    moved = [name for name in given if "running" not in name and "num_batches" not in name]
+    assert all(torch.allclose(begun[name], given[name], atol=1e-6) for name in moved)
+
+
+def test_a_network_of_another_shape_is_refused_with_the_settings_that_fit(
+    learned: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with as_a_process(tmp_path):
+        assert main([*TINY, f"init_from={learned.folder}", "net.channels=16", "net.blocks=[2]"]) == 2
+    error = capsys.readouterr().err
+    assert "init_from" in error
+    assert "add net.channels=8 net.blocks=[1]" in error
+    assert error.count("\n") == 1
+
+
+def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) -> None:
+    run = train(tmp_path, f"data.path={games}", "data.mix_share=0.5")
+    (tmp_path / "plain").mkdir()
+    plain = train(tmp_path / "plain")
+    assert [row["steps"] for row in run.table("steps.csv")] == [row["steps"] for row in plain.table("steps.csv")]
+    assert run.table("metrics.csv")[0]["train.loss"] != plain.table("metrics.csv")[0]["train.loss"]
+    assert not same_weights(run, plain)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["data=games"], "data.path=null"),
+        (["data=games", "data.path=nowhere"], "nowhere"),
+        (["data.path=nowhere"], "data.mix_share"),
+        (["init_from=nowhere"], "init_from=nowhere"),
+    ],
+)
+def test_games_that_are_not_there_are_refused_in_one_line(
+    overrides: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with as_a_process(tmp_path):
+        assert main([*TINY, *overrides]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.slow  # six trainings in processes of their own, half a minute of importing torch alone
+@pytest.mark.row("D1")
+@pytest.mark.row("D5")
+def test_the_six_experiments_are_one_sweep_over_one_copy_of_the_games(
+    games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranked by the standardised loss of the weights that each ended with, on one validation set."""
+    varied = (
+        "optimizer",
+        "net.dropout",
+        "policy_weight",
+        "value_weight",
+        "accelerator.threads",
+        "evaluation",
+        "trainer",
+    )
+    tiny = [override for override in TINY if not override.startswith(varied)]
+    asked = ["--multirun", "sweep=experiments", f"data.path={games}", "trainer.max_epochs=3", "hydra.sweep.dir=six"]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)  # compiled code need not be made again
+    with as_a_process(tmp_path):
+        assert main([*asked, *tiny]) == 0
+    results = json.loads((tmp_path / "six" / "overall_results.json").read_text())
+    trials = results["trials"]
+    assert {trial["params"]["experiment"] for trial in trials} == set(EXPERIMENTS)
+    assert [trial["state"] for trial in trials] == ["complete"] * 6
+    for trial in trials:
+        summary = json.loads((tmp_path / "six" / trial["folder"] / "summary.json").read_text())
+        assert trial["standardised_loss"] == pytest.approx(summary["val"]["standardised_loss"], rel=1e-5)
+        assert trial["values"] == [pytest.approx(summary["val"]["standardised_loss"])]
+    ranked = sorted(trials, key=lambda trial: int(trial["rank"]))
+    assert [trial["standardised_loss"] for trial in ranked] == sorted(trial["standardised_loss"] for trial in trials)
+    assert len({trial["loss"] for trial in trials}) == 6
+    assert len(list((tmp_path / "cache" / "hexlit" / "games").iterdir())) == 1

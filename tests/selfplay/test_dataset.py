@@ -1,0 +1,238 @@
+"""Recorded games as a data set: every position before a chosen move, as the board plays it, and no other."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import Ending
+from hexlit.selfplay import dataset, flat_games
+from hexlit.selfplay.dataset import GamePositions, GameRows
+from tests.selfplay.recorded_games import expected, opened, plies_of, random_game, random_games, save, seen
+from tests.selfplay.test_window import random_game as searched_game
+
+
+@pytest.mark.row("E2")
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("size", "swap"), [(2, True), (3, False), (5, True), (5, False), (10, False)])
+def test_positions_are_those_of_the_board_with_the_move_played_and_the_result(
+    tmp_path: Path, size: int, swap: bool, turned: bool
+) -> None:
+    """With swaps, openings and resignations, for both players, in the order in which they were played."""
+    records = random_games(25, size, swaps=True)
+    positions = opened(save(tmp_path / "store", records), size, swap=swap)
+    by_plain_board = [
+        expected(record, ply, swap=swap, turned=turned) for record in records for ply in plies_of(record, swap=swap)
+    ]
+    rows = np.arange(len(positions))
+    assert seen(positions, rows, np.full(len(rows), turned)) == by_plain_board
+
+
+def test_every_row_knows_its_game(tmp_path: Path) -> None:
+    records = random_games(12)
+    positions = opened(save(tmp_path / "store", records))
+    games = [number for number, record in enumerate(records) for _ in plies_of(record, swap=False)]
+    assert positions.games_of(np.arange(len(positions))).tolist() == games
+    assert positions.games == 12
+
+
+def test_every_policy_target_is_one_legal_move(tmp_path: Path) -> None:
+    """No empty targets, none after the end of a game or for a resignation, turned or not."""
+    positions = opened(save(tmp_path / "store", random_games(60, 5, swaps=True)), 5, swap=True)
+    rows = np.arange(len(positions))
+    for turned in (False, True):
+        batch = positions.batch(rows, np.full(len(rows), turned))
+        assert (batch.policy.sum(1) == 1).all()
+        assert (batch.policy.max(1) == 1).all()
+        stones = batch.planes[:, :2].sum(1).reshape(len(rows), -1)
+        assert not (stones * batch.policy[:, :-1]).any()
+        may_swap = batch.planes[:, 4, 0, 0] == 1
+        assert (may_swap | (batch.policy[:, -1] == 0)).all()
+        assert batch.policy[:, -1].any()
+
+
+def test_a_turned_position_is_the_rotation_of_the_position(tmp_path: Path) -> None:
+    positions = opened(save(tmp_path / "store", random_games(20)))
+    rows = np.arange(len(positions))
+    plain, turned = (positions.batch(rows, np.full(len(rows), side)) for side in (False, True))
+    assert np.array_equal(turned.planes, plain.planes[:, :, ::-1, ::-1])
+    assert np.array_equal(turned.policy, plain.policy[:, ::-1])
+    assert np.array_equal(turned.value, plain.value)
+    assert [array.dtype.name for array in plain] == ["int8", "float32", "float32"]
+
+
+def test_no_ply_of_an_opening_is_a_target(tmp_path: Path) -> None:
+    """A game that is nothing but its opening has none."""
+    records = [replace(random_game(number, 4), opening=3) for number in range(10)]
+    records.append(replace(records[3], game_id=99, opening=len(records[3].moves)))
+    positions = opened(save(tmp_path / "store", records))
+    assert len(positions) == sum(len(record.moves) - 3 for record in records[:10])
+    stones = positions.batch(np.arange(len(positions)), np.zeros(len(positions), np.bool_)).planes[:, :2].sum((1, 2, 3))
+    assert stones.min() == 3
+    assert positions.left_out == {"games without a move to learn from": 1, "plies of an opening": 30}
+
+
+def test_what_is_left_out_is_counted_by_reason(tmp_path: Path) -> None:
+    records = random_games(6)
+    records += random_games(2, 5, first=10)
+    records += [replace(random_game(20 + n, 4), ending=Ending.UNFINISHED, opening=0, winner=n - 1) for n in range(3)]
+    records.append(replace(random_game(31, 4, swaps=True), opening=0))
+    folder = save(tmp_path / "store", records)
+    opening = sum(record.opening for record in records[:6])
+    positions = opened(folder)
+    assert positions.left_out == {
+        "games on another board": 2,
+        "plies before a swap": 2,
+        "plies of an opening": opening,
+        "unfinished games": 3,
+    }
+    assert positions.games == 7
+    claimed = opened(folder, claimed_results=True)
+    assert claimed.left_out.pop("games without a winner") == 1
+    assert "unfinished games" not in claimed.left_out
+    assert claimed.games == 9
+    assert "plies before a swap" not in opened(folder, swap=True).left_out
+
+
+def test_a_game_that_was_swapped_goes_on_without_the_rule(tmp_path: Path) -> None:
+    """The position after the swap is one that the game without the rule knows: one stone, and the other's turn."""
+    records = random_games(20, swaps=True)
+    swapped = [record for record in records if record.swap and not record.opening]
+    positions = opened(save(tmp_path / "store", swapped))
+    first = positions.batch(positions.flat.first_row[:-1], np.zeros(len(swapped), np.bool_))
+    assert (first.planes[:, 0].sum((1, 2)) == 0).all()
+    assert (first.planes[:, 1].sum((1, 2)) == 1).all()
+    assert not first.planes[:, 4].any()
+
+
+def test_games_of_self_play_are_learned_from_by_the_moves_played(tmp_path: Path) -> None:
+    """E2: their searched policies and values are not read."""
+    records = [searched_game(number, 4, swap=True) for number in range(12)]
+    positions = opened(save(tmp_path / "store", records), swap=True)
+    by_plain_board = [expected(record, ply, swap=True) for record in records for ply in range(len(record.moves))]
+    assert seen(positions, np.arange(len(positions)), np.zeros(len(positions), np.bool_)) == by_plain_board
+
+
+def test_parts_and_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = random_games(23, swaps=True)
+    whole = opened(save(tmp_path / "whole" / "store", records))
+    monkeypatch.setattr(flat_games, "GAMES_AT_ONCE", 2)
+    order = [record for part in range(3) for record in records[part::3]]
+    parts = opened(save(tmp_path / "parts" / "store", records, parts=3))
+    assert parts.left_out == whole.left_out
+    again = opened(save(tmp_path / "again" / "store", order))
+    for name, array in again.arrays.items():
+        assert np.array_equal(array, parts.arrays[name]), name
+
+
+def test_arrays_are_made_once_for_a_state_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """D5: not again for the next who asks, but for other settings, and when games have come."""
+    built = []
+
+    def counted(parts: list[Path], **settings: Any) -> Any:
+        built.append(parts)
+        return flat_games.read_games(parts, **settings)
+
+    monkeypatch.setattr(dataset, "read_games", counted)
+    folder = save(tmp_path / "store", random_games(10))
+    first = opened(folder)
+    assert len(opened(folder)) == len(first)
+    assert len(built) == 1
+    opened(folder, swap=True)
+    assert len(built) == 2
+    save(folder, random_games(5, first=50))
+    assert opened(folder).games == 15
+    assert len(built) == 3
+    assert first.games == 10
+
+
+def test_an_epoch_has_every_row_once_in_whole_batches(tmp_path: Path) -> None:
+    """E2."""
+    positions = opened(save(tmp_path / "store", random_games(20)))
+    rows = np.arange(len(positions))[5:]
+    epoch = GameRows(positions, rows).shuffled(batch=16, seed=1, epoch=0)
+    assert len(epoch) == len(rows) // 16
+    assert {len(epoch[step].value) for step in range(len(epoch))} == {16}
+    one = GameRows(positions, rows[:7]).shuffled(batch=16, seed=1, epoch=0)
+    assert len(one) == 1
+    assert len(one[0].value) == 7
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(6, r"^data\.path=\S+: no game on a board of 6 \(there: 4\); set board"), (4, r"data\.claimed_results=true")],
+)
+def test_a_store_without_anything_to_learn_is_refused(tmp_path: Path, size: int, said: str) -> None:
+    records = [replace(record, ending=Ending.UNFINISHED) for record in random_games(5)]
+    with pytest.raises(UsageError, match=said) as error:
+        opened(save(tmp_path / "store", records), size)
+    assert "\n" not in str(error.value)
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [".lock"]
+
+
+def test_games_that_are_all_opening_are_refused(tmp_path: Path) -> None:
+    records = [replace(record, opening=len(record.moves)) for record in random_games(5)]
+    with pytest.raises(UsageError, match=r"^data\.path=\S+: the games on a board of 4 hold no position"):
+        opened(save(tmp_path / "store", records))
+
+
+def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(UsageError, match=r"no games here .* hexlit games import"):
+            opened(folder)
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    """A file that is no Parquet, one of other data, and moves that are off the board."""
+    folder = save(tmp_path / "store", random_games(5))
+    part = folder / "part-000000.parquet"
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-40])
+    with pytest.raises(UsageError, match=r"part-000000.parquet cannot be read"):
+        opened(folder)
+    part.write_bytes(whole)
+    pq.write_table(pq.read_table(part).select(["size", "moves"]), part)
+    with pytest.raises(UsageError, match=r"part-000000.parquet cannot be read"):
+        opened(folder)
+    part.unlink()
+    wrong = random_game(1, 4)
+    for number, moves in enumerate(([3, 16, 2, 16], [-1, 3], [17, 1], [16, 1])):
+        broken = save(tmp_path / f"broken{number}", [replace(wrong, moves=np.array(moves, np.int16), opening=0)])
+        with pytest.raises(UsageError, match="a move off its board"):
+            opened(broken, swap=True)
+
+
+def test_a_store_without_any_game_is_refused(tmp_path: Path) -> None:
+    folder = save(tmp_path / "store", random_games(2))
+    part = folder / "part-000000.parquet"
+    pq.write_table(pq.read_table(part).slice(0, 0), part)
+    with pytest.raises(UsageError, match="there: no game at all"):
+        opened(folder)
+
+
+def test_a_cache_that_cannot_be_used_is_told_in_one_line(tmp_path: Path) -> None:
+    """A file where the folder should be; and arrays of which somebody deleted some."""
+    folder = save(tmp_path / "store", random_games(5))
+    (tmp_path / "cache").touch()
+    with pytest.raises(UsageError, match=r"cache/\w+: the arrays of data\.path=\S+ cannot be kept there"):
+        opened(folder)
+    (tmp_path / "cache").unlink()
+    (opened(folder).folder / "winner.npy").unlink()
+    with pytest.raises(UsageError, match="are damaged; delete the folder") as error:
+        opened(folder)
+    assert "\n" not in str(error.value)
+
+
+def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
+    """D5: nothing of the arrays is sent."""
+    positions = opened(save(tmp_path / "store", random_games(5)))
+    make, arguments = positions.__reduce__()
+    assert len(repr(arguments)) < 300
+    copy = make(*arguments)
+    assert isinstance(copy, GamePositions)
+    assert all(isinstance(array, np.memmap) and not array.flags.writeable for array in copy.arrays.values())
+    assert len(copy) == len(positions)

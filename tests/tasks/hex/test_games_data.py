@@ -1,0 +1,157 @@
+"""Recorded games as a data module: epochs, validation, and what is said of them."""
+
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.tasks.hex.games_data import GamesDataModule
+from tests.selfplay.recorded_games import Position, expected, plies_of, random_games, save
+
+RECORDS = random_games(80, 4)
+BATCH = 64
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("games") / "store", RECORDS)
+
+
+def data_of(store: Path, *, workers: int = 0, epoch: int = 0, **settings: Any) -> GamesDataModule:
+    profile = build_profile(
+        AcceleratorConfig(device="cpu", workers=workers, train_batch=settings.pop("train_batch", BATCH), threads=1)
+    )
+    fields: dict[str, Any] = {"size": 4, "swap": False, "seed": 1, "cache": store.parent / "cache"} | settings
+    data = GamesDataModule(path=store, profile=profile, **fields)
+    data.trainer = SimpleNamespace(current_epoch=epoch)  # type: ignore[assignment]
+    return data
+
+
+def positions(loader: Any) -> list[Position]:
+    return [
+        (planes.numpy().tobytes(), policy.numpy().tobytes(), float(value))
+        for batch in loader
+        for planes, policy, value in zip(*batch, strict=True)
+    ]
+
+
+def of_games(records: list[GameRecord]) -> list[Position]:
+    return [expected(record, ply, swap=False) for record in records for ply in plies_of(record, swap=False)]
+
+
+def held_out(data: GamesDataModule) -> tuple[list[GameRecord], list[GameRecord]]:
+    games = set(data.positions.games_of(data.validation.rows).tolist())
+    train = [record for number, record in enumerate(RECORDS) if number not in games]
+    return train, [RECORDS[game] for game in sorted(games)]
+
+
+@pytest.mark.row("E2")
+def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_the_others(store: Path) -> None:
+    data = data_of(store, train_batch=1)
+    train, _ = held_out(data)
+    either = {}
+    for record in train:
+        for ply in plies_of(record, swap=False):
+            plain, turned = (expected(record, ply, swap=False, turned=way) for way in (False, True))
+            either[plain] = either[turned] = min(plain, turned)
+    found = positions(data.train_dataloader())
+    assert Counter(either[one] for one in found) == Counter(either[one] for one in of_games(train))
+    as_played = set(of_games(train))
+    assert 0.3 < sum(one in as_played for one in found) / len(found) < 0.7
+
+
+def test_each_epoch_has_an_order_of_its_own_which_comes_again(store: Path) -> None:
+    """A25: a resumed run goes on with the same batches."""
+    first = positions(data_of(store).train_dataloader())
+    assert positions(data_of(store).train_dataloader()) == first
+    assert positions(data_of(store, epoch=1).train_dataloader()) != first
+    assert positions(data_of(store, seed=2).train_dataloader()) != first
+
+
+def test_batches_are_whole_and_mix_the_games(store: Path) -> None:
+    """E2."""
+    data = data_of(store)
+    loader = data.train_dataloader()
+    assert {len(batch.value) for batch in loader} == {BATCH}
+    assert len(loader) == len(data.training.rows) // BATCH
+    assert len(data_of(store, train_batch=10**6).train_dataloader()) == 1
+    rows = data.training.shuffled(batch=BATCH, seed=1, epoch=0)._parts[0].rows[0]
+    assert len(np.unique(data.positions.games_of(rows))) > 20
+
+
+def test_validation_is_whole_in_order_and_not_turned(store: Path) -> None:
+    data = data_of(store, epoch=5)
+    _, kept = held_out(data)
+    in_order = of_games(kept)
+    assert positions(data.val_dataloader()) == in_order
+    data.profile = build_profile(AcceleratorConfig(device="cpu", evaluation_batch=50))
+    sizes = [len(batch.value) for batch in data.val_dataloader()]
+    assert set(sizes[:-1]) == {50}
+    assert sizes[-1] == len(in_order) % 50
+
+
+def test_processes_that_load_change_nothing(store: Path) -> None:
+    """D5, A9: each maps the arrays for itself."""
+    found = {workers: positions(data_of(store, workers=workers).train_dataloader()) for workers in (0, 1, 2)}
+    assert found[0] == found[1] == found[2]
+
+
+def test_batches_are_tensors_as_the_network_takes_them(store: Path) -> None:
+    batch = next(iter(data_of(store).train_dataloader()))
+    assert [tensor.dtype for tensor in batch] == [torch.int8, torch.float32, torch.float32]
+    assert batch.planes.shape == (BATCH, 5, 4, 4)
+    assert batch.policy.shape == (BATCH, 16)
+
+
+def test_what_there_is_to_learn_from_is_counted(store: Path) -> None:
+    data = data_of(store)
+    counts = data.counts()
+    train, kept = held_out(data)
+    assert (counts["training_games"], counts["validation_games"]) == (len(train), len(kept))
+    assert counts["training_positions"] + counts["validation_positions"] == len(data.positions)
+    assert counts["left_out"] == {"plies of an opening": sum(record.opening for record in RECORDS)}
+    assert counts["split"] == "game"
+    assert data.figures()["games"] == len(RECORDS)
+    fewer = data_of(store, max_positions=200).counts()
+    assert fewer["training_positions"] + fewer["validation_positions"] <= 200
+    assert fewer["left_out"]["games beyond max_positions"] == len(RECORDS) - fewer["games"]
+
+
+def test_some_planes_are_of_the_validation_games(store: Path) -> None:
+    data = data_of(store)
+    _, kept = held_out(data)
+    known = {one[0] for one in of_games(kept)}
+    planes = data.some_planes(30)
+    assert planes.shape == (30, 5, 4, 4)
+    assert {one.tobytes() for one in planes} <= known
+    assert len(data.some_planes(10**6)) == len(data.validation.rows)
+
+
+def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path) -> None:
+    """D5."""
+    kept = [data_of(store, seed=seed).validation.rows.tolist() for seed in (1, 2)]
+    assert kept[0] == kept[1]
+    assert data_of(store, split_seed=7).validation.rows.tolist() != kept[0]
+    assert data_of(store, split="opening").validation.rows.tolist() != kept[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"size": 5}, "no game on a board of 5"),
+        ({"validation_share": 1.5}, "data.validation_share=1.5"),
+        ({"split": "position"}, "data.split=position"),
+        ({"max_positions": 2}, "none of 0 games is left"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused_at_once(store: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        data_of(store, **settings)
