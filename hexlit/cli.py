@@ -14,6 +14,10 @@ from hexlit import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("hexlit.commands.train", "train a network: from nothing by self-play, or from recorded games"),
+    "games": (
+        "hexlit.commands.games",
+        "recorded games: import, export, show, stats, verify; from files of many formats, and as Parquet",
+    ),
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
     "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
     "strength": ("hexlit.commands.strength", "a network against the exact truth; what each way of searching is worth"),

@@ -48,6 +48,8 @@ SCHEMA = pa.schema(
 LATER_COLUMNS = ("black", "white", "source")
 """Text columns that files of version 1 do not have."""
 
+JOURNAL = "journal.arrows"
+
 
 def to_table(records: list[GameRecord]) -> pa.Table:
     """Table of SCHEMA with one row a record."""
@@ -80,30 +82,74 @@ def to_records(table: pa.Table) -> list[GameRecord]:
     return records
 
 
+def part_files(folder: Path) -> list[Path]:
+    """The part files of the store in `folder`, in order."""
+    return sorted(folder.glob("part-*.parquet"))
+
+
+def read_games(file: Path) -> list[GameRecord]:
+    """The games of one part file or journal, while a store may be open for writing on it or not.
+
+    A journal's games that stand in the last part already, as after a kill between the two, are left out.
+
+    Raises:
+        UsageError: the file is damaged, or no part of a store.
+    """
+    if file.name == JOURNAL:
+        written = set(_read_ids(part) if (part := next(reversed(part_files(file.parent)), None)) else ())
+        return [record for record in _read_journal(file) if record.game_id not in written]
+    try:
+        return to_records(_read_part(file))
+    except ValueError as error:
+        raise _damaged(file, error) from error
+
+
+def _read_part(part: Path, columns: list[str] | None = None) -> pa.Table:
+    """The rows of a part file with all of SCHEMA's columns, or `columns` alone."""
+    try:
+        lacking = set(SCHEMA.names) - set(LATER_COLUMNS) - set(pq.read_schema(part).names)
+        if lacking:
+            raise UsageError(f"{part}: is no part of a store of games: it has no column {min(lacking)}")
+        return pq.read_table(part, columns=columns) if columns else pq.read_table(part, schema=SCHEMA)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(part, error) from error
+
+
+def _read_ids(part: Path) -> list[int]:
+    ids: list[int] = _read_part(part, ["game_id"]).column("game_id").to_pylist()
+    return ids
+
+
+def _damaged(part: Path, error: Exception) -> UsageError:
+    if isinstance(error, UsageError):
+        return error
+    said = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return UsageError(f"{part}: cannot be read ({said}); restore the file, or take it out of its folder")
+
+
 class GameStore:
     """The games of one run, in the order in which they ended; no game is kept twice."""
 
     def __init__(self, folder: Path) -> None:
         """Open the store in `folder`, making it if need be, and save what a killed writer left in its journal.
 
-        Raises `UsageError` while another process writes there.
+        Raises `UsageError` while another process writes there, and where nothing can be written.
         """
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self._journal = folder / "journal.arrows"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder}: no folder for games can be made there ({error.strerror})") from error
+        self._journal = folder / JOURNAL
         if self._journal.exists():
             with self._journal.open("rb") as file:
                 if not hold(file):
-                    raise UsageError(f"{folder}: another process is writing games here; wait for its end, or end it")
+                    raise UsageError(self._taken())
         for torn in folder.glob("*.tmp"):
             torn.unlink()
         self._stream: pa.RecordBatchStreamWriter | None = None
         self._file: Any = None
-        self._ids = {
-            int(game_id)
-            for part in self.parts()
-            for game_id in pq.read_table(part, columns=["game_id"]).column("game_id").to_numpy()
-        }
+        self._ids = {game_id for part in self.parts() for game_id in _read_ids(part)}
         left = [record for record in _read_journal(self._journal) if record.game_id not in self._ids]
         if left:
             self._write_part(left)
@@ -115,9 +161,13 @@ class GameStore:
         """Number of games, those in the journal included."""
         return len(self._ids)
 
+    def __contains__(self, game_id: int) -> bool:
+        """Whether a game with this id is in the store, the journal included."""
+        return game_id in self._ids
+
     def parts(self) -> list[Path]:
         """The part files, in order."""
-        return sorted(self.folder.glob("part-*.parquet"))
+        return part_files(self.folder)
 
     def append(self, records: list[GameRecord]) -> None:
         """Keep `records`; games that are in the store already are passed over."""
@@ -125,8 +175,10 @@ class GameStore:
         if not fresh:
             return
         if self._stream is None:
-            self._file = self._journal.open("wb", buffering=0)
-            hold(self._file)
+            self._file = self._journal.open("ab", buffering=0)
+            if not hold(self._file):  # another store was opened on this folder after this one
+                raise UsageError(self._taken())
+            self._file.truncate(0)
             self._stream = pa.ipc.new_stream(self._file, SCHEMA)
         self._stream.write_table(to_table(fresh))
         self._ids.update(record.game_id for record in fresh)
@@ -149,7 +201,7 @@ class GameStore:
         for part in self.parts():
             rows = pq.read_metadata(part).num_rows
             if seen + rows > first:
-                yield from to_records(pq.read_table(part, schema=SCHEMA).slice(max(0, first - seen)))
+                yield from to_records(_read_part(part).slice(max(0, first - seen)))
             seen += rows
 
     def find(self, ids: Sequence[int]) -> list[GameRecord]:
@@ -162,7 +214,7 @@ class GameStore:
         for part in reversed(self.parts()):
             if not missing:
                 break
-            for record in to_records(pq.read_table(part, schema=SCHEMA)):
+            for record in to_records(_read_part(part)):
                 if record.game_id in missing:
                     found[record.game_id] = record
             missing.difference_update(found)
@@ -172,6 +224,9 @@ class GameStore:
                 f"such as {min(missing)}; restore the part files, or start a new run"
             )
         return [found[game_id] for game_id in ids]
+
+    def _taken(self) -> str:
+        return f"{self.folder}: another process is writing games here; wait for its end, or end it"
 
     def _write_part(self, records: list[GameRecord]) -> None:
         parts = self.parts()

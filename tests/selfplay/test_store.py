@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.store import SCHEMA, GameStore, to_records, to_table
+from hexlit.selfplay.store import JOURNAL, SCHEMA, GameStore, read_games, to_records, to_table
 
 
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
@@ -244,3 +245,58 @@ def test_parts_of_version_1_have_no_names_and_are_read(tmp_path: Path) -> None:
     old = pq.read_table(part).drop_columns(["black", "white", "source"])
     pq.write_table(old, part)
     assert_same(list(GameStore(tmp_path).records()), [record(1)])
+
+
+def test_a_store_knows_its_games_by_their_ids(tmp_path: Path) -> None:
+    store = GameStore(tmp_path)
+    store.append([record(3)])
+    assert 3 in store
+    assert 4 not in store
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 torn", b"no parquet at all"])
+def test_a_damaged_part_is_named_in_one_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "part-000000.parquet").write_bytes(content)
+    with pytest.raises(UsageError, match=r"part-000000\.parquet: cannot be read") as caught:
+        GameStore(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_of_something_else_is_no_part(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"price": [1, 2]}), tmp_path / "part-000000.parquet")
+    with pytest.raises(UsageError, match="is no part of a store of games"):
+        GameStore(tmp_path)
+
+
+def test_a_part_with_numbers_that_no_game_has_is_damaged(tmp_path: Path) -> None:
+    rows = to_table([record(0)]).to_pylist()
+    pq.write_table(pa.Table.from_pylist([{**rows[0], "ending": "by magic"}], SCHEMA), tmp_path / "part-000000.parquet")
+    with pytest.raises(UsageError, match="by magic"):
+        read_games(tmp_path / "part-000000.parquet")
+
+
+def test_a_store_in_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="no folder for games"):
+        GameStore(tmp_path / "file" / "games")
+
+
+def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> None:
+    store = GameStore(tmp_path)
+    store.append([record(0), record(1)])
+    assert_same(read_games(tmp_path / JOURNAL), [record(0), record(1)])
+    journal = (tmp_path / JOURNAL).read_bytes()
+    store.flush()
+    (tmp_path / JOURNAL).write_bytes(journal)  # as after a kill between the part and the end of the journal
+    assert read_games(tmp_path / JOURNAL) == []
+    assert_same(read_games(tmp_path / "part-000000.parquet"), [record(0), record(1)])
+
+
+def test_a_second_writer_is_refused_even_where_it_came_before_the_first_game(tmp_path: Path) -> None:
+    one, other = GameStore(tmp_path), GameStore(tmp_path)
+    one.append([record(1)])
+    with pytest.raises(UsageError, match="another process is writing"):
+        other.append([record(2)])
+    one.append([record(3)])
+    one.flush()
+    assert_same(list(GameStore(tmp_path).records()), [record(1), record(3)])

@@ -1,0 +1,146 @@
+"""What the actions of `hexlit games` do: reading with progress, the work of `hexlit.selfplay`, and the drawing."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.errors import RecordError
+from hexlit.reporting.game import ShownGame, draw_game
+from hexlit.reporting.game_svg import game_svg
+from hexlit.reporting.games import ReadingProgress, print_export, print_import, print_overview, print_verdict
+from hexlit.selfplay.exporting import export_games, format_for
+from hexlit.selfplay.identity import Duplicates
+from hexlit.selfplay.importing import import_games
+from hexlit.selfplay.overview import Overview, swap_of
+from hexlit.selfplay.selection import Selection
+from hexlit.selfplay.sources import GameReader, find_sources
+from hexlit.selfplay.verifying import verify_games
+
+if TYPE_CHECKING:
+    from hexlit.commands.games import GamesConfig
+
+_GAMES_BETWEEN_REPORTS = 100
+_WINNERS = {"black": 1, "white": -1}
+
+
+def import_games_to_store(settings: "GamesConfig") -> None:
+    """Add games to a store, and say what became of them."""
+    target = Path(str(settings.target))
+    reader = GameReader(find_sources(settings.sources))
+    try:
+        with _progress(reader, "importing") as progress:
+            result = import_games(
+                reader,
+                target,
+                duplicates=Duplicates(settings.duplicates),
+                stop_at_error=settings.on_error == "stop",
+                progress=progress,
+            )
+    except OSError as error:  # such as a full disk
+        raise UsageError(f"target={target}: cannot be written to ({error.strerror})") from error
+    if settings.json:
+        _print_json(result.as_json())
+    else:
+        print_import(_console(), result.as_json(), str(target))
+
+
+def export(settings: "GamesConfig") -> None:
+    """Write games to a file, and say what it does not say of them."""
+    target = Path(str(settings.target))
+    form = format_for(target, settings.format)
+    reader = GameReader(find_sources(settings.sources))
+    with _progress(reader, "exporting") as progress:
+        result = export_games(reader, target, form, selection=_selection(settings), progress=progress)
+    if settings.json:
+        _print_json(result.as_json())
+    else:
+        print_export(_console(), result.as_json(), str(target))
+
+
+def show(settings: "GamesConfig") -> None:
+    """Draw one game on the terminal, and as SVG where that is asked for."""
+    reader = GameReader(find_sources(settings.sources))
+    games = (game for game in reader if isinstance(game, GameRecord))
+    record = next(islice(games, settings.game - 1, None), None)
+    if record is None:
+        readable = sum(isinstance(game, GameRecord) for game in GameReader(reader.sources))
+        raise UsageError(f"game={settings.game}: {readable:,} games can be read there")
+    plies = len(record.moves)
+    ply = plies if settings.ply is None else settings.ply
+    if ply > plies:
+        raise UsageError(f"ply={ply}: the game has {plies} moves")
+    said = reader.recorded
+    facts = {"event": said.event, "date": said.date} if said else {}
+    facts["swap"] = "swap-sides after the first stone" if swap_of(record) == "swap-sides" else ""
+    facts["source"] = record.source
+    shown = ShownGame(record, ply, {name: value for name, value in facts.items() if value})
+    if settings.svg:
+        try:
+            write_text_atomic(Path(settings.svg), game_svg(shown))
+        except OSError as error:
+            raise UsageError(f"svg={settings.svg}: cannot be written ({error.strerror})") from error
+    _console().print(draw_game(shown))
+
+
+def stats(settings: "GamesConfig") -> None:
+    """Say what is in the games."""
+    reader = GameReader(find_sources(settings.sources))
+    overview = Overview(settings.opening_plies)
+    unreadable = 0
+    with _progress(reader, "counting") as progress:
+        for number, game in enumerate(_selection(settings).of(reader), 1):
+            if isinstance(game, RecordError):
+                unreadable += 1
+            else:
+                overview.add(game)
+            if number % _GAMES_BETWEEN_REPORTS == 0:
+                progress(reader)
+    if not overview.games:
+        raise UsageError(f"source={settings.sources[0]}: no game in it fits, of {reader.games:,} read")
+    document = {**overview.as_json(settings.most), "unreadable": unreadable}
+    if settings.json:
+        _print_json(document)
+    else:
+        print_overview(_console(), document)
+
+
+def verify(settings: "GamesConfig") -> bool:
+    """Replay the games; returns whether all is well."""
+    reader = GameReader(find_sources(settings.sources))
+    with _progress(reader, "replaying") as progress:
+        verdict = verify_games(reader, most=settings.most, progress=progress)
+    if not reader.games:
+        raise UsageError(f"source={settings.sources[0]}: there are no games in it")
+    if settings.json:
+        _print_json(verdict.as_json())
+    else:
+        print_verdict(_console(), verdict.as_json())
+    return verdict.fine
+
+
+@contextmanager
+def _progress(reader: GameReader, title: str) -> Iterator[Callable[[GameReader], None]]:
+    with ReadingProgress(reader.size, title) as shown:
+        yield lambda reader: shown.update(reader.position, reader.games)
+
+
+def _selection(settings: "GamesConfig") -> Selection:
+    ending = None if settings.ending is None else Ending(settings.ending)
+    winner = None if settings.winner is None else _WINNERS[settings.winner]
+    return Selection(settings.size, winner, ending, settings.games)
+
+
+def _console() -> Console:
+    return Console(highlight=False, soft_wrap=True)
+
+
+def _print_json(document: dict[str, object]) -> None:
+    print(json.dumps(document, ensure_ascii=False))

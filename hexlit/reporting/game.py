@@ -1,0 +1,89 @@
+"""One game as text: who played, the board with the last move marked, the moves, the result."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.text import Text
+
+from hexlit.hex.board import Board
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
+
+_MOVES_A_LINE = 8
+_COLOURS = {1: "Black", -1: "White"}
+_STYLES = {1: BLACK_STYLE, -1: WHITE_STYLE}
+
+
+@dataclass(frozen=True)
+class ShownGame:
+    """A game and how much of it is shown."""
+
+    record: GameRecord
+    ply: int
+    """Moves that are played on the board."""
+    facts: Mapping[str, str]
+    """More to be said of it, by name, such as its event."""
+
+    @property
+    def moves(self) -> tuple[int, ...]:
+        """The moves that are shown."""
+        return tuple(self.record.moves[: self.ply].tolist())
+
+    @property
+    def board(self) -> Board:
+        """The position after them."""
+        return Board(self.record.size, swap=True, moves=self.moves)
+
+    @property
+    def last(self) -> int | None:
+        """Cell of the last stone that was put or turned, None on the empty board."""
+        return placed(self.moves, self.record.size)[-1] if self.moves else None
+
+
+def placed(moves: Sequence[int], size: int) -> list[int]:
+    """The cell on which each move leaves its stone; a swap leaves Black's on its mirror image."""
+    cells = list(moves)
+    if len(cells) > 1 and cells[1] == size**2:
+        row, column = divmod(cells[0], size)
+        cells[1] = column * size + row
+    return cells
+
+
+def result_of(record: GameRecord) -> str:
+    """How the game ended, in words."""
+    if record.ending == Ending.UNFINISHED:
+        claim = f"; {_COLOURS[record.winner]} is said to have won" if record.winner else ""
+        return f"unfinished{claim}"
+    how = {Ending.CONNECTED: "connects", Ending.RESIGNED: "wins by resignation", Ending.FORFEITED: "wins by forfeit"}
+    return f"{_COLOURS[record.winner]} {how[record.ending]}"
+
+
+def draw_game(shown: ShownGame) -> Text:
+    """The game for a terminal; plain text says as much as the colours do."""
+    record = shown.record
+    names = Text.assemble(
+        ("X ", BLACK_STYLE), record.black or "Black", (" – ", "dim"), ("O ", WHITE_STYLE), record.white or "White"
+    )
+    parts = [names, *(Text.assemble((f"{name:<8}", "dim"), value) for name, value in shown.facts.items())]
+    parts += [Text(), draw_board(shown.board.cells, record.size, last=shown.last), Text()]
+    parts += _moves(shown)
+    of = f" ({shown.ply} of {len(record.moves)} moves shown)" if shown.ply < len(record.moves) else ""
+    parts += [Text(), Text.assemble((f"{len(record.moves)} moves · {result_of(record)}", "bold"), of)]
+    return Text("\n").join(parts)
+
+
+def _moves(shown: ShownGame) -> list[Text]:
+    """Lines of numbered moves; those nobody chose in brackets, those after the position dim."""
+    record = shown.record
+    words = []
+    for ply, action in enumerate(record.moves.tolist()):
+        name = "swap" if action == record.size**2 else format_cell(action, record.size)
+        name = f"[{name}]" if ply < record.opening else name
+        style = "dim" if ply >= shown.ply else _STYLES[1 if ply % 2 == 0 else -1]
+        words.append(Text.assemble((f"{ply + 1:>3} ", "dim"), (name, style), " " * max(0, 6 - len(name))))
+    lines = [words[start : start + _MOVES_A_LINE] for start in range(0, len(words), _MOVES_A_LINE)]
+    joined = [Text().join(line) for line in lines]
+    for line in joined:
+        line.rstrip()
+    return joined

@@ -1,0 +1,158 @@
+"""Games of a store, or of any file, into a file of another format, with an account of what the format cannot say."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hexlit.errors import UsageError
+from hexlit.files import replacing
+from hexlit.hex.geometry import WHITE
+from hexlit.hex.record import GameRecord
+from hexlit.hex.records.errors import RecordError
+from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
+from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, as_record
+from hexlit.selfplay.overview import swap_of
+from hexlit.selfplay.selection import Selection
+from hexlit.selfplay.sources import GameReader
+from hexlit.selfplay.tally import Tally
+
+_GAMES_BETWEEN_REPORTS = 100
+
+_OF_A_RECORD = {
+    "winner": "winner",
+    "ending": "how it ended",
+    "swap": "swap",
+    "opening": "moves that nobody chose",
+    "black": "name of Black",
+    "white": "name of White",
+}
+_OF_A_FILE = {"event": "event", "date": "date", "comment": "comments"}
+
+
+@dataclass
+class ExportResult:
+    """What became of the games of an export."""
+
+    format: str
+    written: int = 0
+    """Games in the file."""
+    not_written: Tally = field(default_factory=Tally)
+    """Games that the format cannot say, or that could not be read."""
+    lost: Tally = field(default_factory=Tally)
+    """What the format did not say of games in the file."""
+    bytes: int = 0
+    """Size of the file."""
+    seconds: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values by name."""
+        return {**vars(self), "not_written": self.not_written.as_json(), "lost": self.lost.as_json()}
+
+
+def format_for(target: Path, name: str | None = None) -> RecordFormat:
+    """The format called `name`, or else the one that files named as `target` have.
+
+    Raises:
+        UsageError: there is no such format, or the name of the file does not tell which.
+    """
+    if name is not None:
+        if name not in FORMATS:
+            raise UsageError(f"format={name}: choose one of {', '.join(FORMATS)}")
+        return FORMATS[name]
+    suffix = target.suffix.lower()
+    found = [form for form in FORMATS.values() if suffix in form.suffixes]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UsageError(f"target={target}: say which: format={' or format='.join(form.name for form in found)}")
+    suffixes = ", ".join(f"{suffix} ({form.name})" for form in FORMATS.values() for suffix in form.suffixes[:1])
+    raise UsageError(f"target={target}: no format has files named so; the formats are {suffixes}, or add format=NAME")
+
+
+def export_games(
+    reader: GameReader,
+    target: Path,
+    form: RecordFormat,
+    *,
+    selection: Selection | None = None,
+    progress: Callable[[GameReader], None] = lambda reader: None,
+) -> ExportResult:
+    """Write the games of `reader` to the file `target`, which is replaced when all are written.
+
+    Every game is read again from what was written of it: one that would come back as another game is left out.
+
+    Raises:
+        UsageError: no game can be written, or the file cannot be.
+    """
+    started = time.perf_counter()
+    result = ExportResult(form.name)
+    if target.is_dir():
+        raise UsageError(f"target={target}: is a folder; games are exported to a file")
+    try:
+        with replacing(target) as temporary:
+            with temporary.open("w", encoding="utf-8", newline="\n") as file:
+                for number, game in enumerate((selection or Selection()).of(reader), 1):
+                    file.write(_written(game, reader.recorded, form, result))
+                    if number % _GAMES_BETWEEN_REPORTS == 0:
+                        progress(reader)
+                result.bytes = file.tell()
+            if not result.written:
+                raise UsageError(_nothing_written(result))
+    except OSError as error:
+        raise UsageError(f"target={target}: cannot be written ({error.strerror})") from error
+    progress(reader)
+    result.seconds = round(time.perf_counter() - started, 3)
+    return result
+
+
+def _written(
+    game: GameRecord | RecordError, recorded: RecordedGame | None, form: RecordFormat, result: ExportResult
+) -> str:
+    """The text of one game; empty, and counted, where there is none."""
+    if isinstance(game, RecordError):
+        result.not_written.add(game.reason, str(game.place), game.said)
+        return ""
+    said = recorded or _as_said(game, form)
+    try:
+        text = form.write(said)
+        read = next(iter(form.read(text.splitlines(keepends=True), "")))
+        back = read if isinstance(read, RecordError) else as_record(read)
+    except RecordError as error:
+        result.not_written.add(error.said, game.source, error.said)
+        return ""
+    except StopIteration:
+        back = RecordError("", "nothing is there")
+    if isinstance(back, RecordError) or back.size != game.size or back.moves.tolist() != game.moves.tolist():
+        result.not_written.add(f"would not be the same game in {form.name}", game.source, str(back))
+        return ""
+    result.written += 1
+    for one, other, names in ((game, back, _OF_A_RECORD), (said, read, _OF_A_FILE)):
+        for name, what in names.items():
+            if (value := getattr(one, name)) and getattr(other, name) != value:
+                result.lost.add(what, game.source, str(value))
+    if len(game.values) or len(game.policies):
+        result.lost.add("searched values and policies", game.source)
+    return text
+
+
+def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
+    """A stored game in the words of a file: with the swap of sides, which leaves no move, where `form` knows it."""
+    said = from_record(game)
+    if swap_of(game) != "swap-sides" or not said.moves:
+        return said
+    moves = (said.moves[0], RecordedMove(WHITE, SWAP_SIDES), *said.moves[1:])
+    swapped = replace(said, moves=moves, black=said.white, white=said.black)
+    try:
+        form.write(swapped)
+    except RecordError:
+        return said
+    return swapped
+
+
+def _nothing_written(result: ExportResult) -> str:
+    if not result.not_written.total:
+        return "no game fits what is asked for, of size, winner and ending"
+    reason, (place, said) = next(iter(result.not_written.examples.items()))
+    return f"no game can be written as {result.format}: {place}: {said or reason}"

@@ -1,0 +1,143 @@
+"""Where games come from: files of any known format, stores, and folders of both, read one game at a time."""
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.records.formats import FORMATS, format_of
+from hexlit.hex.records.game import RecordedGame, as_record
+from hexlit.selfplay.store import JOURNAL, read_games
+
+SUMMARY = "import.json"
+"""What an import says of itself, beside the parts of its store."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Files with games, in the order in which they are read."""
+
+    files: tuple[Path, ...]
+    passed_over: tuple[RecordError, ...] = ()
+    """Files in the folders that are of no known format."""
+
+
+def find_sources(paths: Sequence[Path]) -> Sources:
+    """The files at `paths`, those in folders and their folders by name.
+
+    Raises:
+        UsageError: a path does not exist, a file is of no known format, or a folder has none that is.
+    """
+    files: dict[Path, None] = {}
+    passed_over: list[RecordError] = []
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"source={path}: there is no such file or folder")
+        if not path.is_dir():
+            _check(path)
+            files[path] = None
+            continue
+        found = False
+        for file in _walk(path):
+            try:
+                _check_suffix(file)  # nobody has named the file: a content that looks like a game is not enough
+                _check(file)
+            except UsageError as error:
+                passed_over.append(RecordError("file of no known format", str(error), Place(str(file))))
+            else:
+                files[file] = None
+                found = True
+        if not found:
+            raise UsageError(f"source={path}: no file in it has games; the formats are {', '.join(FORMATS)} and stores")
+    return Sources(tuple(files), tuple(passed_over))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(place, name) for name in sorted(names) if not name.startswith(".") and name != SUMMARY)
+
+
+def _is_stored(file: Path) -> bool:
+    return file.suffix == ".parquet" or file.name == JOURNAL
+
+
+def _check_suffix(file: Path) -> None:
+    is_part = file.match("part-*.parquet") or file.name == JOURNAL
+    if not is_part and not any(file.suffix.lower() in form.suffixes for form in FORMATS.values()):
+        raise UsageError(f"{file}: no file of games is named so")
+
+
+def _check(file: Path) -> None:
+    try:
+        with file.open("rb"):
+            pass
+    except OSError as error:
+        raise UsageError(f"source={file}: cannot be read ({error.strerror})") from error
+    if not _is_stored(file):
+        format_of(file)
+
+
+class GameReader:
+    """Goes through the games of many files, and knows how far it is.
+
+        for game in GameReader(find_sources([Path("games")])):
+            ...  # a GameRecord, or a RecordError that says what is wrong and where
+
+    Attributes:
+        size: bytes of all files.
+        position: bytes that have been read.
+        games: games that have been read, those that cannot be read among them.
+        recorded: the last game as its file says it; None where it came from a store.
+    """
+
+    def __init__(self, sources: Sources) -> None:
+        self.sources = sources
+        self.size = sum(file.stat().st_size for file in sources.files)
+        self.position = 0
+        self.games = 0
+        self.recorded: RecordedGame | None = None
+
+    def __iter__(self) -> Iterator[GameRecord | RecordError]:
+        """The games in order; a file that is read no more when its turn comes is an error, too."""
+        for file in self.sources.files:
+            before = self.position
+            for game in self._stored(file) if _is_stored(file) else self._written(file):
+                self.games += 1
+                yield game
+            self.position = before + (file.stat().st_size if file.exists() else 0)
+
+    def _stored(self, file: Path) -> Iterator[GameRecord]:
+        self.recorded = None
+        for number, record in enumerate(read_games(file), 1):
+            yield record if record.source else replace(record, source=f"{file}:{number}")
+
+    def _written(self, file: Path) -> Iterator[GameRecord | RecordError]:
+        before = self.position
+        try:
+            with file.open("rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", errors="replace") as lines:
+                for game in format_of(file).read(lines, str(file)):
+                    self.position = before + raw.tell()
+                    if isinstance(game, RecordError):
+                        yield game
+                        continue
+                    self.recorded = game
+                    try:
+                        record: GameRecord | RecordError = as_record(game)
+                    except RecordError as error:
+                        record = error
+                    yield record
+        except OSError as error:
+            yield RecordError("cannot be read", error.strerror or type(error).__name__, Place(str(file)))
+
+
+def claimed_winner(game: RecordedGame) -> int:
+    """Who has won as the file of the game says, in the colours of `as_record`; 0 where it does not say."""
+    if not game.winner:
+        return 0
+    first = game.moves[:1] if game.moves and game.moves[0].action >= 0 else ()
+    return as_record(replace(game, moves=first)).winner  # as of a game that has just begun

@@ -1,0 +1,117 @@
+"""Exporting: what is written reads back as the same game, and what a format cannot say is named."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.formats import FORMATS
+from hexlit.selfplay.exporting import export_games, format_for
+from hexlit.selfplay.importing import import_games
+from hexlit.selfplay.selection import Selection
+from hexlit.selfplay.store import GameStore
+from tests.selfplay.games import GAME, SAMPLES, UNFINISHED, read, record
+
+
+def played(path: Path) -> list[tuple[int, list[int], int, str]]:
+    return [
+        (game.size, game.moves.tolist(), game.winner, str(game.ending))
+        for game in read(path)
+        if isinstance(game, GameRecord)
+    ]
+
+
+@pytest.mark.parametrize("name", ["sgf", "littlegolem", "hexworld", "htp"])
+def test_games_come_back_from_every_format_as_they_were(name: str, tmp_path: Path) -> None:
+    samples = SAMPLES / "games_5x5.sgf"
+    form = FORMATS[name]
+    target = tmp_path / f"games{form.suffixes[0]}"
+    result = export_games(read(samples), target, form)
+    assert result.written == 6
+    assert result.bytes == target.stat().st_size
+    assert played(target) == played(samples)
+
+
+def test_what_the_format_cannot_say_is_counted_and_named(tmp_path: Path) -> None:
+    result = export_games(read(SAMPLES / "games_5x5.sgf"), tmp_path / "games.trmph", FORMATS["trmph"])
+    assert result.written + result.not_written.total == 6
+    assert result.not_written.total == 3  # two swaps and a resignation
+    assert {"name of Black", "name of White", "moves that nobody chose"} <= set(result.lost.counts)
+
+
+def test_searches_are_lost_and_it_is_said(tmp_path: Path) -> None:
+    store = GameStore(tmp_path / "store")
+    store.append([record("b2 a1", values=np.zeros(2, np.float32), swap=True)])
+    store.flush()
+    result = export_games(read(tmp_path / "store"), tmp_path / "games.sgf", FORMATS["sgf"])
+    assert result.lost.counts == {"swap": 1, "searched values and policies": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"), [("sgf", {}), ("trmph", {"swap": 1, "name of Black": 1, "name of White": 1})]
+)
+def test_a_swap_of_sides_is_written_where_the_format_knows_it(name: str, lost: dict[str, int], tmp_path: Path) -> None:
+    (tmp_path / "game.sgf").write_text("(;GM[11]SZ[3]PB[Ann]PW[Bob]RE[W+];B[b2];W[swap-sides];W[a1];B[a2])")
+    import_games(read(tmp_path / "game.sgf"), tmp_path / "store")
+    result = export_games(read(tmp_path / "store"), tmp_path / "out", FORMATS[name])
+    assert (result.written, result.lost.counts) == (1, lost)
+    assert ("swap-sides" in (tmp_path / "out").read_text()) == (name == "sgf")
+
+
+def test_errors_of_the_source_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "games.wolve").write_text(GAME + "nothing\n")
+    result = export_games(read(tmp_path / "games.wolve"), tmp_path / "games.sgf", FORMATS["sgf"])
+    assert (result.written, result.not_written.total) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("selection", "written"),
+    [
+        (Selection(games=2), 2),
+        (Selection(ending=Ending.UNFINISHED), 1),
+        (Selection(ending=Ending.RESIGNED), 1),
+        (Selection(winner=1), 2),
+        (Selection(winner=-1, games=2), 2),
+        (Selection(size=5), 6),
+    ],
+)
+def test_some_games_can_be_chosen(selection: Selection, written: int, tmp_path: Path) -> None:
+    reader = read(SAMPLES / "games_5x5.sgf")
+    result = export_games(reader, tmp_path / "games.sgf", FORMATS["sgf"], selection=selection)
+    assert result.written == written
+
+
+@pytest.mark.parametrize(
+    ("text", "selection", "said"),
+    [
+        (GAME, Selection(size=5), "no game fits"),
+        (UNFINISHED, Selection(), "no game can be written as hexworld"),
+        ("nothing\n", Selection(), "no game can be written as hexworld"),
+    ],
+)
+def test_without_a_game_the_target_stays_as_it_was(text: str, selection: Selection, said: str, tmp_path: Path) -> None:
+    (tmp_path / "games.wolve").write_text(text)
+    (tmp_path / "target").write_text("old")
+    with pytest.raises(UsageError, match=said):
+        export_games(read(tmp_path / "games.wolve"), tmp_path / "target", FORMATS["hexworld"], selection=selection)
+    assert (tmp_path / "target").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["games.wolve", "target"]
+
+
+def test_a_format_is_found_by_name_or_by_suffix_and_doubt_is_an_error() -> None:
+    assert format_for(Path("x.SGF")).name == "sgf"
+    assert format_for(Path("x.txt"), "wolve").name == "wolve"
+    for path, name, said in (
+        ("x.abc", None, "no format"),
+        ("x.txt", None, "say which"),
+        ("x.sgf", "pdf", "choose one"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            format_for(Path(path), name)
+
+
+def test_a_folder_is_no_file_to_export_to(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is a folder"):
+        export_games(read(SAMPLES / "games_5x5.sgf"), tmp_path, FORMATS["sgf"])

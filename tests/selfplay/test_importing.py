@@ -1,0 +1,217 @@
+"""Importing: every game once, an account of what was dropped and why, and nothing lost in a kill."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import Ending
+from hexlit.selfplay import importing
+from hexlit.selfplay.identity import Duplicates
+from hexlit.selfplay.importing import import_games
+from hexlit.selfplay.sources import SUMMARY
+from hexlit.selfplay.store import GameStore, part_files, read_games
+from tests.selfplay.games import DATA, GAME, OTHER, SAMPLES, TURNED, UNFINISHED, needs_real_games, read, record
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Two equal games, the same turned, another, one unfinished, a line that is none and one that is illegal."""
+    path = tmp_path / "games.wolve"
+    path.write_text(GAME + GAME + TURNED + "<<<<<<< HEAD\n" + OTHER + "\n" + "b a1,w a1,B\n" + UNFINISHED)
+    return path
+
+
+def counts(file: Path, target: Path, rule: str = "symmetric") -> tuple[int, int, dict[str, int], dict[str, int]]:
+    result = import_games(read(file), target, duplicates=Duplicates(rule))
+    return result.read, result.imported, result.dropped.counts, result.noted.counts
+
+
+WRONG = {"merge-conflict marker": 1, "illegal move": 1}
+NOTED = {"unfinished, winner only claimed": 1}
+
+
+@pytest.mark.parametrize(
+    ("rule", "imported", "dropped"),
+    [
+        ("symmetric", 3, {"duplicate": 1, "duplicate, turned by 180°": 1}),
+        ("exact", 4, {"duplicate": 1}),
+        ("keep", 5, {}),
+    ],
+)
+def test_equal_games_are_dropped_by_the_rule_and_counted_by_reason(
+    rule: str, imported: int, dropped: dict[str, int], file: Path, tmp_path: Path
+) -> None:
+    assert counts(file, tmp_path / "store", rule) == (5, imported, WRONG | dropped, NOTED)
+    assert len(GameStore(tmp_path / "store")) == imported
+
+
+@pytest.mark.parametrize("rule", list(Duplicates))
+def test_the_same_import_again_adds_nothing_and_says_so(rule: str, file: Path, tmp_path: Path) -> None:
+    before = counts(file, tmp_path / "store", rule)[1]
+    assert counts(file, tmp_path / "store", rule) == (5, 0, WRONG | {"in the store already": 5}, NOTED)
+    assert len(GameStore(tmp_path / "store")) == before
+
+
+def test_games_are_kept_with_result_opening_and_place(file: Path, tmp_path: Path) -> None:
+    import_games(read(file), tmp_path / "store")
+    first, other, unfinished = GameStore(tmp_path / "store").records()
+    assert (first.size, first.winner, first.ending, first.opening) == (10, 1, Ending.CONNECTED, 2)
+    assert len(first.moves) == 19
+    assert (first.source, other.source) == (f"{file}:1", f"{file}:5")
+    assert (unfinished.winner, unfinished.ending) == (1, Ending.UNFINISHED)
+
+
+def test_the_summary_tells_of_every_import_with_places(file: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        import_games(read(file), tmp_path / "store")
+    document = json.loads((tmp_path / "store" / SUMMARY).read_text(encoding="utf-8"))
+    assert document["duplicates"] == "symmetric"
+    first, second = document["imports"]
+    assert (first["imported"], second["imported"], second["in_store"]) == (3, 0, 3)
+    assert first["dropped"]["illegal move"]["place"] == f"{file}:7:1"
+    assert first["dropped"]["duplicate"] == {"count": 1, "place": f"{file}:2", "said": ""}
+
+
+def test_many_sources_are_one_import_and_files_of_no_format_are_counted(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder" / "below"
+    folder.mkdir(parents=True)
+    (folder / "more.wolve").write_text(OTHER + GAME)
+    (folder / "picture.png").write_bytes(b"\x89PNG\r\n")
+    result = import_games(read(file, tmp_path / "folder"), tmp_path / "store")
+    assert (result.read, result.imported) == (7, 3)
+    assert result.dropped.counts["file of no known format"] == 1
+    assert result.dropped.counts["duplicate"] == 3
+
+
+def test_a_store_can_be_imported_into_another(file: Path, tmp_path: Path) -> None:
+    import_games(read(file), tmp_path / "one")
+    result = import_games(read(tmp_path / "one"), tmp_path / "two")
+    assert (result.read, result.imported) == (3, 3)
+    ids = [[game.game_id for game in GameStore(tmp_path / name).records()] for name in ("one", "two")]
+    assert ids[0] == ids[1]
+
+
+def test_parts_are_of_bounded_size(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "GAMES_AT_ONCE", 1)
+    monkeypatch.setattr(importing, "GAMES_OF_A_PART", 2)
+    import_games(read(file), tmp_path / "store")
+    assert [len(read_games(part)) for part in part_files(tmp_path / "store")] == [2, 1]
+
+
+def test_stopping_at_the_first_error_keeps_what_came_before_and_claims_no_more(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"games\.wolve:4.*1 new games before it are kept"):
+        import_games(read(file), tmp_path / "store", stop_at_error=True)
+    assert len(GameStore(tmp_path / "store")) == 1
+    entry = json.loads((tmp_path / "store" / SUMMARY).read_text(encoding="utf-8"))["imports"][0]
+    assert (entry["read"], entry["imported"]) == (3, 1)
+    assert "games.wolve:4" in entry["stopped"]
+
+
+def test_a_damaged_part_among_the_sources_costs_no_game_that_came_before(file: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "part-000000.parquet"
+    damaged.write_bytes(b"PAR1 and no more")
+    with pytest.raises(UsageError, match=r"part-000000\.parquet: cannot be read"):
+        import_games(read(file, damaged), tmp_path / "store")
+    assert len(GameStore(tmp_path / "store")) == 3
+    entry = json.loads((tmp_path / "store" / SUMMARY).read_text(encoding="utf-8"))["imports"][0]
+    assert (entry["imported"], entry["stopped"]) == (3, "interrupted")
+
+
+def test_a_store_of_another_rule_is_refused(file: Path, tmp_path: Path) -> None:
+    import_games(read(file), tmp_path / "store")
+    with pytest.raises(UsageError, match="imported with duplicates=symmetric"):
+        import_games(read(file), tmp_path / "store", duplicates=Duplicates.EXACT)
+
+
+def test_a_store_of_self_play_is_refused(file: Path, tmp_path: Path) -> None:
+    store = GameStore(tmp_path / "store")
+    store.append([record("a1 b2", game_id=7)])
+    store.flush()
+    with pytest.raises(UsageError, match="were not imported"):
+        import_games(read(file), tmp_path / "store")
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "b a1,w a1,B\n", "nothing of the kind\n"])
+def test_a_file_without_a_game_is_an_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / "games.wolve").write_text(text)
+    with pytest.raises(UsageError, match=r"games\.wolve: (there are no games|none of 1 games can be read)"):
+        import_games(read(tmp_path / "games.wolve"), tmp_path / "store")
+
+
+def test_a_broken_summary_is_refused(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / SUMMARY).write_text("{")
+    with pytest.raises(UsageError, match=r"its import\.json cannot be read"):
+        import_games(read(file), tmp_path / "store")
+
+
+def test_a_file_that_contradicts_its_game_is_not_believed_and_noted(tmp_path: Path) -> None:
+    (tmp_path / "games.sgf").write_text(
+        "(;GM[11]SZ[3]RE[B+];B[b2];W[a1];B[resign])(;GM[11]SZ[3]RE[W+];W[b2];B[a1];W[resign])"
+    )
+    result = import_games(read(tmp_path / "games.sgf"), tmp_path / "store")
+    assert [game.winner for game in GameStore(tmp_path / "store").records()] == [-1]
+    assert result.noted.counts == {"the file says another winner": 2}
+    assert result.dropped.counts == {"duplicate": 1}
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from hexlit.selfplay import importing
+from hexlit.selfplay.sources import GameReader, find_sources
+importing.GAMES_AT_ONCE = 10
+def slow(reader):
+    print(reader.games, flush=True)
+    import time; time.sleep(0.02)
+importing._GAMES_BETWEEN_REPORTS = 10
+importing.import_games(GameReader(find_sources([Path(sys.argv[1])])), Path(sys.argv[2]), progress=slow)
+"""
+
+
+def test_a_kill_in_the_middle_loses_no_finished_game_and_the_same_import_goes_on(tmp_path: Path) -> None:
+    """A game is finished when the next hundred has been reported: it stands in the journal."""
+    random = np.random.default_rng(5)
+    letters = [f"{chr(97 + column)}{row + 1}" for row in range(10) for column in range(10)]
+    lines = [
+        "".join(f"{'bw'[n % 2]} {letters[cell]}," for n, cell in enumerate(random.permutation(100)[:8]))
+        for _ in range(600)
+    ]
+    file = tmp_path / "games.wolve"
+    file.write_text("".join(f"{line}B\n" for line in lines))
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(file), str(tmp_path / "store")], stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    read_when_killed = [int(process.stdout.readline()) for _ in range(7)][-1]
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    kept = sum(1 for _ in read(tmp_path / "store"))
+    assert read_when_killed - 10 <= kept < 600
+    result = import_games(read(file), tmp_path / "store")
+    assert (result.imported, result.in_store) == (600 - kept, 600)
+    assert result.dropped.counts == {"in the store already": kept}
+
+
+@needs_real_games
+@pytest.mark.parametrize(("rule", "games", "plies"), [("exact", 9900, 383524), ("symmetric", 9894, 383343)])
+def test_wolves_games_come_out_as_they_are_known(rule: str, games: int, plies: int, tmp_path: Path) -> None:
+    assert DATA is not None
+    result = import_games(read(DATA / "wolve_10x10.txt"), tmp_path, duplicates=Duplicates(rule))
+    assert (result.read, result.imported, result.plies) == (12427, games, plies)
+    assert result.dropped.counts["merge-conflict marker"] == 3
+    assert result.noted.counts == {"unfinished, winner only claimed": 108}
+
+
+def test_the_samples_of_all_formats_are_the_same_games(tmp_path: Path) -> None:
+    result = import_games(read(SAMPLES), tmp_path / "store")
+    assert result.imported == 6
+    assert result.dropped.counts == {"duplicate": result.read - 6}
+    endings = [game.ending for game in GameStore(tmp_path / "store").records()]
+    assert sorted(endings) == ["connected"] * 4 + ["resigned"] + ["unfinished"]

@@ -1,0 +1,104 @@
+"""Verifying: every game replayed; whatever is wrong with one is found and told with its place."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.selfplay.importing import import_games
+from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.verifying import check_record, verify_games
+from tests.selfplay.games import DATA, GAME, SAMPLES, TURNED, needs_real_games, read, record
+
+WON = record("b1 a1 b2 a2 b3", winner=1, ending=Ending.CONNECTED)
+OPEN = record("b1 a1 b2")
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        WON,
+        OPEN,
+        record("", winner=-1, ending=Ending.FORFEITED),
+        replace(OPEN, winner=-1, ending=Ending.RESIGNED),
+        replace(OPEN, winner=1),
+        record("a2 swap-pieces a2 b2", swap=True),  # the first stone is gone
+    ],
+)
+def test_a_sound_game_has_nothing_wrong(game: GameRecord) -> None:
+    assert check_record(game) == []
+
+
+@pytest.mark.parametrize(
+    ("game", "reason", "said"),
+    [
+        (record("a1 a1"), "illegal move", "ply 2: a1 is taken"),
+        (record("a2 swap-pieces b1", swap=True), "illegal move", "ply 3: b1 is taken"),
+        (record("a2 swap-pieces"), "illegal move", "under the swap rule"),
+        (record("swap-pieces", swap=True), "illegal move", "ply 1"),
+        (replace(OPEN, moves=np.array([3, 17], np.int16)), "illegal move", "17 is no cell"),
+        (replace(OPEN, moves=np.array([-2], np.int16)), "illegal move", "-2 is no cell"),
+        (replace(OPEN, size=1), "illegal move", "no board of 1"),
+        (replace(WON, winner=-1), "result", "White is said to have won (connected), but Black has connected"),
+        (replace(WON, ending=Ending.RESIGNED), "result", "Black has connected"),
+        (replace(OPEN, winner=1, ending=Ending.CONNECTED), "result", "nobody has connected"),
+        (replace(OPEN, ending=Ending.RESIGNED), "result", "resigned, but the winner is 0"),
+        (replace(OPEN, winner=5), "result", "winner is 5"),
+        (record("b1 a1 b2 a2 b3 c3", winner=1, ending=Ending.CONNECTED), "result", "1 moves come after"),
+        (replace(OPEN, values=np.zeros(2, np.float32)), "searches", "2 values for 3 moves"),
+    ],
+)
+def test_whatever_is_wrong_with_a_game_is_said(game: GameRecord, reason: str, said: str) -> None:
+    ((found, sentence),) = check_record(game)
+    assert found == reason
+    assert said in sentence
+
+
+def store_of(tmp_path: Path, *games: GameRecord) -> Path:
+    for game in games:  # a part each: a store takes no id twice
+        store = GameStore(tmp_path / "other")
+        store.append([game])
+        store.flush()
+        (tmp_path / "store").mkdir(exist_ok=True)
+        number = len(list((tmp_path / "store").iterdir()))
+        (tmp_path / "other" / "part-000000.parquet").rename(tmp_path / "store" / f"part-{number:06d}.parquet")
+    return tmp_path / "store"
+
+
+def test_a_store_with_an_id_twice_is_wrong_and_a_duplicate_is_noted(tmp_path: Path) -> None:
+    folder = store_of(tmp_path, WON, replace(OPEN, game_id=2), replace(OPEN, game_id=3), replace(OPEN, game_id=2))
+    verdict = verify_games(read(folder))
+    assert (verdict.games, verdict.plies, verdict.fine) == (4, 14, False)
+    assert verdict.wrong.counts == {"id twice": 1}
+    assert verdict.noted.counts == {"unfinished": 2, "duplicate": 1}
+    assert verdict.problems[0]["place"] == f"{folder / 'part-000003.parquet'}:1"
+
+
+def test_only_the_first_problems_are_told_and_all_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "games.wolve").write_text(GAME + "nothing\n" * 5 + TURNED)
+    verdict = verify_games(read(tmp_path / "games.wolve"), most=2)
+    assert (verdict.wrong.total, len(verdict.problems)) == (5, 2)
+    assert verdict.noted.counts == {"duplicate, turned by 180°": 1}
+
+
+def test_a_file_that_says_another_winner_than_its_game_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "game.sgf").write_text("(;GM[11]SZ[3]RE[B+];B[b2];W[a1];B[resign])")
+    verdict = verify_games(read(tmp_path / "game.sgf"))
+    assert verdict.wrong.counts == {"result": 1}
+    assert "another winner than White (resigned)" in verdict.problems[0]["said"]
+
+
+def test_the_samples_and_what_is_imported_of_them_are_sound(tmp_path: Path) -> None:
+    assert verify_games(read(SAMPLES)).fine
+    import_games(read(SAMPLES), tmp_path / "store")
+    verdict = verify_games(read(tmp_path / "store"))
+    assert (verdict.fine, verdict.games) == (True, 6)
+
+
+@needs_real_games
+def test_the_real_tournaments_are_legal_under_their_swaps() -> None:
+    assert DATA is not None
+    verdict = verify_games(read(DATA / "olympiad_sgf"))
+    assert verdict.fine, verdict.problems
