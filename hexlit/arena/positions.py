@@ -21,7 +21,7 @@ from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.search.search import Search
 
-_FORMAT = 2  # part of the cache's file names; raise it when the same arguments give other positions
+_FORMAT = 3  # part of the cache's file names; raise it when the same arguments give other positions
 
 
 @dataclass(frozen=True)

@@ -46,3 +46,20 @@ def parallel_kernel(function: F) -> F:
     """As `kernel`, with the `prange` loops of `function` spread over Numba's threads."""
     compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
     return compiled
+
+
+def borrowing_kernel(function: F) -> F:
+    """As `kernel`, for a function that makes no array: it counts no references to those that it is given.
+
+    Numba counts them at every call and every use of a tuple's array, with atomic instructions; a kernel of many small
+    steps spends most of its time in that. To make an array in one, or to call what does, is refused when it compiles.
+    All that such a kernel calls has to be a `borrowing_kernel` or `borrowing_inline`, or it counts there.
+    """
+    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    return compiled
+
+
+def borrowing_inline(function: F) -> F:
+    """As `inline`, for a function that makes no array: see `borrowing_kernel`."""
+    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function)
+    return compiled

@@ -23,7 +23,7 @@ STAGES = ("early", "middle", "late")
 """Thirds of what a position could come from: of a game, or of the possible numbers of stones."""
 
 _ARRAYS = ("cells", "to_move", "stones", "winner", "winning_moves", "source", "stage")
-_FORMAT = 3  # part of the cache's file names; raise it when the same arguments give other positions
+_FORMAT = 4  # part of the cache's file names; raise it when the same arguments give other positions
 _DRAWS = 20_000  # unsuitable draws in a row for one position before giving up
 _UNSOLVED_DRAWS = 20  # unsolved draws in a row for one position before giving up
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_inline, borrowing_kernel
 from hexlit.hex.solver.bitboard import ONE, ZERO, Words, count, flood, lowest, neighbours
 from hexlit.hex.solver.links import POINTS, Counts, Links, find_points, new_links
 
@@ -72,7 +72,7 @@ def _to_edge() -> ToEdge:
     )
 
 
-@kernel
+@borrowing_kernel
 def _add_full(
     full: Words,
     fulls: Counts,
@@ -106,7 +106,7 @@ def _add_full(
     return queued
 
 
-@inline
+@borrowing_inline
 def _largest(carriers: Words, point: int, number: int) -> int:
     largest = 0
     for i in range(1, number):
@@ -115,7 +115,7 @@ def _largest(carriers: Words, point: int, number: int) -> int:
     return largest
 
 
-@inline
+@borrowing_inline
 def _is_new(carriers: Words, numbers: Counts, point: int, carrier: np.uint64) -> bool:
     """Whether none of the carriers of `point` lies within `carrier`."""
     for i in range(numbers[point]):  # noqa: SIM110  (compiled: no generators)
@@ -124,7 +124,7 @@ def _is_new(carriers: Words, numbers: Counts, point: int, carrier: np.uint64) ->
     return True
 
 
-@inline
+@borrowing_inline
 def _drop_larger(carriers: Words, numbers: Counts, point: int, carrier: np.uint64) -> int:
     """Drop the carriers of `point` that `carrier` lies within; returns how many are left."""
     kept = 0
@@ -136,7 +136,7 @@ def _drop_larger(carriers: Words, numbers: Counts, point: int, carrier: np.uint6
     return kept
 
 
-@inline
+@borrowing_inline
 def _add_semi(
     full: Words,
     fulls: Counts,
@@ -183,7 +183,7 @@ def _add_semi(
     return queued
 
 
-@kernel
+@borrowing_kernel
 def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, edge: np.uint64, or_rule: bool) -> None:
     """Build all connections to an edge; the stones on it are part of it, and `edge` the empty cells beside them."""
     full, fulls, semi, semis = to.full, to.fulls, to.semi, to.semis
@@ -227,7 +227,7 @@ def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, 
                 queued = _add_semi(full, fulls, semi, semis, queue_point, queue_carrier, end, made, queued)
 
 
-@kernel
+@borrowing_kernel
 def connect(
     stones: np.uint64, empty: np.uint64, top: np.uint64, bottom: np.uint64, or_rule: bool, c: Connections
 ) -> tuple[int, np.uint64, np.uint64, np.uint64]:
@@ -275,7 +275,7 @@ def connect(
     return SEMI, smallest, common, union
 
 
-@kernel
+@borrowing_kernel
 def _few_with(carriers: Words, number: int, first: np.uint64, common: np.uint64) -> np.uint64:
     """The union of few of the carriers, `first` among them, that have no more in common than all: `common`."""
     shared, union = first, first

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_inline, borrowing_kernel
 from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, STRIDE, ZERO, Words, flood, index, lowest, neighbours
 
 Counts = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ def new_links(size: int) -> Links:
     )
 
 
-@inline
+@borrowing_inline
 def _link(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, over: np.uint64) -> None:
     """A short link in one direction; dropped when the point has no room for it."""
     number = links[start]
@@ -77,7 +77,7 @@ def _link(link_to: Counts, link_over: Words, links: Counts, start: int, end: int
         links[start] = number + 1
 
 
-@inline
+@borrowing_inline
 def _link_over_pairs(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, shared: np.uint64) -> None:
     """Links both ways between points that share the empty cells `shared`, over every two of them."""
     while shared:
@@ -91,7 +91,7 @@ def _link_over_pairs(link_to: Counts, link_over: Words, links: Counts, start: in
             _link(link_to, link_over, links, end, start, first | second)
 
 
-@kernel
+@borrowing_kernel
 def find_points(stones: np.uint64, empty: np.uint64, found: Links) -> int:
     """List the groups of `stones` and the empty cells, with the short links between them; returns how many."""
     link_to, link_over, links, beside, around = found.to, found.over, found.number, found.beside, found.around

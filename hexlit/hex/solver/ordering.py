@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.jit import kernel
+from hexlit.hex.jit import borrowing_kernel
 from hexlit.hex.solver.bitboard import (
     NOT_FIRST_COLUMN,
     NOT_LAST_COLUMN,
@@ -25,7 +25,7 @@ _DISTANCE_WEIGHT = 100  # of one bridging step, against one step from the centre
 _SEVEN, _EIGHT = np.uint64(STRIDE - 1), np.uint64(STRIDE)
 
 
-@kernel
+@borrowing_kernel
 def _beside_two(cells: np.uint64) -> np.uint64:
     """Every cell beside at least two of `cells`; may reach outside a board smaller than 8×8."""
     east, west = cells & NOT_LAST_COLUMN, cells & NOT_FIRST_COLUMN
@@ -36,7 +36,7 @@ def _beside_two(cells: np.uint64) -> np.uint64:
     return two
 
 
-@kernel
+@borrowing_kernel
 def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.uint64:
     """The empty cells where a stone would be linked to `edge`, were every pair still free for every link."""
     reached = flood(edge, stones)
@@ -49,7 +49,7 @@ def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.u
         reached = grown
 
 
-@kernel
+@borrowing_kernel
 def _distances(stones: np.uint64, empty: np.uint64, edge: np.uint64, turned: bool, layers: Words) -> None:
     """Layer d: the empty cells that d moves of `stones` elsewhere, bridging, link to `edge`; transposed if `turned`."""
     layers[:] = ZERO
@@ -62,7 +62,7 @@ def _distances(stones: np.uint64, empty: np.uint64, edge: np.uint64, turned: boo
         stones |= near
 
 
-@kernel
+@borrowing_kernel
 def order(
     own: np.uint64,
     opp: np.uint64,

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_inline, borrowing_kernel
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
 from hexlit.hex.solver.inferior import Edges, edges, fill_in, inferior_moves
 from hexlit.hex.solver.ordering import LAYERS, order
-from hexlit.hex.solver.table import COLUMNS, INFINITE, LOST, UNSOLVED, WON, Knowledge, find, solved, store
+from hexlit.hex.solver.table import INFINITE, LOST, UNSOLVED, WON, Knowledge, find, new_table, solved, store
 
 _READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves are to be searched
 
@@ -109,7 +109,7 @@ def new_work(size: int, table_bits: int, use: Ingredients) -> Work:
         edges=edges(size),
         spare=np.uint64((STRIDE + 1) * (STRIDE - size)),
         use=use,
-        table=np.zeros((1 << table_bits, COLUMNS), np.uint64),
+        table=new_table(1 << table_bits),
         connections=new_connections(size),
         frame=np.zeros(_CELLS + 1, FRAME),
         move=np.zeros((_CELLS + 1, _CELLS), MOVE),
@@ -120,9 +120,13 @@ def new_work(size: int, table_bits: int, use: Ingredients) -> Work:
     )
 
 
-@kernel
-def _judge(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
-    """What virtual connections say of a position: who wins, or which moves the mover must choose from."""
+@borrowing_kernel
+def _judge(own: np.uint64, opp: np.uint64, ply: int, w: Work) -> Knowledge:
+    """What virtual connections say of a position: who wins, or which moves the mover must choose from.
+
+    The mover's own are looked for at the root only: further on, the move before was one that met all of them, and what
+    little is found there costs more than it saves.
+    """
     sides = w.edges
     empty = sides.board & ~(own | opp)
     w.nodes[0] += 1
@@ -134,32 +138,33 @@ def _judge(own: np.uint64, opp: np.uint64, w: Work) -> Knowledge:
     must, proof = empty, ZERO
     if found != NOTHING and w.use.must_play:
         must, proof = transpose(common), transpose(union)
-    found, carrier, common, union = connect(own, empty, sides.top, sides.bottom, w.use.or_rule, w.connections)
-    if found != NOTHING:
-        return solved(WON, carrier)
+    if ply == 0 or not w.use.must_play:
+        found, carrier, common, union = connect(own, empty, sides.top, sides.bottom, w.use.or_rule, w.connections)
+        if found != NOTHING:
+            return solved(WON, carrier)
     return Knowledge(UNSOLVED, 1, 1, must, proof)
 
 
-@inline
+@borrowing_inline
 def _fill_in(own: np.uint64, opp: np.uint64, w: Work) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     if w.use.fill_in:
         return fill_in(own, opp, w.edges)
     return own, opp, ZERO, ZERO
 
 
-@inline
+@borrowing_inline
 def _width(moves: int, w: Work) -> int:
     """How many of the moves are searched at once."""
     return _FIRST_MOVES + int(np.ceil(_SHARE_OF_MOVES * moves)) if w.use.widening else moves
 
 
-@inline
+@borrowing_inline
 def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work) -> Knowledge:
     """Begin the search of a filled position in frame `ply`: its state is _READY, unless what is known ends it."""
     start = w.nodes[0]
     seen, known = find(w.table, own, opp, w.spare)
     if not seen:
-        known = _judge(own, opp, w)
+        known = _judge(own, opp, ply, w)
     if known.state != UNSOLVED:
         if not seen:
             store(w.table, own, opp, w.spare, known, 1)
@@ -191,7 +196,7 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
 
 
-@inline
+@borrowing_inline
 def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     """Take in what is known of the position after move `i` of frame `ply`; the move may win."""
     frame, move = w.frame[ply], w.move[ply, i]
@@ -206,7 +211,7 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
 
 
-@inline
+@borrowing_inline
 def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
     """Remember what is known of the position of a frame, and return it."""
     frame = w.frame[ply]
@@ -214,7 +219,7 @@ def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
     return known
 
 
-@inline
+@borrowing_inline
 def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
     """Choose the move of a frame that is to be searched next, and the bounds of its search.
 
@@ -251,7 +256,7 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
     return Knowledge(_READY, 1, 1, ZERO, ZERO), most_phi, most_delta
 
 
-@kernel
+@borrowing_kernel
 def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, np.uint64]:
     """The state of an unfinished position and its winner's carrier; UNSOLVED when the nodes are used up.
 

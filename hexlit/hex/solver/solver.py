@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, flood, pack, transpose, unpack
 from hexlit.hex.solver.proof import EVERYTHING, Ingredients, new_work, prove
-from hexlit.hex.solver.table import LOST, UNSOLVED, WON
+from hexlit.hex.solver.table import LOST, UNSOLVED, WON, copy, new_table
 
 
 class UnsolvedError(RuntimeError):
@@ -18,7 +18,11 @@ class UnsolvedError(RuntimeError):
 
 
 _TABLE_BITS = {2: 4, 3: 8, 4: 12, 5: 14, 6: 18}
-"""Enough for all openings; larger boards have 22. A table costs time, too, since fresh memory does."""
+"""Enough for all openings; larger boards have 22."""
+_FIRST_TABLE_BITS = 12
+_TABLE_GROWTH = 4
+"""A table begins small and grows this many times when half of it may be in use: fresh memory costs time, too."""
+_UNLIMITED = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -37,10 +41,10 @@ class Solver:
     """Solves positions of one board size; what it has proved is kept for the next call.
 
     Args:
-        size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in a second or two, of
-            7×7 in minutes; positions of 8×8 once a dozen stones stand.
-        table_bits: the transposition table has 2**table_bits rows of 48 bytes; unless given, enough for all openings
-            up to 7×7.
+        size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in less than a second, of
+            7×7 in half a minute or so; positions of 8×8 once a dozen stones stand.
+        table_bits: the transposition table grows up to 2**table_bits rows of 48 bytes; unless given, enough for all
+            openings up to 7×7.
         use: what the search makes use of, to measure what that brings.
     """
 
@@ -53,7 +57,10 @@ class Solver:
         self.size = size
         self.progress = 0, 0
         """Moves settled, and moves in all, in the latest or present call of `solve`."""
-        self._work = new_work(size, table_bits, use)
+        self._most_rows = 1 << table_bits
+        self._stored = 0  # positions judged in all calls: at least the rows of the table that are in use
+        self._node_limit = _UNLIMITED
+        self._work = new_work(size, min(table_bits, _FIRST_TABLE_BITS), use)
 
     def solve(self, cells: npt.NDArray[np.int8], to_move: int, node_limit: int | None = None) -> Solution:
         """The winner and every winning move.
@@ -75,18 +82,22 @@ class Solver:
         self._begin(node_limit)
         other, wins = np.uint64(transpose(opp)), []
         left = np.flatnonzero(self._grid(~(own | opp), to_move)).tolist()
-        self.progress = 0, len(left)
         moves = len(left)
+        self.progress = 0, moves
+        # First to pass, which no move is worse than: if that wins, they all do; if not, then only in its refutation.
+        result, carrier = self._prove(other, np.uint64(transpose(own)))
+        if result == LOST:
+            wins, left = left, []
+        else:
+            left = self._among(left, carrier, to_move)
+        self.progress = moves - len(left), moves
         while left:
             move = left.pop(0)
-            after = np.uint64(transpose(own | self._word(move, to_move)))
-            result, carrier = prove(other, after, self._work)
-            self._check(result)
+            result, carrier = self._prove(other, np.uint64(transpose(own | self._word(move, to_move))))
             if result == LOST:
                 wins.append(move)
             else:  # what lies outside the refutation's carrier is refuted, too
-                useful = self._grid(np.uint64(transpose(np.uint64(carrier))), to_move)
-                left = [cell for cell in left if useful[cell]]
+                left = self._among(left, carrier, to_move)
             self.progress = moves - len(left), moves
         winner = to_move if wins else -to_move
         return Solution(winner, tuple(wins), self.nodes, time.perf_counter() - start)
@@ -98,9 +109,7 @@ class Solver:
         if over:
             return over == 1
         self._begin(node_limit)
-        result, _ = prove(own, opp, self._work)
-        self._check(result)
-        return bool(result == WON)
+        return bool(self._prove(own, opp)[0] == WON)
 
     @property
     def nodes(self) -> int:
@@ -137,15 +146,33 @@ class Solver:
         other = np.uint64(transpose(opp))
         return -1 if int(flood(top, other)) & bottom else 0
 
+    def _among(self, moves: list[int], carrier: int, to_move: int) -> list[int]:
+        """Those of the mover's `moves` that lie in a carrier of the opponent's, a word in his frame."""
+        useful = self._grid(np.uint64(transpose(np.uint64(carrier))), to_move)
+        return [cell for cell in moves if useful[cell]]
+
     def _begin(self, node_limit: int | None) -> None:
         if node_limit is not None and node_limit < 1:
             raise UsageError(f"node_limit {node_limit} is out of range: it must be at least 1")
         self._work.nodes[0] = 0
-        self._work.nodes[1] = np.iinfo(np.int64).max if node_limit is None else node_limit
+        self._node_limit = _UNLIMITED if node_limit is None else node_limit
 
-    def _check(self, result: int) -> None:
-        if result == UNSOLVED:
-            raise UnsolvedError(f"unsolved after {self.nodes} nodes")
+    def _prove(self, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
+        """The state of a position and its winner's carrier, in a table that grows on the way."""
+        nodes = self._work.nodes
+        while True:
+            rows, before = len(self._work.table), self.nodes
+            until_full = before + max(rows // 2 - self._stored, 0) if rows < self._most_rows else _UNLIMITED
+            nodes[1] = min(self._node_limit, until_full)
+            result, carrier = prove(own, opp, self._work)
+            self._stored += self.nodes - before
+            if result != UNSOLVED:
+                return int(result), int(carrier)
+            if self.nodes >= self._node_limit:
+                raise UnsolvedError(f"unsolved after {self.nodes} nodes")
+            larger = new_table(min(rows * _TABLE_GROWTH, self._most_rows))
+            copy(self._work.table, larger)
+            self._work = self._work._replace(table=larger)
 
 
 def winning_moves_batch(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.hex.jit import kernel
+from hexlit.hex.jit import borrowing_kernel
 from hexlit.hex.solver.bitboard import ONE, ZERO, Words, rotate
 
 LOST, WON, UNSOLVED = 0, 1, 2  # for the player to move
@@ -43,13 +43,18 @@ class Knowledge(NamedTuple):
     """Where UNSOLVED, the union of the carriers that refute the others."""
 
 
-@kernel
+def new_table(rows: int) -> Words:
+    """An empty table; `rows` is a power of two, at least 16."""
+    return np.zeros((rows, COLUMNS), np.uint64)
+
+
+@borrowing_kernel
 def solved(state: int, carrier: np.uint64) -> Knowledge:
     """That a position is won or lost, with the winner's `carrier`."""
     return Knowledge(state, 0, 0, carrier, ZERO)
 
 
-@kernel
+@borrowing_kernel
 def _first_row(table: Words, own: np.uint64, opp: np.uint64) -> int:
     key = own * _HASH_A ^ (opp + _HASH_A) * _HASH_B
     key ^= key >> _S29
@@ -58,7 +63,7 @@ def _first_row(table: Words, own: np.uint64, opp: np.uint64) -> int:
     return np.int64(key % (np.uint64(table.shape[0]) // _BUCKET) * _BUCKET)  # type: ignore[return-value]
 
 
-@kernel
+@borrowing_kernel
 def find(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge]:
     """Whether the position is in the table, and what is known of it."""
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
@@ -79,7 +84,7 @@ def find(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tupl
     return False, Knowledge(UNSOLVED, 1, 1, ZERO, ZERO)
 
 
-@kernel
+@borrowing_kernel
 def store(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int) -> None:
     """Keep what is known after `cost` more nodes; when its rows are taken, the one that cost least gives way."""
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
@@ -102,3 +107,22 @@ def store(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known:
     row[_VALUE] = np.uint64(known.state + 1) | np.uint64(known.phi) << _PHI_AT | np.uint64(known.delta) << _DELTA_AT
     row[_CELLS], row[_PROOF] = cells, proof
     row[_COST] = before + np.uint64(cost)
+
+
+@borrowing_kernel
+def copy(table: Words, larger: Words) -> None:
+    """Keep a table's rows in an empty `larger` one; where there is no place, the one that cost least gives way."""
+    for i in range(table.shape[0]):
+        row = table[i]
+        if row[_VALUE] == ZERO:
+            continue
+        first = _first_row(larger, row[_OWN], row[_OPP])
+        place = first
+        for j in range(first, first + _PROBES):
+            if larger[j, _VALUE] == ZERO:
+                place = j
+                break
+            if larger[j, _COST] < larger[place, _COST]:
+                place = j
+        for column in range(COLUMNS):
+            larger[place, column] = row[column]

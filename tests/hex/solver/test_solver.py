@@ -9,6 +9,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.solver import Solver, UnsolvedError, winning_moves_batch
+from hexlit.hex.solver.table import UNSOLVED, Knowledge, copy, find, new_table, store
 
 Board = tuple[int, ...]
 
@@ -102,6 +103,29 @@ def test_a_tiny_table_that_overflows_changes_no_answer() -> None:
     for _ in range(60):
         board = random_board(rng, 5, int(rng.integers(6, 16)))
         assert small.solve(board, 1).winning_moves == large.solve(board, 1).winning_moves
+
+
+def test_a_larger_table_takes_over_all_that_is_known() -> None:
+    rng = np.random.default_rng(8)
+    boards = [tuple(np.uint64(word) for word in rng.integers(0, 1 << 48, 2).tolist()) for _ in range(100)]
+    small, larger, spare = new_table(1 << 10), new_table(1 << 12), np.uint64(9)
+    for i, (own, opp) in enumerate(boards):
+        store(small, own, opp, spare, Knowledge(UNSOLVED, i, 2, np.uint64(i), np.uint64(5)), 1)
+    before = [find(small, own, opp, spare) for own, opp in boards]
+    assert sum(seen for seen, _ in before) > 90
+    copy(small, larger)
+    assert np.count_nonzero(larger[:, 0]) == np.count_nonzero(small[:, 0])
+    assert [find(larger, own, opp, spare) for own, opp in boards] == before
+
+
+def test_where_passing_wins_every_move_wins_and_none_is_searched() -> None:
+    """A column of bridges down the middle connects whatever the other side does."""
+    board = np.zeros((5, 5), np.int8)
+    board[1, 2] = board[3, 1] = 1
+    solution = Solver(5).solve(board.ravel(), 1)
+    assert solution.winner == 1
+    assert solution.winning_moves == tuple(np.flatnonzero(board.ravel() == 0).tolist())
+    assert solution.nodes == 1
 
 
 @pytest.mark.parametrize("size", [3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
