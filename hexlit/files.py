@@ -1,5 +1,6 @@
 """Whole files or none: what a reader finds under a name is never half written."""
 
+import errno
 import os
 import secrets
 import shutil
@@ -20,7 +21,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
     The content reaches the disk before the rename, so a process killed at any instant leaves the old file or the new
     one. When the block raises, the old file stays and the temporary one is removed. Missing folders are made.
+
+    Raises:
+        OSError: `path` is there, and no file: a folder, a pipe or a device, which no rename may replace.
     """
+    if path.exists() and not path.is_file():
+        code = errno.EISDIR if path.is_dir() else errno.EINVAL
+        raise OSError(code, "Is a directory" if path.is_dir() else "Is no regular file", str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:

@@ -1,5 +1,6 @@
-"""Folders that are built once, whoever asks, and whole or not at all."""
+"""Folders that are built once, whoever asks, and whole or not at all; what no file replaces."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.files import make_folder_once
+from hexlit.files import make_folder_once, write_text_atomic
 
 
 def test_of_many_who_ask_at_once_one_builds_and_the_others_wait(tmp_path: Path) -> None:
@@ -71,3 +72,13 @@ def test_a_builder_that_is_killed_leaves_nothing_that_breaks_the_next(tmp_path: 
     make_folder_once(tmp_path / "it", lambda target: (target / "whole").touch())
     assert sorted(path.name for path in tmp_path.iterdir()) == [".lock", "it"]
     assert [path.name for path in (tmp_path / "it").iterdir()] == ["whole"]
+
+
+def test_a_device_or_a_pipe_is_never_replaced_by_a_file(tmp_path: Path) -> None:
+    """As root a rename would put a file in the place of /dev/null."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="Is no regular file"):
+        write_text_atomic(pipe, "text")
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]

@@ -12,7 +12,7 @@ from hexlit.hex.geometry import WHITE
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
-from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, as_record
+from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, as_record, begins
 from hexlit.selfplay.overview import swap_of
 from hexlit.selfplay.selection import Selection
 from hexlit.selfplay.sources import GameReader
@@ -24,7 +24,7 @@ _OF_A_RECORD = {
     "winner": "winner",
     "ending": "how it ended",
     "swap": "swap",
-    "opening": "moves that nobody chose",
+    "opening": "which moves nobody chose",
     "black": "name of Black",
     "white": "name of White",
 }
@@ -114,7 +114,7 @@ def _written(
     if isinstance(game, RecordError):
         result.not_written.add(game.reason, str(game.place), game.said)
         return ""
-    said = recorded or _as_said(game, form)
+    said = _with_result(recorded, game) if recorded else _as_said(game, form)
     try:
         text = form.write(said)
         read = next(iter(form.read(text.splitlines(keepends=True), "")))
@@ -130,11 +130,17 @@ def _written(
     result.written += 1
     for one, other, names in ((game, back, _OF_A_RECORD), (said, read, _OF_A_FILE)):
         for name, what in names.items():
-            if (value := getattr(one, name)) and getattr(other, name) != value:
+            if (value := getattr(one, name)) != getattr(other, name):
                 result.lost.add(what, game.source, str(value))
     if len(game.values) or len(game.policies):
         result.lost.add("searched values and policies", game.source)
     return text
+
+
+def _with_result(recorded: RecordedGame, game: GameRecord) -> RecordedGame:
+    """A game as its file says it, with the result of `game`, the same as a record: no file is to say another."""
+    winner = -game.winner if begins(recorded) == WHITE else game.winner
+    return replace(recorded, winner=winner, ending=game.ending)
 
 
 def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:

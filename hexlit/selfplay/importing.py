@@ -13,7 +13,7 @@ from hexlit.files import write_text_atomic
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
 from hexlit.selfplay.identity import Duplicates, game_identity
-from hexlit.selfplay.sources import SUMMARY, GameReader, Sources, claimed_winner
+from hexlit.selfplay.sources import SUMMARY, GameReader, Sources, claimed_winner, file_name
 from hexlit.selfplay.store import GameStore, part_files, read_games
 from hexlit.selfplay.tally import Tally
 
@@ -38,7 +38,7 @@ class ImportResult:
     dropped: Tally = field(default_factory=Tally)
     """Games that were not imported, and files of no known format."""
     noted: Tally = field(default_factory=Tally)
-    """What is to be said of games among `read`, kept or not: no winner, or one that only the file knows."""
+    """What is to be said of games among `read`, kept or not: none has won, or only the file says who."""
     in_store: int = 0
     """Games in the store after the import."""
     seconds: float = 0.0
@@ -97,7 +97,7 @@ def import_games(
         store.flush()
         result.in_store = len(store)
         result.seconds = round(time.perf_counter() - started, 3)
-        entry = {"files": [str(file) for file in sources.files], **result.as_json()}
+        entry = {"files": [file_name(file) for file in sources.files], **result.as_json()}
         _write_summary(target, duplicates, [*history, entry])
     progress(reader)
     if result.stopped:
@@ -113,7 +113,8 @@ class _Importer:
 
     def __init__(self, store: GameStore, reader: GameReader, result: ImportResult, duplicates: Duplicates) -> None:
         self._store, self._reader, self._result, self._duplicates = store, reader, result, duplicates
-        self._new: dict[int, bool] = {}  # id of each game of this import -> whether it came turned
+        # Id of each game of this import -> whether it came turned, and its result.
+        self._new: dict[int, tuple[bool, int, Ending]] = {}
         self._batch: list[GameRecord] = []
 
     def take(self, game: GameRecord | RecordError) -> None:
@@ -128,12 +129,14 @@ class _Importer:
             result.noted.add("the file says another winner", game.source)
         game_id, turned = game_identity(game, self._duplicates)
         if game_id in self._new:
-            same = self._new[game_id] == turned
-            result.dropped.add("duplicate" if same else "duplicate, turned by 180°", game.source)
+            first_turned, *first_result = self._new[game_id]
+            result.dropped.add("duplicate" if first_turned == turned else "duplicate, turned by 180°", game.source)
+            if first_result != [game.winner, game.ending]:
+                result.noted.add("duplicate with another result", game.source)
         elif game_id in self._store:
             result.dropped.add("in the store already", game.source)
         else:
-            self._new[game_id] = turned
+            self._new[game_id] = turned, game.winner, game.ending
             result.imported += 1
             result.plies += len(game.moves)
             self._batch.append(replace(game, game_id=game_id))

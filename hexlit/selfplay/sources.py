@@ -5,12 +5,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NoReturn
 
 from hexlit.errors import UsageError
+from hexlit.hex.geometry import WHITE
 from hexlit.hex.record import GameRecord
 from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.formats import FORMATS, format_of
-from hexlit.hex.records.game import RecordedGame, as_record
+from hexlit.hex.records.game import RecordedGame, as_record, begins
 from hexlit.selfplay.store import JOURNAL, read_games
 
 SUMMARY = "import.json"
@@ -47,7 +49,7 @@ def find_sources(paths: Sequence[Path]) -> Sources:
                 _check_suffix(file)  # nobody has named the file: a content that looks like a game is not enough
                 _check(file)
             except UsageError as error:
-                passed_over.append(RecordError("file of no known format", str(error), Place(str(file))))
+                passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
             else:
                 files[file] = None
                 found = True
@@ -56,8 +58,16 @@ def find_sources(paths: Sequence[Path]) -> Sources:
     return Sources(tuple(files), tuple(passed_over))
 
 
+def file_name(path: Path) -> str:
+    """`path` as it is told and stored: a sign that cannot be printed, such as a byte that is no UTF-8, as `?`."""
+    return "".join(sign if sign.isprintable() else "?" for sign in str(path))
+
+
 def _walk(folder: Path) -> Iterator[Path]:
-    for place, folders, names in os.walk(folder):
+    def refuse(error: OSError) -> NoReturn:
+        raise UsageError(f"source={error.filename}: cannot be read ({error.strerror})") from error
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(place, name) for name in sorted(names) if not name.startswith(".") and name != SUMMARY)
 
@@ -73,6 +83,8 @@ def _check_suffix(file: Path) -> None:
 
 
 def _check(file: Path) -> None:
+    if not file.is_file():  # such as a pipe, from which nothing can be read twice
+        raise UsageError(f"source={file}: is neither a file nor a folder; write what it gives to a file first")
     try:
         with file.open("rb"):
             pass
@@ -93,6 +105,7 @@ class GameReader:
         position: bytes that have been read.
         games: games that have been read, those that cannot be read among them.
         recorded: the last game as its file says it; None where it came from a store.
+        file: where the last game stands.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -101,11 +114,13 @@ class GameReader:
         self.position = 0
         self.games = 0
         self.recorded: RecordedGame | None = None
+        self.file = Path()
 
     def __iter__(self) -> Iterator[GameRecord | RecordError]:
         """The games in order; a file that is read no more when its turn comes is an error, too."""
         for file in self.sources.files:
             before = self.position
+            self.file = file
             for game in self._stored(file) if _is_stored(file) else self._written(file):
                 self.games += 1
                 yield game
@@ -114,13 +129,13 @@ class GameReader:
     def _stored(self, file: Path) -> Iterator[GameRecord]:
         self.recorded = None
         for number, record in enumerate(read_games(file), 1):
-            yield record if record.source else replace(record, source=f"{file}:{number}")
+            yield record if record.source else replace(record, source=f"{file_name(file)}:{number}")
 
     def _written(self, file: Path) -> Iterator[GameRecord | RecordError]:
         before = self.position
         try:
             with file.open("rb") as raw, io.TextIOWrapper(raw, "utf-8-sig", errors="replace") as lines:
-                for game in format_of(file).read(lines, str(file)):
+                for game in format_of(file).read(lines, file_name(file)):
                     self.position = before + raw.tell()
                     if isinstance(game, RecordError):
                         yield game
@@ -132,12 +147,9 @@ class GameReader:
                         record = error
                     yield record
         except OSError as error:
-            yield RecordError("cannot be read", error.strerror or type(error).__name__, Place(str(file)))
+            yield RecordError("cannot be read", error.strerror or type(error).__name__, Place(file_name(file)))
 
 
 def claimed_winner(game: RecordedGame) -> int:
     """Who has won as the file of the game says, in the colours of `as_record`; 0 where it does not say."""
-    if not game.winner:
-        return 0
-    first = game.moves[:1] if game.moves and game.moves[0].action >= 0 else ()
-    return as_record(replace(game, moves=first)).winner  # as of a game that has just begun
+    return -game.winner if begins(game) == WHITE else game.winner

@@ -145,7 +145,7 @@ class GameStore:
             with self._journal.open("rb") as file:
                 if not hold(file):
                     raise UsageError(self._taken())
-        for torn in folder.glob("*.tmp"):
+        for torn in folder.glob("part-*.tmp"):
             torn.unlink()
         self._stream: pa.RecordBatchStreamWriter | None = None
         self._file: Any = None

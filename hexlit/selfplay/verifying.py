@@ -1,7 +1,8 @@
-"""Whether games are what they claim: every move legal, the result as on the board, no id twice."""
+"""Whether games are what they claim: every move legal, the result as on the board, no id twice in a store."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from hexlit.hex.engine import empty_stones, play_sequence
@@ -53,7 +54,7 @@ def verify_games(
 ) -> Verdict:
     """Replay every game; `most` problems are told one by one, and all are counted."""
     verdict = Verdict()
-    ids: set[int] = set()
+    ids: set[tuple[Path, int]] = set()  # of a store, whose parts stand in one folder
     seen: dict[int, bool] = {}
     for number, game in enumerate(reader, 1):
         if number % _GAMES_BETWEEN_REPORTS == 0:
@@ -65,9 +66,9 @@ def verify_games(
         verdict.plies += len(game.moves)
         found = check_record(game)
         if reader.recorded is None:
-            if game.game_id in ids:
+            if (reader.file.parent, game.game_id) in ids:
                 found.append(("id twice", f"{game.game_id} is the id of a game before it"))
-            ids.add(game.game_id)
+            ids.add((reader.file.parent, game.game_id))
         elif game.ending != Ending.UNFINISHED and claimed_winner(reader.recorded) == -game.winner:
             found.append(("result", f"the file says another winner than {_NAMES[game.winner]} ({game.ending})"))
         for reason, said in found:

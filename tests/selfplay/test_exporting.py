@@ -37,8 +37,12 @@ def test_games_come_back_from_every_format_as_they_were(name: str, tmp_path: Pat
 def test_what_the_format_cannot_say_is_counted_and_named(tmp_path: Path) -> None:
     result = export_games(read(SAMPLES / "games_5x5.sgf"), tmp_path / "games.trmph", FORMATS["trmph"])
     assert result.written + result.not_written.total == 6
-    assert result.not_written.total == 3  # two swaps and a resignation
-    assert {"name of Black", "name of White", "moves that nobody chose"} <= set(result.lost.counts)
+    assert result.not_written.total == 2  # two swaps
+    assert {"name of Black", "name of White", "which moves nobody chose"} <= set(result.lost.counts)
+    assert result.lost.counts["how it ended"] == 1  # a resignation
+    given_up = [(game[1], game[2]) for game in played(SAMPLES / "games_5x5.sgf") if game[3] == "resigned"]
+    claimed = [(game[1], game[2]) for game in played(tmp_path / "games.trmph") if game[3] == "unfinished" and game[2]]
+    assert claimed == given_up
 
 
 def test_searches_are_lost_and_it_is_said(tmp_path: Path) -> None:
@@ -115,3 +119,24 @@ def test_a_format_is_found_by_name_or_by_suffix_and_doubt_is_an_error() -> None:
 def test_a_folder_is_no_file_to_export_to(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder"):
         export_games(read(SAMPLES / "games_5x5.sgf"), tmp_path, FORMATS["sgf"])
+
+
+def test_a_format_in_which_all_openings_are_set_does_not_hide_that_this_one_was_chosen(tmp_path: Path) -> None:
+    (tmp_path / "games.trmph").write_text("#10,a1b2c3 b\n")
+    result = export_games(read(tmp_path / "games.trmph"), tmp_path / "games.wolve", FORMATS["wolve"])
+    assert result.lost.counts == {"which moves nobody chose": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("(;GM[11]SZ[3]RE[B+];B[b2];W[a1];B[resign])", "RE[W+Resign]"),  # the file is wrong
+        ("(;GM[11]SZ[3]RE[W+];W[b2];B[a1];W[resign])", "RE[B+Resign]"),
+        ("(;GM[11]SZ[3];B[b1];W[a1];B[b2];W[a2];B[b3])", "RE[B+]"),  # or does not say
+        ("(;GM[11]SZ[3]RE[B+Resign];W[b2];B[a1])", "RE[B+Resign]"),
+    ],
+)
+def test_the_result_that_is_written_is_that_of_the_game(text: str, result: str, tmp_path: Path) -> None:
+    (tmp_path / "game.sgf").write_text(text)
+    export_games(read(tmp_path / "game.sgf"), tmp_path / "out.sgf", FORMATS["sgf"])
+    assert result in (tmp_path / "out.sgf").read_text()

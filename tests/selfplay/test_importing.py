@@ -1,6 +1,7 @@
 """Importing: every game once, an account of what was dropped and why, and nothing lost in a kill."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -215,3 +216,19 @@ def test_the_samples_of_all_formats_are_the_same_games(tmp_path: Path) -> None:
     assert result.dropped.counts == {"duplicate": result.read - 6}
     endings = [game.ending for game in GameStore(tmp_path / "store").records()]
     assert sorted(endings) == ["connected"] * 4 + ["resigned"] + ["unfinished"]
+
+
+def test_a_duplicate_with_another_result_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "games.trmph").write_text("#3,b2a1\n#3,b2a1 b\n#3,b2c3 b\n#3,b2a1\n")
+    result = import_games(read(tmp_path / "games.trmph"), tmp_path / "store")
+    assert result.dropped.counts == {"duplicate": 2, "duplicate, turned by 180°": 1}
+    assert result.noted.counts["duplicate with another result"] == 2
+
+
+def test_names_of_files_that_are_no_text_are_kept_as_far_as_they_can_be_told(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    (folder / os.fsdecode(b"\xff.wolve")).write_text(GAME)
+    result = import_games(read(folder), tmp_path / "store")
+    assert result.imported == 1
+    assert [game.source for game in GameStore(tmp_path / "store").records()] == [f"{folder}/?.wolve:1"]

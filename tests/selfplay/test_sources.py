@@ -1,5 +1,6 @@
 """Where games are read from: files, stores, folders; what cannot be read is named."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,28 @@ def test_a_claimed_winner_is_told_in_the_projects_colours(text: str, winner: int
     assert isinstance(game, GameRecord)
     assert reader.recorded is not None
     assert claimed_winner(reader.recorded) == winner == game.winner
+
+
+def test_a_pipe_is_refused_rather_than_half_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.sgf")
+    with pytest.raises(UsageError, match="neither a file nor a folder"):
+        find_sources([tmp_path / "pipe.sgf"])
+    (tmp_path / "games.wolve").write_text(GAME)
+    found = find_sources([tmp_path])
+    assert [file.name for file in found.files] == ["games.wolve"]
+    assert ["neither a file nor" in error.said for error in found.passed_over] == [True]
+
+
+def test_a_folder_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "games.wolve").write_text(GAME)
+    (tmp_path / "closed").mkdir()
+    scandir = os.scandir
+
+    def refused(folder: str) -> object:
+        if str(folder).endswith("closed"):
+            raise PermissionError(13, "Permission denied", folder)
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    with pytest.raises(UsageError, match=r"closed: cannot be read \(Permission denied\)"):
+        find_sources([tmp_path])

@@ -300,3 +300,10 @@ def test_a_second_writer_is_refused_even_where_it_came_before_the_first_game(tmp
     one.append([record(3)])
     one.flush()
     assert_same(list(GameStore(tmp_path).records()), [record(1), record(3)])
+
+
+def test_opening_a_store_removes_torn_parts_and_no_file_of_others(tmp_path: Path) -> None:
+    for name in ("part-000000.tmp", "thesis.tmp"):
+        (tmp_path / name).write_text("text")
+    GameStore(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tmp"]

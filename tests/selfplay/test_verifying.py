@@ -102,3 +102,14 @@ def test_the_real_tournaments_are_legal_under_their_swaps() -> None:
     assert DATA is not None
     verdict = verify_games(read(DATA / "olympiad_sgf"))
     assert verdict.fine, verdict.problems
+
+
+def test_an_id_is_unique_in_its_store_alone(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        store = GameStore(tmp_path / name)
+        for _ in range(2):
+            store.append([replace(OPEN, game_id=7 + len(store))])
+            store.flush()
+    assert verify_games(read(tmp_path)).fine
+    (tmp_path / "one" / "part-000001.parquet").write_bytes((tmp_path / "one" / "part-000000.parquet").read_bytes())
+    assert verify_games(read(tmp_path)).wrong.counts == {"id twice": 1}

@@ -31,6 +31,8 @@ class RecordFormat:
     """(lines, file name) -> the games in order, or what is wrong with one; streams, and raises for no content."""
     write: Callable[[RecordedGame], str]
     """One game as text that may follow that of another; raises `RecordError` where the format cannot say it."""
+    loses_endings: bool = False
+    """Whether of a resignation or a forfeit only the winner is written, so that he is one whom only the file claims."""
 
 
 FORMATS = {
@@ -38,7 +40,7 @@ FORMATS = {
     for one in (
         RecordFormat("sgf", (".sgf",), read_sgf, write_sgf),
         RecordFormat("littlegolem", (".hsgf",), read_littlegolem, write_littlegolem),
-        RecordFormat("trmph", (".trmph", ".txt"), read_trmph, write_trmph),
+        RecordFormat("trmph", (".trmph", ".txt"), read_trmph, write_trmph, loses_endings=True),
         RecordFormat("hexworld", (".hexworld", ".txt"), read_hexworld, write_hexworld),
         RecordFormat("wolve", (".wolve", ".txt"), read_wolve, write_wolve),
         RecordFormat("htp", (".htp", ".log", ".txt"), read_htp, write_htp),

@@ -70,7 +70,7 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
     """
     check_board(game.size, game.size, game.place)
     _check_actions(game)
-    turned = _begins(game) == WHITE
+    turned = begins(game) == WHITE
     if turned:
         game = mirrored(game)
     cells = [move.action for move in _setup_as_moves(game)]
@@ -149,7 +149,7 @@ def mirrored(game: RecordedGame) -> RecordedGame:
     )
 
 
-def _begins(game: RecordedGame) -> int:
+def begins(game: RecordedGame) -> int:
     """Colour of the first stone, or of the first that is set up when all are taken in turns."""
     balance = sum(move.colour for move in game.setup)
     if balance:

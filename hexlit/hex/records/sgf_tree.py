@@ -17,7 +17,7 @@ ROOT = {"GM", "SZ"}
 _TOKEN = re.compile(r"\s*+(?:([();])|([A-Za-z]++)|\[([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?|(\S))", re.DOTALL)
 _REST_OF_VALUE = re.compile(r"([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?", re.DOTALL)
 _ESCAPE = re.compile(r"\\(\r\n|\n\r|.)", re.DOTALL)
-_BLANK = re.compile(r"[\t\v\f\r\n]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class Property(NamedTuple):
@@ -54,8 +54,8 @@ def unescaped(value: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` without line ends and tabs, as names of people are written."""
-    return _BLANK.sub(" ", text)
+    """`text` without line ends, tabs and other control characters, as names of people are written."""
+    return _CONTROL.sub(" ", text)
 
 
 def escaped(text: str) -> str:

@@ -10,10 +10,9 @@ from enum import StrEnum
 
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.record import Ending
 from hexlit.hex.records.boards import check_board, parse_point
 from hexlit.hex.records.errors import Place, RecordError
-from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
+from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedGame, RecordedMove
 from hexlit.hex.records.results import legal
 
 _BOARD = re.compile(r"([0-9]{1,9}),")
@@ -87,15 +86,15 @@ def _read_string(text: str, place: Place, repeated: Repeated) -> RecordedGame:
 
 
 def write_trmph(game: RecordedGame) -> str:
-    """One line, with the winner where there is one.
+    """One line, with the winner where there is one; of a resignation and a forfeit only he is told.
 
     Raises:
         RecordError: the format cannot say this game, which knows nothing but stones in turns and a winner.
     """
     record = legal(game)
-    stones = all(move.action >= 0 and move.colour == (-1) ** ply for ply, move in enumerate(game.moves))
-    if game.setup or not stones or record.ending not in (Ending.CONNECTED, Ending.UNFINISHED):
-        said = "a string of trmph has stones in turns, Black's first, no setup, no swap, no resignation"
+    stones = [move for move in game.moves if move.action not in (RESIGN, FORFEIT)]
+    if game.setup or any(move.action < 0 or move.colour != (-1) ** ply for ply, move in enumerate(stones)):
+        said = "a string of trmph has stones in turns, Black's first, no setup, no swap"
         raise RecordError("cannot be written", said, game.place)
     winner = {BLACK: " b", WHITE: " r", 0: ""}[record.winner]
-    return f"#{game.size},{''.join(format_cell(action, game.size) for _, action in game.moves)}{winner}\n"
+    return f"#{game.size},{''.join(format_cell(action, game.size) for _, action in stones)}{winner}\n"

@@ -84,3 +84,10 @@ def essence(game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
     """What has to be the same when a game has been written and read."""
     record = as_record(game)
     return record.size, record.swap, record.moves.tolist(), record.winner, record.ending
+
+
+def kept(form: RecordFormat, game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
+    """`essence` as it comes back from `form`, which may say that it loses how a game ended, and nothing else."""
+    *rest, winner, ending = essence(game)
+    given_up = ending in (Ending.RESIGNED, Ending.FORFEITED)
+    return *rest, winner, Ending.UNFINISHED if form.loses_endings and given_up else ending  # type: ignore[return-value]

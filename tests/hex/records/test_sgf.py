@@ -160,3 +160,8 @@ def test_a_swap_is_checked_against_the_whole_game() -> None:
     game = one("(;SZ[5];B[a2];W[swap-sides];B[c3];W[b1])")
     with pytest.raises(RecordError, match="b1: the cell is taken"):
         as_record(game)
+
+
+def test_names_cannot_steer_a_terminal() -> None:
+    game = one("(;GM[11]SZ[3]PB[a\x1b c]PW[\x00\x9b];B[a1])")
+    assert (game.black, game.white) == ("a  c", "  ")
