@@ -45,8 +45,8 @@ class GamePositions:
 
         Left out, and counted in `left_out`: games on other boards; games that did not end, unless `claimed_results`
         takes the winner whom their source claims; plies of an opening. A swap is a target where `swap` says that the
-        network knows the rule; elsewhere a game goes on from the position after its swap. A swap of sides, which leaves no
-        move, is never one: with the rule such a game begins after the move that followed it.
+        network knows the rule; elsewhere a game goes on from the position after its swap. A swap of sides, which leaves
+        no move, is never one: with the rule such a game begins after the move that followed it.
 
         The arrays are kept in `cache`, made by one of the processes that ask for them at once.
 
