@@ -76,6 +76,22 @@ class TrainConfig:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned; give one of them a weight")
         if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
             raise UsageError(f"name={self.name!r}: letters, digits, '-', '_' and '.' only, since a folder is named so")
+        self._check_monitor()
+
+    def _check_monitor(self) -> None:
+        """What is watched must be measured; the run itself would find out only in its last epoch."""
+        monitor = self.trainer.monitor
+        if monitor.startswith("val.") and self.data.source != "games":
+            raise UsageError(
+                f"trainer.monitor={monitor}: only data=games is validated; with self-play choose strength.score, or "
+                "train.loss with trainer.monitor_mode=min"
+            )
+        if monitor.startswith("strength.") and not self.evaluation.every_epochs:
+            loss = "val.loss" if self.data.source == "games" else "train.loss"
+            raise UsageError(
+                f"trainer.monitor={monitor}: evaluation.every_epochs=0 measures no strength; measure it, or choose "
+                f"trainer.monitor={loss} trainer.monitor_mode=min"
+            )
 
 
 register_schema("train", TrainConfig)

@@ -24,6 +24,9 @@ from hexlit.reporting.quantities import (
 )
 from hexlit.reporting.strength import opening_maps
 
+_GAP = 2
+"""Columns between two figures."""
+
 
 def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
     """Write `summary` as JSON with sorted keys, whole or not at all.
@@ -53,7 +56,7 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
         "Value without search, and positions from games": format_value(strength),
         "On validation data": format_validation(summary.get("val") or {}),
     }
-    for table in _tables_of(figures):
+    for table in _tables_of(figures, console.width):
         console.print(table)
     if strength.get("opening_map") is not None:
         maps = {"as the search judges them": strength["opening_map"]}
@@ -63,14 +66,25 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
         console.print(opening_maps(maps, strength.get("opening_truth"), console.width))
 
 
-def _tables_of(figures: Mapping[str, Mapping[str, str]]) -> Iterator[Table]:
-    """By title, one row of figures each under their headings; nothing where there are none."""
+def _tables_of(figures: Mapping[str, Mapping[str, str]], width: int) -> Iterator[Table]:
+    """By title, figures under their headings, in as many rows as `width` columns ask for; nothing where are none."""
     for title, shown in figures.items():
-        if shown:
-            table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
-            for heading in shown:
-                table.add_column(heading, justify="right", header_style="dim")
-            table.add_row(*(Text(value, "bold green") for value in shown.values()))
+        rows: list[dict[str, str]] = []
+        room = 0
+        for heading, value in shown.items():
+            needed = max(len(heading), len(value)) + _GAP
+            if not rows or needed > room:
+                rows.append({})
+                room = width
+            rows[-1][heading] = value
+            room -= needed
+        for number, row in enumerate(rows):
+            padding = (0, _GAP, 0, 0)
+            table = Table(title_justify="left", title_style="bold", box=None, padding=padding)
+            table.title = None if number else title
+            for heading in row:
+                table.add_column(heading, justify="right", header_style="dim", no_wrap=True)
+            table.add_row(*(Text(value, "bold green") for value in row.values()))
             yield table
 
 

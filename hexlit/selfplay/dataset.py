@@ -17,7 +17,7 @@ from hexlit.files import make_folder_once
 from hexlit.selfplay.flat_games import FlatGames, part_files, read_games
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_move_played
 
-LAYOUT = 1
+LAYOUT = 2
 """Grows when the arrays mean something else, so that older caches are not read."""
 
 
@@ -45,7 +45,8 @@ class GamePositions:
 
         Left out, and counted in `left_out`: games on other boards; games that did not end, unless `claimed_results`
         takes the winner whom their source claims; plies of an opening. A swap is a target where `swap` says that the
-        network knows the rule; elsewhere a game goes on from the position after its swap.
+        network knows the rule; elsewhere a game goes on from the position after its swap. A swap of sides, which leaves
+        no move, is never one: with the rule such a game begins after the move that followed it.
 
         The arrays are kept in `cache`, made by one of the processes that ask for them at once.
 

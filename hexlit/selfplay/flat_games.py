@@ -15,7 +15,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
 from hexlit.selfplay.store import SCHEMA
 
-COLUMNS = ["size", "moves", "winner", "ending", "opening"]
+COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
 
 GAMES_AT_ONCE = 50_000
 """Games that are read into memory at once."""
@@ -76,11 +76,9 @@ def read_games(parts: list[Path], *, size: int, swap: bool, claimed_results: boo
             _check_moves(chunk, size, part)
             chunk = chunk.without(chunk.opening >= chunk.lengths, NO_MOVE, left_out)
             left_out[OPENING] += int(chunk.opening.sum())
-            if not swap:
-                # Without the rule nobody begins with a stone that is good to swap, and the swap is no move.
-                begins = np.where(chunk.swapped(size), np.maximum(chunk.opening, 2), chunk.opening)
-                left_out[BEFORE_SWAP] += int((begins - chunk.opening).sum())
-                chunk = chunk._replace(opening=begins).without(begins >= chunk.lengths, NO_MOVE, left_out)
+            begins = chunk.begins(size, swap)
+            left_out[BEFORE_SWAP] += int((begins - chunk.opening).sum())
+            chunk = chunk._replace(opening=begins).without(begins >= chunk.lengths, NO_MOVE, left_out)
             chunks.append(chunk)
     if not any(len(chunk.winner) for chunk in chunks):
         raise UsageError(_nothing_left(parts[0].parent, size, sizes, claimed))
@@ -94,6 +92,8 @@ class _Chunk(NamedTuple):
     winner: NDArray[np.int8]
     unfinished: NDArray[np.bool_]
     opening: NDArray[np.int64]
+    told: NDArray[np.bool_]
+    """Whether a record says that somebody swapped; what self-play says is that the rule was on."""
     lengths: NDArray[np.int64]
     """Moves of each game, `[N]`; the others are `[N]`, too."""
     moves: NDArray[np.int16]
@@ -104,13 +104,16 @@ class _Chunk(NamedTuple):
         moves = batch.column("moves")
         if any(column.null_count for column in [*batch.columns, moves.values]):
             raise UsageError(f"data.path: {part} cannot be read as a part of a store (it has empty fields)")
-        plain = {name: batch.column(name).to_numpy(zero_copy_only=False) for name in ("size", "winner", "opening")}
+        plain = {
+            name: batch.column(name).to_numpy(zero_copy_only=False) for name in ("size", "winner", "opening", "swap")
+        }
         offsets = moves.offsets.to_numpy().astype(np.int64)
         return cls(
             plain["size"],
             plain["winner"],
             pc.equal(batch.column("ending"), str(Ending.UNFINISHED)).to_numpy(zero_copy_only=False),
             plain["opening"].astype(np.int64),
+            plain["swap"] & (pc.list_value_length(batch.column("values")).to_numpy(zero_copy_only=False) == 0),
             np.diff(offsets),
             moves.values.to_numpy(zero_copy_only=False)[offsets[0] : offsets[-1]],
         )
@@ -124,6 +127,7 @@ class _Chunk(NamedTuple):
             self.winner[kept],
             self.unfinished[kept],
             self.opening[kept],
+            self.told[kept],
             self.lengths[kept],
             self.moves[np.repeat(kept, self.lengths)],
         )
@@ -138,6 +142,17 @@ class _Chunk(NamedTuple):
         long = self.lengths > 1
         found[long] = self.moves[self.starts[long] + 1] == size**2
         return found
+
+    def begins(self, size: int, swap: bool) -> NDArray[np.int64]:
+        """Moves before the first position to learn from with or without the swap rule, `[N]`.
+
+        Without the rule nobody begins with a stone that is good to swap, and the swap is no move. A swap of sides is
+        no move in a record either: what stands there as the answer to the first stone was played after the swap.
+        """
+        pieces = self.swapped(size)
+        sides = self.told & ~pieces
+        least = np.where(sides, 2, 0) if swap else np.where(pieces, 2, np.where(sides, 1, 0))
+        return np.maximum(self.opening, least)
 
 
 def _batches(part: Path) -> Iterator[pa.RecordBatch]:

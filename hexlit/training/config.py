@@ -75,7 +75,7 @@ class TrainerConfig:
     resumed has it anew."""
     max_flops: float | None = None
     """Floating-point operations of self-play and training after which no further epoch begins, such as 1e15; evaluating
-    strength does not count. Unlike `max_time` it ends the same run at the same epoch on every machine."""
+    strength and validation do not count. Unlike `max_time` it ends the same run at the same epoch on every machine."""
     patience: int | None = None
     """Measured epochs without a better `monitor` after which training ends; the run then goes on with the weights of
     its best epoch, also where it ends for another reason. None: never, and with those of the last."""

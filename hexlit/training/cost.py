@@ -18,8 +18,8 @@ class Cost(L.Callback):
     A network evaluation of self-play is one forward pass, an example of a training step is `TRAINING_PASSES`. These are
     the operations that the method asks for, whatever carries them out: padding of a batch, activations computed again
     to save memory, steps begun again after memory ran out, and the optimizer (well below a hundredth) are left out.
-    So are measuring strength, and games played ahead for an epoch that never came. The same run counts the same on
-    every machine that plays the same games.
+    So are validation, measuring strength, and games played ahead for an epoch that never came. The same run counts the
+    same on every machine that plays the same games.
 
     Logs `cost.flops` and `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
     """

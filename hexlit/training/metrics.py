@@ -96,10 +96,6 @@ class MetricsCsv(Logger):
         if self._changed:
             self._write()
 
-    def __contains__(self, epoch: int) -> bool:
-        """Whether there is a row for `epoch`."""
-        return epoch in self._rows
-
     @rank_zero_only
     def finalize(self, status: str) -> None:
         """Write what is left, at the end of the fit whatever its `status`."""
@@ -149,7 +145,7 @@ class LatestRow(L.Callback):
     """
 
     def __init__(self, table: MetricsCsv) -> None:
-        """A missing row is put into `table`."""
+        """What is missing of the row is put into `table`."""
         self._table = table
         self._row: dict[str, float] = {}
 
@@ -163,8 +159,8 @@ class LatestRow(L.Callback):
         self._row = logged | {"epoch": trainer.current_epoch, "step": trainer.global_step - 1}
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Put the row of the checkpoint where it is missing, even where no epoch is left to do."""
-        if self._row and int(self._row["epoch"]) not in self._table:
+        """Put the row of the checkpoint where it, or what was not logged yet, is missing; even with no epoch to do."""
+        if self._row:
             step = int(self._row["step"])
             self._table.log_metrics({name: value for name, value in self._row.items() if name != "step"}, step)
             self._table.save()

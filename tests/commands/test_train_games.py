@@ -9,10 +9,13 @@ import torch
 from omegaconf import OmegaConf
 
 from hexlit.commands.train import main
+from hexlit.tuning.best import best_overrides
+from hexlit.tuning.trials import COMPLETE, TrialResult
 from tests.commands.recorded import save_games
 from tests.commands.test_train import Run, as_a_process, same_weights, train
 from tests.commands.tiny import TINY
 
+CONF = Path(__file__).parents[2] / "conf"
 EXPERIMENTS = {
     "balanced_weights": {},
     "balanced_high_weight_decay": {"optimizer.weight_decay": 1e-3},
@@ -148,9 +151,15 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
         (["data=games", "data.path=nowhere"], "nowhere"),
         (["data.path=nowhere"], "data.mix_share"),
         (["init_from=nowhere"], "init_from=nowhere"),
+        (["trainer.monitor=val.loss"], "only data=games is validated"),
+        (
+            ["evaluation.every_epochs=0"],
+            "evaluation.every_epochs=0 measures no strength",
+        ),
+        (["data=games", "data.path=x", "evaluation.every_epochs=0"], "choose trainer.monitor=val.loss"),
     ],
 )
-def test_games_that_are_not_there_are_refused_in_one_line(
+def test_what_is_not_there_is_refused_in_one_line(
     overrides: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with as_a_process(tmp_path):
@@ -158,6 +167,24 @@ def test_games_that_are_not_there_are_refused_in_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.row("B8")
+def test_the_best_of_a_sweep_over_games_is_trained_on_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the settings that all trials had, which the sweep's own preset chose."""
+    assert main(["sweep=supervised", "data.path=x", "--cfg", "job"]) == 0
+    wanted = OmegaConf.create(capsys.readouterr().out)
+    space = OmegaConf.load(CONF / "sweep" / "supervised.yaml").hydra.sweeper.params
+    of_one_value = {name: text[7:-1] for name, text in space.items() if text.startswith("choice(") and "," not in text}
+    best = TrialResult(0, COMPLETE, params={"optimizer.lr": 0.01, **of_one_value})
+    kept, _ = best_overrides(best, ["sweep=supervised", "data.path=x"])
+    (tmp_path / "best.yaml").write_text(OmegaConf.to_yaml({"overrides": kept}))
+    assert main([f"+best={tmp_path}", "--cfg", "job"]) == 0
+    found = OmegaConf.create(capsys.readouterr().out)
+    assert found.optimizer.lr == 0.01
+    for config in (wanted, found):
+        del config.optimizer.lr, config.sweep, config.best
+    assert found == wanted
 
 
 @pytest.mark.slow  # six trainings in processes of their own, half a minute of importing torch alone

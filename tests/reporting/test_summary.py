@@ -12,7 +12,7 @@ from rich.console import Console
 
 from hexlit.errors import UsageError
 from hexlit.reporting.openings import WRONG_STYLE, draw_openings
-from hexlit.reporting.quantities import format_strength
+from hexlit.reporting.quantities import format_strength, format_validation, format_value
 from hexlit.reporting.summary import print_summary, write_summary
 
 SUMMARY: dict[str, Any] = {
@@ -179,3 +179,33 @@ def test_opening_map_that_is_no_square_board_is_refused() -> None:
         draw_openings([True] * 5)
     with pytest.raises(UsageError, match="3 true openings for a map of 4 cells"):
         draw_openings([True] * 4, [True] * 3)
+
+
+def test_every_heading_is_whole_where_the_terminal_is_narrow() -> None:
+    """In as many rows as that takes."""
+    strength = {
+        "value_openings_right": 25,
+        "openings": 25,
+        "value_sign_accuracy": 0.981,
+        "value_brier": 0.0163,
+        "value_log_loss": 0.0634,
+        "value_calibration_error": 0.021,
+        "games_policy_optimality": 0.951,
+        "games_search_optimality": 0.998,
+        "game_positions": 300,
+    }
+    shares = {
+        "top1_accuracy": 0.512,
+        "top5_accuracy": 0.83,
+        "value_sign_accuracy": 0.7,
+        "value_calibration_error": 0.02,
+    }
+    losses = {"loss": 1.2, "standardised_loss": 0.8, "policy_loss": 2.1, "value_loss": 0.6, "value_brier": 0.2}
+    console = Console(file=io.StringIO(), width=80, record=True)
+    print_summary(console, {"strength": strength, "val": losses | shares})
+    text = console.export_text()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    for heading in (*format_value(strength), *format_validation(losses | shares)):
+        assert heading in text
+    assert text.count("On validation data") == 1

@@ -109,6 +109,17 @@ def test_a_game_that_was_swapped_goes_on_without_the_rule(tmp_path: Path) -> Non
     assert not first.planes[:, 4].any()
 
 
+def test_a_swap_of_sides_is_not_taken_for_a_decision_against_swapping(tmp_path: Path) -> None:
+    """It leaves no move: the second one was played by who had begun, and could swap no more."""
+    records = [replace(random_game(number, 4), swap=True, opening=0) for number in range(12)]
+    folder = save(tmp_path / "store", records)
+    for swap, begins in ((True, 2), (False, 1)):
+        positions = opened(folder, swap=swap)
+        rows = [expected(record, ply, swap=swap) for record in records for ply in range(begins, len(record.moves))]
+        assert seen(positions, np.arange(len(positions)), np.zeros(len(positions), np.bool_)) == rows
+        assert positions.left_out == {"plies before a swap": 12 * begins}
+
+
 def test_games_of_self_play_are_learned_from_by_the_moves_played(tmp_path: Path) -> None:
     """E2: their searched policies and values are not read."""
     records = [searched_game(number, 4, swap=True) for number in range(12)]

@@ -158,3 +158,13 @@ def test_the_row_in_a_checkpoint_holds_what_its_epoch_logged_and_no_more(tmp_pat
     fit(5, [phase, latest, Keep()])
     assert ["strength.score" in row for row in rows] == [False, False, True, False, True]
     assert all("train.loss" in row for row in rows)
+
+
+def test_a_row_that_was_only_begun_before_a_kill_is_made_whole_from_the_checkpoint(tmp_path: Path) -> None:
+    """A24: what is validated is logged before the checkpoint, what is trained after it."""
+    log(MetricsCsv(tmp_path), {"epoch": 0, "val.loss": 0.5})
+    table = MetricsCsv(tmp_path)
+    latest = LatestRow(table)
+    latest.load_state_dict({"row": {"epoch": 0, "step": 8, "val.loss": 0.5, "train.loss": 0.25}})
+    latest.on_fit_start(None, None)  # type: ignore[arg-type]  # neither is looked at
+    assert (tmp_path / "metrics.csv").read_text() == "epoch,step,val.loss,train.loss\n0,8,0.5,0.25\n"

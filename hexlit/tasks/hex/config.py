@@ -24,9 +24,9 @@ class DataConfig:
     path: str | None = None
     """Recorded games: the folder of a store, as `hexlit games import` or a run (`runs/.../games`) has made it."""
     mix_share: float = 0.0
-    """Self-play: share of every batch that comes from the games at `path`."""
+    """Self-play: share of every batch that comes from the games at `path`, without those that would validate."""
     validation_share: float = 0.2
-    """Recorded games: share that is held out, on which the network is validated after every epoch."""
+    """Recorded games: share that is held out, on which the network is validated after every epoch (of `data=games`)."""
     split: str = "game"
     """What is held out: whole games (`game`), or all games of an opening (`opening`); never positions."""
     split_seed: int = 42

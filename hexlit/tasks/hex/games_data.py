@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.errors import UsageError
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from hexlit.selfplay.splits import split_games
 from hexlit.tasks.hex.data_module import HexDataModule
@@ -58,6 +59,13 @@ class GamesDataModule(HexDataModule):
         """What is held out."""
         self.seed = seed
         self.split = split
+        self.held_out: dict[str, Any] = {
+            "validation_share": validation_share,
+            "split": split,
+            "split_seed": split_seed,
+            **({"opening_plies": opening_plies} if split == "opening" else {}),
+        }
+        """Settings that decide which games validate."""
         self.profile = profile
 
     def train_dataloader(self) -> DataLoader[Any]:
@@ -95,6 +103,23 @@ class GamesDataModule(HexDataModule):
             "left_out": self.positions.left_out | ({"games beyond max_positions": beyond} if beyond else {}),
             "split": self.split,
         }
+
+    def state_dict(self) -> dict[str, Any]:
+        """What decides which games validate."""
+        return {"held_out": self.held_out}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a checkpoint, with the same games held out.
+
+        Raises:
+            UsageError: the network has been trained on some of the games that would validate it.
+        """
+        for name, was in state_dict["held_out"].items():
+            if self.held_out[name] != was:
+                raise UsageError(
+                    f"data.{name}={self.held_out[name]}: the run was started with data.{name}={was}; keep it to "
+                    "resume, as other games would validate than those held out so far"
+                )
 
     def prepare(self, meanwhile: Callable[[], None]) -> None:
         self.some_planes(1)

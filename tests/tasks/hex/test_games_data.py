@@ -155,3 +155,12 @@ def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path
 def test_what_cannot_be_learned_from_is_refused_at_once(store: Path, settings: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         data_of(store, **settings)
+
+
+@pytest.mark.parametrize("settings", [{"split_seed": 7}, {"validation_share": 0.3}, {"split": "opening"}])
+def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(store: Path, settings: dict[str, Any]) -> None:
+    saved = data_of(store).state_dict()
+    data_of(store, seed=5, opening_plies=3).load_state_dict(saved)
+    ((name, value),) = settings.items()
+    with pytest.raises(UsageError, match=f"data.{name}={value}: the run was started with data.{name}="):
+        data_of(store, **settings).load_state_dict(saved)
