@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import make_folder_once
-from hexlit.selfplay.flat_games import FlatGames, part_files, read_games
+from hexlit.selfplay.flat_games import FlatGames, read_games
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_move_played
+from hexlit.selfplay.store import part_files
 
 LAYOUT = 2
 """Grows when the arrays mean something else, so that older caches are not read."""
@@ -54,6 +55,11 @@ class GamePositions:
             UsageError: there is no store, or nothing in it to learn from.
         """
         parts = part_files(folder)
+        if not parts:
+            raise UsageError(
+                f"data.path={folder}: no games here (part-*.parquet); "
+                "make a store by: hexlit games import source=FILE target=FOLDER"
+            )
         digest = _digest(parts, [LAYOUT, size, swap, claimed_results])
 
         def build(target: Path) -> None:

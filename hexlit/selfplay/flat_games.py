@@ -43,17 +43,6 @@ class FlatGames(NamedTuple):
     """+1 Black, -1 White, `[G]`."""
 
 
-def part_files(folder: Path) -> list[Path]:
-    """The part files of a store, which is not opened for writing; raises `UsageError` where there are none."""
-    parts = sorted(folder.glob("part-*.parquet"))
-    if not parts:
-        raise UsageError(
-            f"data.path={folder}: no games here (part-*.parquet); "
-            "make a store by: hexlit games import source=FILE target=FOLDER"
-        )
-    return parts
-
-
 def read_games(parts: list[Path], *, size: int, swap: bool, claimed_results: bool) -> tuple[FlatGames, dict[str, int]]:
     """The games in `parts` of a store that one can learn from, and how many games or plies were left out, by reason.
 

@@ -83,8 +83,8 @@ def to_records(table: pa.Table) -> list[GameRecord]:
 
 
 def part_files(folder: Path) -> list[Path]:
-    """The part files of the store in `folder`, in order."""
-    return sorted(folder.glob("part-*.parquet"))
+    """The part files of the store in `folder`, in order; other Parquet files there are none of its."""
+    return sorted(path for path in folder.glob("part-*.parquet") if path.stem.removeprefix("part-").isdecimal())
 
 
 def read_games(file: Path) -> list[GameRecord]:

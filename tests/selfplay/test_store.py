@@ -307,3 +307,13 @@ def test_opening_a_store_removes_torn_parts_and_no_file_of_others(tmp_path: Path
         (tmp_path / name).write_text("text")
     GameStore(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tmp"]
+
+
+def test_other_parquet_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
+    foreign = tmp_path / "part-abc.parquet"
+    pq.write_table(to_table([record(7)]), foreign)
+    store = GameStore(tmp_path)
+    store.append([record(1)])
+    store.flush()
+    assert_same(list(GameStore(tmp_path).records()), [record(1)])
+    assert foreign.exists()
