@@ -132,6 +132,7 @@ class Slowed(Dataset[Any]):
         return self.data[index]
 
 
+@pytest.mark.slow  # a loader that is slow takes its time
 def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """A10: by a network that has much to compute."""
     net, many = HexNet(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)

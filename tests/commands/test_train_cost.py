@@ -103,6 +103,7 @@ def test_the_best_checkpoint_follows_the_metric_that_is_named(tmp_path: Path) ->
     assert not best["restored"]
 
 
+@pytest.mark.slow  # several whole runs
 def test_runs_of_equal_operations_end_alike_whatever_they_are_allowed_beside(early: Run, tmp_path: Path) -> None:
     """The budget decides how many epochs there are, and the learning rate falls with it."""
     spent = [float(row["cost.flops"]) for row in early.table("metrics.csv")]

@@ -192,6 +192,7 @@ def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
+@pytest.mark.slow  # three runs, two of them killed in processes of their own
 @pytest.mark.row("C14")
 def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
     """A24: its patience and its best weights survive, and so does its end, when only the summary is missing."""
@@ -205,6 +206,7 @@ def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Pa
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
+@pytest.mark.slow  # a run with workers in a process of its own
 def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) -> None:
     """E13: the games under way are not waited for, those that have ended are kept, and no process is left."""
     folder = tmp_path / "run"
