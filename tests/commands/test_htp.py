@@ -99,7 +99,10 @@ class Gui:
 
 
 def started(*overrides: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "hexlit", "htp", *overrides]
+    # Whoever runs the tests in the background has SIGINT ignored, and so would the program.
+    listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import runpy; "
+    listen += "runpy.run_module('hexlit', run_name='__main__', alter_sys=True)"
+    command = [sys.executable, "-c", listen, "htp", *overrides]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
