@@ -1,4 +1,4 @@
-"""`hexlit train`: from nothing to a network that plays, and the proof of how well it does."""
+"""`hexlit train`: from nothing, or from recorded games, to a network that plays, and the proof of how well it does."""
 
 import math
 import os

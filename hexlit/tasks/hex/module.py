@@ -57,7 +57,6 @@ class HexModule(TrainedModule):
         super().__init__(HexNet(net), optimizer, trainer, profile)
         learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
         self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap, "learning": learning})
-        self.net_config = net
         self.net.checkpointing = profile.checkpoint_gradients
         self.size = size
         self.actions = size * size + swap
@@ -71,7 +70,7 @@ class HexModule(TrainedModule):
         Raises:
             UsageError: `net` has another shape; the message names the settings that give it.
         """
-        own, found = asdict(self.net_config), asdict(net.config)
+        own, found = self.hparams["net"], asdict(net.config)
         others = {name: value for name, value in found.items() if own[name] != value and name not in WEIGHTLESS}
         if others:
             wanted = " ".join(f"net.{name}={value}".replace(" ", "") for name, value in others.items())
