@@ -53,10 +53,11 @@ class AcceleratorConfig:
     """How the network is evaluated: auto, eager, fused (CPU), graph (CUDA) or compile."""
 
     selfplay_games: int | None = None
-    """Games of one group that advance in lock step: positions in one network call. Processes that play share them."""
+    """Most positions in one network call of self-play, in all processes together; `selfplay.games` that do not fit take
+    further groups. A matter of speed and memory: what is learned does not depend on it."""
 
     train_batch: int | None = None
-    """Examples in one optimisation step."""
+    """Examples in one optimisation step; null is what the recipe says, else 512, on every device."""
 
     micro_batch: int | None = None
     """Most examples that go through the network at once in training; the gradients of a step are added up over its

@@ -90,13 +90,14 @@ class DeviceProfile:
     """MB of host or device memory above which an epoch is warned of."""
 
     selfplay_games: int
-    """Games of one group: positions in one network call, where one process plays."""
+    """Most positions in one network call, where one process plays."""
 
     groups: int
-    """Groups of games that alternate."""
+    """Groups of games that alternate, at least."""
 
     selfplay_workers: int
-    """Processes that play unless the user says how many; 0 is the main process."""
+    """Processes that play unless the user says how many; 0 is the main process. At least one on every device: games are
+    then one epoch ahead of the training on all of them."""
 
     threads: int
     """CPU threads of torch and of the search."""
@@ -131,18 +132,21 @@ class _Defaults:
     inference: str
     pin_memory: bool
     workers: int
-    train_batch: int
     selfplay_games: int
     groups: int
 
 
-# The fused path and the batch sizes of the cpu are measured; those of cuda and mps keep the device busy with small
-# networks without more than a few hundred MiB.
+# The fused path and the calls of the cpu are measured; those of cuda and mps keep the device busy with small networks
+# without more than a few hundred MiB.
 DEFAULTS = {
-    "cpu": _Defaults(True, "fused", False, 0, 512, 256, 1),
-    "cuda": _Defaults(True, "graph", True, 0, 1024, 1024, 2),
-    "mps": _Defaults(False, "eager", False, 0, 512, 512, 1),
+    "cpu": _Defaults(True, "fused", False, 0, 256, 1),
+    "cuda": _Defaults(True, "graph", True, 0, 1024, 2),
+    "mps": _Defaults(False, "eager", False, 0, 512, 1),
 }
+
+TRAIN_BATCH = 512
+"""Examples in one optimisation step unless a recipe says another number: the same on every device, since steps an
+epoch and the learning rate depend on it."""
 
 MOST_WORKERS = 8
 """A process of one thread evaluates more positions than its share of a call over all threads; but each holds half a
@@ -168,7 +172,7 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         )
     threads = config.threads or usable_cores()
     workers = _filled(config.workers, defaults.workers)
-    train_batch = _filled(config.train_batch, defaults.train_batch)
+    train_batch = _filled(config.train_batch, TRAIN_BATCH)
     selfplay_games = _filled(config.selfplay_games, defaults.selfplay_games)
     return DeviceProfile(
         device=device,
@@ -197,7 +201,7 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         memory_warning=config.memory_warning,
         selfplay_games=selfplay_games,
         groups=_filled(config.groups, defaults.groups),
-        selfplay_workers=min(threads, MOST_WORKERS) if device.type == "cpu" and threads > 1 else 0,
+        selfplay_workers=min(threads, MOST_WORKERS) if device.type == "cpu" else 1,
         threads=threads,
     )
 

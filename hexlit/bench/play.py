@@ -16,7 +16,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.workers import Workplace, make_player
-from hexlit.tasks.hex.data import HostMaker, weights_of
+from hexlit.tasks.hex.data import HostMaker, share_of, weights_of
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DevicePro
 
 
 def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> Measurement:
-    batch = profile.selfplay_games
+    batch = profile.selfplay_games  # of each group
     asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
     evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=asked)
     # As in the midst of self-play, every game is somewhere else; so the first ones end soon, too.
     selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3)
-    actor = SelfPlay(selfplay, game.search, size=game.size, games=batch, groups=profile.groups, seed=0)
+    actor = SelfPlay(selfplay, game.search, size=game.size, games=batch * profile.groups, groups=profile.groups, seed=0)
     shares, games = [], []
 
     def play(rounds: int) -> float:
@@ -60,11 +60,12 @@ def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProf
     """Evaluations a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
     weights = weights_of(net)
     settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
+    games = profile.selfplay_games
     found = []
     for workers in (1, 2, 4):
-        share = profile.share(workers)
+        share = share_of(profile, games, workers)
         maker = HostMaker(net.config, game.size, False, share)
-        sizes = {"games": share.selfplay_games, "groups": share.groups}
+        sizes = {"games": games, "groups": share.groups}
         player = make_player(Workplace(settings | sizes, maker), workers)
         ended: list[tuple[int, float]] = []
 
@@ -82,7 +83,7 @@ def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProf
         what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(net)}"
         on = Setting(str(profile.device), share.threads * workers, short(profile.inference_dtype))
         line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
-        games, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
-        found.append(replace(line, detail=f"{games / seconds:.1f} games/s"))
+        finished, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
+        found.append(replace(line, detail=f"{finished / seconds:.1f} games/s"))
         player.close()
     return found

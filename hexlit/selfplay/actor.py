@@ -44,6 +44,20 @@ _DONE: Future[None] = Future()
 _DONE.set_result(None)
 
 
+def slots_of(games: int, part: int, parts: int) -> range:
+    """Those of `games` slots that part number `part` of `parts` has: as many as the others have, give or take one."""
+    return range(games * part // parts, games * (part + 1) // parts)
+
+
+def rows_of(games: int, parts: int, groups: int) -> int:
+    """Most games of a group, where `parts` processes with `groups` groups each play `games`: rows of a call."""
+    return -(-games // (parts * groups))
+
+
+def _slice(slots: range) -> slice:
+    return slice(slots.start, slots.stop)
+
+
 @dataclass
 class SelfPlayCounts:
     """What a stretch of self-play has done."""
@@ -86,7 +100,7 @@ class SelfPlay:
 
     A slot whose game ends starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
     random draw is keyed by (seed, game, ply), so a game does not depend on the others, nor on the number of threads.
-    Where several processes play, each is one of `parts` and S counts the slots of all.
+    Where several processes play, each has some of the S slots: see `slots_of`.
     """
 
     def __init__(
@@ -102,19 +116,23 @@ class SelfPlay:
         part: int = 0,
         parts: int = 1,
     ) -> None:
-        """`groups` groups of `games` games on boards of `size`, searched as `search` says.
+        """Part number `part` of `games` games side by side on boards of `size`, searched as `search` says.
 
-        A call of the evaluator takes one group. With two or more groups the trees of one advance while the evaluator,
-        in a thread of its own, works for another: worth it where the evaluator leaves the processor idle.
+        A call of the evaluator takes one of `groups` groups, of `rows_of` games at most. With two or more groups the
+        trees of one advance while the evaluator, in a thread of its own, works for another: worth it where the
+        evaluator leaves the processor idle.
         """
-        if games < 1 or groups < 1:
-            raise UsageError(f"accelerator.selfplay_games={games}, groups={groups}: both must be 1 or more")
+        slots = slots_of(games, part, parts)
+        if not 1 <= groups <= len(slots):
+            raise UsageError(
+                f"selfplay.games={games}: {parts} processes with {groups} groups each need {parts * groups} or more"
+            )
         check_search(search)
         self.size = size
         self.swap = swap
         self.seed = seed
-        self.games = games * groups
-        self._stride = self.games * parts
+        self.games = len(slots)
+        self._stride = games
         actions, plies = size * size + swap, size * size + swap
         self._geometry = geometry(size)
         self._params = compiled_params(search, swap=swap)
@@ -127,21 +145,22 @@ class SelfPlay:
         self._stones = empty_stones(self.games, size)
         self._tree = empty_tree(self.games, search.simulations, actions)
         self._cache: AnswerCache = empty_cache(config.cache, actions)
+        rows = rows_of(games, parts, groups)
         self._groups = [
             _Group(
-                state=Games._make(array[part] for array in self._state),
-                stones=Stones._make(array[part] for array in self._stones),
-                tree=Tree._make(array[part] for array in self._tree),
-                walk=empty_stones(games, size),
-                rows=np.zeros((games, actions), np.float32),
-                planes=blank_planes(games, size),
-                policy=np.zeros((games, actions), np.float32),
-                value=np.zeros(games, np.float32),
+                state=Games._make(array[own] for array in self._state),
+                stones=Stones._make(array[own] for array in self._stones),
+                tree=Tree._make(array[own] for array in self._tree),
+                walk=empty_stones(len(slots_of(self.games, group, groups)), size),
+                rows=np.zeros((rows, actions), np.float32),
+                planes=blank_planes(rows, size),
+                policy=np.zeros((rows, actions), np.float32),
+                value=np.zeros(rows, np.float32),
             )
-            for part in (slice(group * games, (group + 1) * games) for group in range(groups))
+            for group, own in enumerate(_slice(slots_of(self.games, group, groups)) for group in range(groups))
         ]
-        for slot in range(self.games):
-            self._start(slot, part * self.games + slot, 0)
+        for slot, game_id in enumerate(slots):
+            self._start(slot, game_id, 0)
 
     def play(
         self,
@@ -184,7 +203,7 @@ class SelfPlay:
                     counts.seconds = time.perf_counter() - start
                     if on_games is not None:
                         on_games(records, counts)
-                counts.evaluations += len(group.value) - over
+                counts.evaluations += len(group.tree.game) - over
                 counts.recalled += recalled
                 if len(self._groups) > 1:
                     evaluations[index] = pool.submit(evaluator.evaluate, group.planes, group.policy, group.value)

@@ -12,6 +12,9 @@ class SelfPlayConfig:
 
     positions: int = 4096
     """Positions searched in full that one epoch collects, at least."""
+    games: int = 256
+    """Games side by side, in all processes together, on every device: with `positions` it decides for how many epochs,
+    and so networks, a game goes on."""
     full_share: float = 0.5
     """Share of moves that are searched in full and become targets (playout cap randomisation, Wu 2019)."""
     fast_simulations: int = 8
@@ -51,6 +54,7 @@ class SelfPlayConfig:
             raise UsageError("selfplay.full_share=0: without moves searched in full there is nothing to learn from")
         for name, least in (
             ("positions", 1),
+            ("games", 1),
             ("fast_simulations", 1),
             ("opening_plies", 0),
             ("cache", 0),

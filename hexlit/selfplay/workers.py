@@ -5,6 +5,7 @@ worker has, and stop each after its own share of positions, so that what a run p
 """
 
 import contextlib
+import math
 import multiprocessing
 import os
 import signal
@@ -19,7 +20,7 @@ import psutil
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
-from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, slots_of
 
 NICENESS = 5
 """Of worker processes: the training beside them, for whose end they would wait, should find its cores free."""
@@ -86,7 +87,7 @@ class LocalPlayer:
 
     def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """See `Player`."""
-        SelfPlay(**self._settings | {"games": 1, "groups": 1}).play(UniformEvaluator(), positions=1)
+        SelfPlay(**self._settings | {"games": 1, "groups": 1, "part": 0, "parts": 1}).play(UniformEvaluator(), positions=1)
         meanwhile()
 
     def play(
@@ -120,7 +121,7 @@ class LocalPlayer:
 
 
 class WorkerPlayers:
-    """Plays in `count` processes; each collects its share of the positions."""
+    """Plays in `count` processes; each has its share of the slots, and collects its share of the positions."""
 
     def __init__(self, workplace: Workplace, count: int) -> None:
         """Start the processes; each sets up the games of `workplace`, with numbers of its own."""
@@ -135,6 +136,7 @@ class WorkerPlayers:
             theirs.close()
             self._connections.append(ours)
             self._processes.append(process)
+        self._games: int = workplace.settings["games"]
         self._cpu_seconds = [0.0] * count
 
     def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
@@ -150,10 +152,11 @@ class WorkerPlayers:
     ) -> SelfPlayCounts:
         """See `Player`. Games are heard of as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
-        share = -(-positions // len(self._connections))
+        parts = len(self._connections)
         # Clocks of processes need not agree, stretches of time do.
         seconds = None if deadline is None else deadline - time.monotonic()
         for worker, connection in enumerate(self._connections):
+            share = math.ceil(positions * len(slots_of(self._games, worker, parts)) / self._games)
             self._send(worker, connection, ("play", weights, share, network_version, seconds))
         counts = [SelfPlayCounts() for _ in self._connections]
         playing = dict(zip(self._connections, range(len(counts)), strict=True))

@@ -107,18 +107,18 @@ def test_what_the_user_sets_wins_over_the_device_defaults(has_bf16: bool, monkey
     assert (made.groups, made.threads) == (1, 5)
 
 
-@pytest.mark.parametrize(("threads", "workers"), [(1, 0), (2, 2), (6, 6), (64, 8)])
+@pytest.mark.parametrize(("threads", "workers"), [(1, 1), (2, 2), (6, 6), (64, 8)])
 def test_a_cpu_plays_in_processes_of_their_own(
     threads: int, workers: int, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """E8: other devices are one, whose calls processes would only cut into pieces."""
+    """E8: other devices have one such process, as more would only cut their calls into pieces."""
     made = profile_on(CPU, monkeypatch, threads=threads)
     assert made.selfplay_workers == workers
     share = made.share(workers)
     assert share.threads == threads // max(1, workers)
     assert share.selfplay_games == made.selfplay_games // max(1, workers)
     assert made.share(1000).threads == made.share(1000).selfplay_games == 1
-    assert profile_on(MPS, monkeypatch, threads=threads).selfplay_workers == 0
+    assert profile_on(MPS, monkeypatch, threads=threads).selfplay_workers == 1
 
 
 def test_cpu_with_emulated_bf16_is_not_taken_for_one_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

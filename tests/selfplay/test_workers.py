@@ -19,7 +19,7 @@ SETTINGS = {
     "search": SearchConfig(simulations=6),
     "size": 3,
     "seed": 4,
-    "games": 4,
+    "games": 8,
 }
 PLACE = Workplace(SETTINGS, KeyedHost)
 
@@ -48,7 +48,7 @@ def test_workers_play_the_games_of_one_process_each_once(two: WorkerPlayers) -> 
     found, counts = played(two, 60)
     assert {game % 8 // 4 for game in found} == {0, 1}
     assert counts.positions == sum(len(game.policy_plies) for game in found.values()) >= 60
-    alone, _ = played(LocalPlayer(Workplace(SETTINGS | {"games": 8}, KeyedHost)), 60)
+    alone, _ = played(LocalPlayer(PLACE), 60)
     common = found.keys() & alone.keys()
     assert len(common) > 15
     for game in common:

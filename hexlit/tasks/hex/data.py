@@ -18,7 +18,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.actor import SelfPlayCounts, rows_of
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
@@ -83,6 +83,17 @@ def workers_of(selfplay: SelfPlayConfig, profile: DeviceProfile) -> int:
     return profile.selfplay_workers if selfplay.workers is None else selfplay.workers
 
 
+def share_of(profile: DeviceProfile, games: int, workers: int) -> DeviceProfile:
+    """The profile of each of `workers` processes (0 is one) that play `games` games side by side, all together.
+
+    Its `groups` are as many as keep a call within `selfplay_games`, and its `selfplay_games` are the rows of a call.
+    """
+    parts = max(1, workers)
+    share = profile.share(workers)
+    groups = min(max(share.groups, -(-games // (parts * share.selfplay_games))), max(1, games // parts))
+    return replace(share, groups=groups, selfplay_games=rows_of(games, parts, groups))
+
+
 def weights_of(net: torch.nn.Module) -> Weights:
     """A copy of the state of `net` as arrays, which can be sent to other processes."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
@@ -126,15 +137,15 @@ class SelfPlayDataModule(HexDataModule):
         self.seed = seed
         self.profile = profile
         self.clock = clock
-        workers = workers_of(selfplay, profile)
-        each = profile.share(workers)
+        workers = min(workers_of(selfplay, profile), selfplay.games)
+        each = share_of(profile, selfplay.games, workers)
         settings = {
             "config": selfplay,
             "search": search,
             "size": size,
             "swap": swap,
             "seed": seed,
-            "games": each.selfplay_games,
+            "games": selfplay.games,
             "groups": each.groups,
         }
         self.player = make_player(Workplace(settings, HostMaker(net, size, swap, each)), workers)
@@ -166,7 +177,8 @@ class SelfPlayDataModule(HexDataModule):
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
             self.rounds.set_off(self._weights(), epoch)
-        steps = max(1, math.ceil(counts.positions * self.replay.reuse / self.profile.train_batch))
+        new = min(counts.positions, self.config.positions)  # whole games are a little more, how much varies
+        steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(
             batch=self.profile.train_batch,
             steps=steps,

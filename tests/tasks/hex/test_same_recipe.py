@@ -1,0 +1,101 @@
+"""F2: what is learned does not depend on the device: steps, learning rate, and networks that a game meets."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hydra import compose, initialize_config_module
+
+from hexlit.accelerate import precision, profile
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.commands.application import typed
+from hexlit.commands.hex_data import make_data
+from hexlit.commands.train import TrainConfig
+from hexlit.hex.record import GameRecord
+from hexlit.search.evaluator import UniformEvaluator
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
+from hexlit.tasks.hex.data import SelfPlayDataModule
+from hexlit.training.optimizer import scaled_lr
+from hexlit.training.phases import PhaseClock
+
+DEVICES = {"cpu": "cpu", "cuda": "cuda:0", "mps": "mps"}
+EXPERIMENTS = ("quick", "hex5", "hex7", "hex9", "hex11")
+EPOCHS = 12
+
+
+def recipe(device: str, *overrides: str) -> TrainConfig:
+    with initialize_config_module("hexlit.conf", version_base="1.3"):
+        return typed(compose("train", [f"accelerator={device}", "accelerator.threads=2", *overrides]), TrainConfig)
+
+
+def profile_of(config: TrainConfig, device: str, monkeypatch: pytest.MonkeyPatch) -> DeviceProfile:
+    """The profile that `config` gets on `device`, which need not be here."""
+    monkeypatch.setattr(profile, "choose_device", lambda requested: torch.device(DEVICES[device]))
+    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
+    return build_profile(config.accelerator)
+
+
+class Here:
+    """Plays in this process what workers would play elsewhere: one epoch after the other, in every part."""
+
+    def __init__(self, place: Any, workers: int) -> None:
+        parts = max(1, workers)
+        self.actors = [SelfPlay(**place.settings, part=part, parts=parts) for part in range(parts)]
+
+    def close(self) -> None:
+        pass
+
+
+def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
+    """How many games met so many networks, after the first epochs, in which all games begin at once."""
+    met: Counter[int] = Counter()
+    for epoch in range(EPOCHS):
+        for actor in actors:
+
+            def count(records: list[GameRecord], _: SelfPlayCounts, epoch: int = epoch) -> None:
+                met.update(epoch - record.network_version + 1 for record in records if epoch >= EPOCHS // 2)
+
+            share = -(-positions * actor.games // sum(each.games for each in actors))
+            actor.play(UniformEvaluator(), positions=share, network_version=epoch, on_games=count)
+    return met
+
+
+@pytest.mark.row("F2")
+@pytest.mark.parametrize("experiment", EXPERIMENTS)
+def test_steps_and_learning_rate_are_the_same_on_every_device(
+    experiment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F2: steps an epoch follow from positions, reuse and batch, and the rate from the batch."""
+    found = {}
+    for device in DEVICES:
+        config = recipe(device, f"experiment={experiment}")
+        made = profile_of(config, device, monkeypatch)
+        found[device] = (made.train_batch, scaled_lr(config.optimizer, made.train_batch), made.selfplay_workers > 0)
+    assert found["cuda"] == found["mps"] == found["cpu"]
+
+
+@pytest.mark.row("F2")
+@pytest.mark.parametrize("workers", [None, 0, 3])
+def test_games_meet_as_many_networks_on_every_device(
+    workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F2: with the batches of cuda (2 groups of 1,024 and more at once before) they met six times as many."""
+    monkeypatch.setattr("hexlit.tasks.hex.data.make_player", Here)
+    met = {}
+    for device in DEVICES:
+        config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
+        config = replace(config, selfplay=replace(config.selfplay, positions=120, games=40, workers=workers))
+        made = profile_of(config, device, monkeypatch)
+        data = make_data(config, made, tmp_path / device, PhaseClock(None), None)
+        assert isinstance(data, SelfPlayDataModule)
+        actors = data.player.actors  # type: ignore[attr-defined]
+        assert sum(actor.games for actor in actors) == 40
+        met[device] = networks_met(actors, 120)
+    means = {device: sum(n * games for n, games in found.items()) / found.total() for device, found in met.items()}
+    assert 1 < means["cpu"] < 3
+    for device in ("cuda", "mps"):
+        assert means[device] == pytest.approx(means["cpu"], rel=0.1)
+        assert max(met[device]) <= max(met["cpu"]) + 1
