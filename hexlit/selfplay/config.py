@@ -36,6 +36,11 @@ class SelfPlayConfig:
     resign_off_share: float = 0.1
     """Share of games played to the end regardless, which measures how often a resignation would have been wrong."""
 
+    gamble_share: float = 0.0
+    """Share of moves that a player who sees itself lost plays at random. Where it is right, no move changes the result;
+    where it is wrong, this finds the replies that network and search overlook."""
+    gamble_value: float = 0.5
+    """A player sees itself lost where the searched value falls below minus this."""
     cache: int = 65_536
     """Answers of the network to keep while it does not change, which many leaves then find; 0 keeps none."""
     workers: int | None = None
@@ -46,7 +51,7 @@ class SelfPlayConfig:
     older; null: where processes of their own play."""
 
     def __post_init__(self) -> None:
-        for name in ("full_share", "opening_share", "resign_off_share"):
+        for name in ("full_share", "opening_share", "resign_off_share", "gamble_share"):
             share = getattr(self, name)
             if not 0 <= share <= 1:
                 raise UsageError(f"selfplay.{name}={share}: a share lies between 0 and 1")
@@ -68,6 +73,8 @@ class SelfPlayConfig:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: a temperature lies between 0 and 1")
         if self.temperature_halflife <= 0:
             raise UsageError(f"selfplay.temperature_halflife={self.temperature_halflife}: must be above 0 plies")
+        if not 0 <= self.gamble_value <= 1:
+            raise UsageError(f"selfplay.gamble_value={self.gamble_value}: a value lies between 0 and 1")
         if not 0 < self.resign_threshold <= 1:
             raise UsageError(f"selfplay.resign_threshold={self.resign_threshold}: lies above 0 and up to 1 (1 = never)")
 

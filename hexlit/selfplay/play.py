@@ -14,7 +14,7 @@ from hexlit.hex.engine import Stones, clear, place, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import inline, kernel, parallel_kernel
 from hexlit.hex.playout import shuffle
-from hexlit.hex.rng import BUDGET, MOVE, NOISE, OPENING, RESIGN, key, uniform
+from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
 from hexlit.search.cache import AnswerCache
 from hexlit.search.config import Params, SearchConfig
 from hexlit.search.gumbel import improved_policy
@@ -45,6 +45,8 @@ class Rules(NamedTuple):
     resign_threshold: float
     resign_plies: int
     resign_off_share: float
+    gamble_share: float
+    gamble_value: float
 
 
 SLOT = np.dtype(
@@ -104,6 +106,8 @@ def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> R
         resign_threshold=float(config.resign_threshold),
         resign_plies=config.resign_plies,
         resign_off_share=float(config.resign_off_share),
+        gamble_share=float(config.gamble_share),
+        gamble_value=float(config.gamble_value),
     )
 
 
@@ -222,6 +226,23 @@ def sampled_action(policy: NDArray[np.float32], heat: float, draw: float) -> int
 
 
 @inline
+def gambled_action(tree: Tree, g: int, k: np.uint64) -> int:
+    """A legal action of the root, all alike, drawn by key `k`."""
+    legal = 0
+    for action in range(tree.root_policy.shape[1]):
+        legal += tree.root_policy[g, action] > 0.0
+    left = int(uniform(k, 1) * legal)
+    chosen = NONE
+    for action in range(tree.root_policy.shape[1]):
+        if tree.root_policy[g, action] > 0.0:
+            chosen = action
+            left -= 1
+            if left < 0:
+                break
+    return chosen
+
+
+@inline
 def looks_lost(games: Games, g: int, value: float, colour: int, rules: Rules) -> bool:
     """Count the moves in a row at which `colour` saw itself lost; True when it gives up now."""
     slot = games.slot[g]
@@ -262,6 +283,10 @@ def finish_move(
     value = root_value(tree, g, action)
     if not params.gumbel and heat > 0.0:
         action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
+    if rules.gamble_share > 0.0 and value < -rules.gamble_value:
+        k = key(rules.seed, slot.game_id, ply, GAMBLE)
+        if uniform(k, 0) < rules.gamble_share:
+            action = gambled_action(tree, g, k)
     for a in range(row.size):
         games.policies[g, ply, a if colour > 0 else table.transposed[a]] = row[a]
     games.values[g, ply] = value
