@@ -10,7 +10,19 @@ from rich.table import Table
 
 from hexlit.bench.measure import Measurement
 
-HEADINGS = ("what", "device", "threads", "precision", "median", "quartiles", "ms", "first call", "compiling", "peak")
+HEADINGS = (
+    "what",
+    "device",
+    "threads",
+    "precision",
+    "median",
+    "quartiles",
+    "ms",
+    "refresh",
+    "first call",
+    "compiling",
+    "peak",
+)
 DASH = "–"
 
 
@@ -75,6 +87,7 @@ def _cells(line: Measurement) -> tuple[str, ...]:
         DASH if line.median is None else f"{line.median:,.0f} {line.unit}",
         spread,
         DASH if line.milliseconds is None else f"{line.milliseconds:,.1f}",
+        DASH if line.refresh_milliseconds is None else f"{line.refresh_milliseconds:,.1f} ms",
         DASH if line.first_call_seconds is None else f"{line.first_call_seconds:.2f} s",
         DASH if line.compile_seconds is None else f"{line.compile_seconds:.1f} s",
         DASH if line.peak_bytes is None else f"{line.peak_bytes / 2**20:,.0f} MiB",

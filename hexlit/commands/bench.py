@@ -39,6 +39,8 @@ class BenchConfig:
     """Measurements after the warm-up; their median and quartiles are shown."""
     seconds: float = 0.5
     """Length of one measurement, about."""
+    compiled: bool = True
+    """Whether what=forward measures `torch.compile`, too, at the smallest and the largest batch: a minute or more."""
     json: bool = False
     """Print JSON instead of a table."""
     markdown: bool = False
@@ -127,7 +129,7 @@ def measure(
     `say` is told what is being measured.
     """
     from hexlit.bench.engine import measure_games, measure_search
-    from hexlit.bench.evaluation import measure_forward, ways_of
+    from hexlit.bench.evaluation import measure_table
     from hexlit.bench.leaves import measure_leaves
     from hexlit.bench.loader import measure_games_loader, measure_loader
     from hexlit.bench.measure import Effort
@@ -151,7 +153,9 @@ def measure(
         elif kind == "search":
             lines += measure_search(size, effort, profile)
         elif kind == "forward":
-            lines += measure_forward(net, size, effort, profile, ways_of(profile.device))
+            more, sentences = measure_table(net, size, effort, profile, config.compiled)
+            lines += more
+            said += sentences
         elif kind == "train":
             found = measure_training(net, recipe, effort, profile)
             lines += found
@@ -239,11 +243,14 @@ def machine(profile: "DeviceProfile") -> dict[str, str | int]:
     import platform
     from importlib.metadata import version
 
+    from hexlit.accelerate.backends import backend_versions
+    from hexlit.accelerate.host import processor_identity
+
     return {
         "device": str(profile.device),
         "threads": profile.threads,
-        "processor": platform.machine(),
-        "torch": version("torch"),
+        "processor": f"{platform.machine()} {processor_identity()}",
+        **backend_versions(),
         "numba": version("numba"),
         "hexlit": version("hexlit"),
     }

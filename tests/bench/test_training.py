@@ -187,7 +187,7 @@ def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: 
     """A28-30, A26-27."""
     without_fused = HexNet(replace(net.config, activation="silu"))
     ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
-    plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways)
+    plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways, 8)
     assert plain.median is not None
     assert plain.detail.startswith("100% of the fastest; same move 100.0%")
     assert missing.median is None
