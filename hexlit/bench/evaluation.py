@@ -12,6 +12,7 @@ import torch
 from hexlit.accelerate.backends import DTYPES, PACKAGES, install_command, is_installed
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
 from hexlit.accelerate.profile import DeviceProfile, automatic_path
+from hexlit.bench.grid import Grid, grid_of
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured, rates_in_turn
 from hexlit.nets.agreement import measure_agreement
 from hexlit.nets.evaluator import NetworkEvaluator, random_planes
@@ -93,15 +94,15 @@ def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: b
 
 def measure_table(
     net: HexNet, size: int, effort: Effort, profile: DeviceProfile, compiled: bool
-) -> tuple[list[Measurement], list[str]]:
-    """`measure_forward` of every way at every batch, and what `auto` takes."""
+) -> tuple[list[Measurement], list[str], Grid]:
+    """`measure_forward` of every way at every batch; what `auto` takes; and the medians side by side."""
     batches, ways = batches_of(profile), ways_of(profile.device)
     lines = [
         line
         for batch in batches
         for line in measure_forward(net, size, effort, profile, ways_at(batch, batches, ways, compiled), batch)
     ]
-    return lines, automatic_choices(net, size, profile, batches)
+    return lines, automatic_choices(net, size, profile, batches), grid_of(lines, batches)
 
 
 def net_name(net: HexNet) -> str:
@@ -124,7 +125,8 @@ def measure_forward(
     frozen = [_measure_ways([way], net, size, batch, effort, profile)[0] for way in ways if way.frozen]
     found = [*together, *frozen]
     fastest = max((line.median for line in found if line.median is not None), default=0.0)
-    return [line if line.median is None else _beside(line, line.median / fastest) for line in found]
+    lines = [line if line.median is None else _beside(line, line.median / fastest) for line in found]
+    return [replace(line, batch=batch) for line in lines]
 
 
 def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceProfile) -> Measurement:

@@ -38,6 +38,8 @@ class Measurement:
     """Time of compiling, where it is known apart."""
     milliseconds: float | None = None
     """Median of one step, where the work is made of steps."""
+    batch: int | None = None
+    """Positions in one call, where the lines of a table differ in it."""
     refresh_milliseconds: float | None = None
     """Median time in which a network's evaluator takes over new weights."""
     peak_bytes: int | None = None

@@ -17,6 +17,7 @@ from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.bench.grid import Grid
     from hexlit.bench.measure import Effort, Measurement
     from hexlit.bench.optimisation import Recipe
     from hexlit.nets.tower import HexNet
@@ -123,8 +124,8 @@ def make_folders(config: BenchConfig) -> None:
 
 def measure(
     config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]
-) -> tuple[int, dict[str, str | int], list["Measurement"], list[str]]:
-    """Size of the board, the machine, the lines of every kind that was asked for, and what they say.
+) -> tuple[int, dict[str, str | int], list["Measurement"], list[str], list["Grid"]]:
+    """Size of the board, the machine, the lines of every kind that was asked for, what they say, and small tables.
 
     `say` is told what is being measured.
     """
@@ -145,6 +146,7 @@ def measure(
     recipe = Recipe(size, config.optimizer, config.trainer)
     lines: list[Measurement] = []
     said: list[str] = []
+    grids: list[Grid] = []
     kinds = QUICK if config.what == "all" else (config.what,)
     for number, kind in enumerate(kinds, start=1):
         say(f"measuring {kind} ({number} of {len(kinds)})")
@@ -153,9 +155,10 @@ def measure(
         elif kind == "search":
             lines += measure_search(size, effort, profile)
         elif kind == "forward":
-            more, sentences = measure_table(net, size, effort, profile, config.compiled)
+            more, sentences, grid = measure_table(net, size, effort, profile, config.compiled)
             lines += more
             said += sentences
+            grids.append(grid)
         elif kind == "train":
             found = measure_training(net, recipe, effort, profile)
             lines += found
@@ -177,7 +180,7 @@ def measure(
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more
             said += sentences
-    return size, machine(profile), lines, said
+    return size, machine(profile), lines, said, grids
 
 
 def network(config: BenchConfig) -> tuple["HexNet", int]:
