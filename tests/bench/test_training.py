@@ -203,7 +203,13 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(evaluation, "is_installed", lambda name: False)
     monkeypatch.setattr(evaluation, "BATCHES", (1, 4))
-    lines, said, grid = measure_table(net, SIZE, QUICK, profile, compiled=False)
+    monkeypatch.setattr(evaluation, "JUDGED_CALLS", 1)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        lines, said, grid = measure_table(net, SIZE, QUICK, replace(profile, threads=1), compiled=False)
+    finally:
+        torch.set_num_threads(before)
     paths = ("eager", "fused", "onnxruntime", "openvino")
     assert [row[0] for row in grid.rows] == [f"{path} {dtype}" for dtype in ("float32", "bfloat16") for path in paths]
     assert grid.headings == ("backend", "batch 1", "batch 4", "refresh, ms", "")
