@@ -97,8 +97,8 @@ def bench(config: DictConfig) -> None:
 
     make_folders(settings)
     profile = build_profile(settings.accelerator)
-    profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
     with Console(stderr=True).status("measuring") as status:
         report = Report(*measure(settings, profile, status.update))
     if settings.json:
