@@ -5,7 +5,7 @@ import sys
 
 
 def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
-    """Numba starts its threads late, and sets the OpenMP that torch uses to all cores; so this takes a fresh process."""
+    """Numba starts its threads late, and sets the OpenMP that torch uses to all cores; so a fresh process it is."""
     program = (
         "import torch\n"
         "from hexlit.accelerate.config import AcceleratorConfig\n"
