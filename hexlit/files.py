@@ -58,6 +58,25 @@ def hold(file: IO[Any]) -> bool:
     return True
 
 
+def cache_folder() -> Path:
+    """The folder of what can be computed again: solved positions, indices of games, compiled kernels, choices."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Wait until no other process is in such a block for the lock file `path`, which is made with its folders.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
     """Have `build` fill `folder`, unless it exists; of several processes that ask at once one builds, the others wait.
 
@@ -66,10 +85,7 @@ def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
     """
     if folder.exists():
         return
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / ".lock").open("ab") as lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+    with alone(folder.parent / ".lock"):
         if folder.exists():
             return
         for torn in folder.parent.glob(".*.building"):

@@ -59,6 +59,7 @@ AVAILABILITY = {
     "torch.accelerator.is_available",
     "torch.accelerator.current_accelerator",
 }
+OPTIONAL = ("tensorboard", "onnx", "openvino")  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {"hydra-core": "hydra", "nvidia-ml-py": "pynvml"}  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
 
@@ -232,11 +233,27 @@ def test_everything_imported_is_a_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {
         re.split(r"[<>=\[ ]", line)[0]
-        for line in project["dependencies"] + project["optional-dependencies"]["tensorboard"]
+        for line in sum((project["optional-dependencies"][extra] for extra in OPTIONAL), project["dependencies"])
     }
     known = {IMPORT_NAMES.get(name, name) for name in named} | set(sys.stdlib_module_names) | {"hexlit"}
     used = {target.split(".")[0] for name, tree in modules().items() for target in imports(name, tree)}
     assert used - known == set()
+
+
+@pytest.mark.parametrize(
+    ("package", "only"),
+    [("onnx", "nets.onnx_forward"), ("onnxruntime", "nets.onnx_forward"), ("openvino", "nets.openvino_forward")],
+)
+def test_an_optional_runtime_is_imported_by_one_module_which_is_imported_late(package: str, only: str) -> None:
+    using = [name for name, tree in modules().items() if package in {one.split(".")[0] for one in imports(name, tree)}]
+    assert using == [f"hexlit.{only}"]
+    early = [
+        name
+        for name, tree in modules().items()
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module == using[0]
+    ]
+    assert early == []
 
 
 def test_every_yaml_starts_with_the_command_that_uses_it() -> None:

@@ -1,12 +1,16 @@
 """What the host has for this process: cores and memory. Imports no torch, so that light commands may ask."""
 
 import contextlib
+import hashlib
 import os
+import platform
 from pathlib import Path
 
 import psutil
 
 CGROUPS = Path("/sys/fs/cgroup")
+CPU_FILE = Path("/proc/cpuinfo")
+"""Linux only; elsewhere the platform names the processor."""
 
 
 def usable_cores() -> int:
@@ -14,6 +18,21 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def processor_identity() -> str:
+    """Model of the processor with a digest of its features, such as `AMD EPYC 9B45 1f2e3d4c`.
+
+    Two machines of one model can show programs different features: a virtual machine may hide some.
+    """
+    model, flags = platform.processor() or platform.machine(), ""
+    with contextlib.suppress(OSError):
+        lines = [line.partition(":") for line in CPU_FILE.read_text(encoding="utf-8").splitlines()]
+        found = {name.strip().lower(): value.strip() for name, _, value in reversed(lines)}
+        model = found.get("model name", model)
+        flags = found.get("flags", found.get("features", ""))
+    digest = hashlib.sha256(" ".join(sorted(flags.split())).encode()).hexdigest()[:8]
+    return f"{model} {digest}"
 
 
 def total_host_bytes() -> int:

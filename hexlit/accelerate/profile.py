@@ -6,6 +6,7 @@ from typing import TypeVar
 
 import torch
 
+from hexlit.accelerate.backends import DTYPES, PACKAGES, installed_backends, require_backend
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.device import choose_device
 from hexlit.accelerate.host import usable_cores
@@ -18,7 +19,7 @@ T = TypeVar("T", bool, int)
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """Everything that depends on the device, with no `auto` left in it."""
+    """Everything that depends on the device."""
 
     device: torch.device
     """The device, with its index where it is cuda."""
@@ -54,7 +55,8 @@ class DeviceProfile:
     """Mode of `torch.compile` for training."""
 
     inference: str
-    """Evaluation path to try first: eager, fused, graph or compile."""
+    """Evaluation path to try first: eager, fused, graph, compile, onnxruntime or openvino. One `auto` is left, on a cpu
+    with an optional backend: which is the fastest depends on the network, the board and the batch."""
 
     pin_memory: bool
     """Whether host batches are page-locked."""
@@ -179,14 +181,14 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         accelerator=device.type,
         devices=[device.index or 0] if device.type == "cuda" else 1,
         precision=precision,
-        inference_dtype=inference_dtype(config.inference_precision, device),
+        inference_dtype=_evaluated_in(config, device),
         matmul_precision=config.matmul_precision,
         channels_last=_filled(config.channels_last, defaults.channels_last),
         cudnn_benchmark=_filled(config.cudnn_benchmark, device.type == "cuda" and not config.deterministic),
         deterministic=config.deterministic,
         compile=config.compile,
         compile_mode=config.compile_mode,
-        inference=defaults.inference if config.inference == "auto" else config.inference,
+        inference=automatic_path(device) if config.inference == "auto" else config.inference,
         pin_memory=_filled(config.pin_memory, defaults.pin_memory),
         workers=workers,
         prefetch=_filled(config.prefetch, 2) if workers else None,
@@ -215,10 +217,37 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None
         )
     if config.pin_memory and device.type != "cuda":
         raise UsageError(f"accelerator.pin_memory=true: only cuda reads page-locked memory, the device is {device}")
-    if config.inference == "fused" and device.type != "cpu":
-        raise UsageError(f"accelerator.inference=fused: only the cpu has this path, the device is {device}")
+    if config.inference in ("fused", *PACKAGES) and device.type != "cpu":
+        raise UsageError(
+            f"accelerator.inference={config.inference}: only the cpu has this path, the device is {device}"
+        )
+    if config.inference in PACKAGES:
+        require_backend(config.inference)
     if config.inference == "graph" and device.type != "cuda":
         raise UsageError(f"accelerator.inference=graph: only cuda has this path, the device is {device}")
+
+
+def automatic_path(device: torch.device) -> str:
+    """The path of `accelerator.inference=auto`; on a cpu `auto` itself, where a backend can be faster than torch."""
+    return "auto" if device.type == "cpu" and installed_backends() else DEFAULTS[device.type].inference
+
+
+def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtype:
+    """The number format of the network; that of the backend where only it was chosen.
+
+    Raises:
+        UsageError: the backend or the device does not compute in what was asked for.
+    """
+    dtype = inference_dtype(config.inference_precision, device)
+    formats = DTYPES.get(config.inference, (dtype,))
+    if dtype in formats:
+        return dtype
+    if config.inference_precision != "auto":
+        raise UsageError(
+            f"accelerator.inference_precision={config.inference_precision}: {config.inference} evaluates in fp32 on a "
+            "cpu; leave it out, or use accelerator.inference=fused"
+        )
+    return formats[0]
 
 
 def _filled(value: T | None, default: T) -> T:

@@ -1,20 +1,31 @@
 """The network when it is only evaluated: every path that the device has, after its weights were refreshed."""
 
 import contextlib
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 import torch
 
+from hexlit.accelerate.backends import DTYPES, PACKAGES, install_command, is_installed
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
-from hexlit.accelerate.profile import DeviceProfile
-from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate, not_measured
+from hexlit.accelerate.profile import DeviceProfile, automatic_path
+from hexlit.bench.grid import Grid, grid_of
+from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured, rates_in_turn
 from hexlit.nets.agreement import measure_agreement
 from hexlit.nets.evaluator import NetworkEvaluator, random_planes
 from hexlit.nets.tower import HexNet
 
+BATCHES = (1, 8, 64, 256)
+"""From one game to a device's share of self-play."""
+
 JUDGED_POSITIONS = 512
+JUDGED_CALLS = 64
+"""Positions that are compared with the plain network: at most these, and at most as many as these calls hold."""
+
+REFRESHES = 5
 UNIT = "positions/s"
 
 
@@ -34,7 +45,7 @@ class Way:
 
 
 def own_way(profile: DeviceProfile) -> Way:
-    """The one that self-play takes."""
+    """The one that self-play takes; the evaluator says which, where its path is `auto`."""
     return Way(profile.inference, profile.inference_dtype)
 
 
@@ -44,18 +55,54 @@ def short(dtype: torch.dtype) -> str:
 
 
 def ways_of(device: torch.device) -> list[Way]:
-    """From plain float32 to the fastest that `device` has."""
+    """Every path of `device`, in float32 and in what is faster there; the optional ones, installed or not."""
     if device.type == "cpu":
-        fast = torch.bfloat16 if cpu_has_bf16() else torch.float32
-        ways = [Way("eager", torch.float32), Way("eager", fast), Way("compile", torch.float32), Way("compile", fast)]
-        ways += [Way("compile", fast, frozen=True), Way("fused", fast)]
-    elif device.type == "cuda":
+        paths = ("eager", "compile", "fused", *PACKAGES)
+        ways = [Way(path, dtype) for dtype in (torch.float32, torch.bfloat16) for path in paths]
+        return [*ways, Way("compile", torch.bfloat16 if cpu_has_bf16() else torch.float32, frozen=True)]
+    if device.type == "cuda":
         fast = torch.bfloat16 if cuda_has_bf16(device) else torch.float16
         ways = [Way("eager", torch.float32), Way("eager", fast), Way("graph", torch.float32), Way("graph", fast)]
-        ways.append(Way("compile", fast))
-    else:
-        ways = [Way("eager", torch.float32), Way("eager", torch.float16), Way("eager", torch.bfloat16)]
-    return list(dict.fromkeys(ways))
+        return [*ways, Way("compile", fast)]
+    return [Way("eager", torch.float32), Way("eager", torch.float16), Way("eager", torch.bfloat16)]
+
+
+def why_absent(way: Way, device: torch.device) -> str:
+    """Why `device` does not have `way`; empty where it may."""
+    if device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
+        return "this processor does not multiply bfloat16"
+    if way.path not in PACKAGES:
+        return ""
+    if way.dtype not in DTYPES[way.path]:
+        return f"{way.path} computes in float32 on a cpu"
+    return "" if is_installed(way.path) else f"not installed; {install_command(way.path)}"
+
+
+def batches_of(profile: DeviceProfile) -> list[int]:
+    """The batches that are measured; on an accelerator that of self-play, too."""
+    return list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.selfplay_games})
+
+
+def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: bool) -> list[Way]:
+    """Those of `ways` that are measured at `batch`: `torch.compile`, which takes long, at the ends, frozen at the last.
+
+    Where `compiled` is off, nothing is compiled.
+    """
+    kept = [way for way in ways if way.path != "compile" or (compiled and batch in (batches[0], batches[-1]))]
+    return [way for way in kept if not way.frozen or batch == batches[-1]]
+
+
+def measure_table(
+    net: HexNet, size: int, effort: Effort, profile: DeviceProfile, compiled: bool
+) -> tuple[list[Measurement], list[str], Grid]:
+    """`measure_forward` of every way at every batch; what `auto` takes; and the medians side by side."""
+    batches, ways = batches_of(profile), ways_of(profile.device)
+    lines = [
+        line
+        for batch in batches
+        for line in measure_forward(net, size, effort, profile, ways_at(batch, batches, ways, compiled), batch)
+    ]
+    return lines, automatic_choices(net, size, profile, batches), grid_of(lines, batches)
 
 
 def net_name(net: HexNet) -> str:
@@ -66,64 +113,113 @@ def net_name(net: HexNet) -> str:
 
 
 def measure_forward(
-    net: HexNet, size: int, effort: Effort, profile: DeviceProfile, ways: Sequence[Way]
+    net: HexNet, size: int, effort: Effort, profile: DeviceProfile, ways: Sequence[Way], batch: int
 ) -> list[Measurement]:
     """Positions a second through the evaluator of self-play, copies, masks and softmax included.
 
     The weights are refreshed before the measurement, so a path that only works with those it was built with shows.
     """
-    batch = profile.selfplay_games
     net.eval()
-    found = [_measure_way(way, net, size, batch, effort, profile) for way in ways]
+    # What was compiled for one network would serve the next of the same shape, frozen or not: the frozen are apart.
+    together = _measure_ways([way for way in ways if not way.frozen], net, size, batch, effort, profile)
+    frozen = [_measure_ways([way], net, size, batch, effort, profile)[0] for way in ways if way.frozen]
+    found = [*together, *frozen]
     fastest = max((line.median for line in found if line.median is not None), default=0.0)
-    return [line if line.median is None else _beside(line, line.median / fastest) for line in found]
+    lines = [line if line.median is None else _beside(line, line.median / fastest) for line in found]
+    return [replace(line, batch=batch) for line in lines]
+
+
+def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceProfile) -> Measurement:
+    """As `measure_forward`, by the path that self-play takes: where that is not there, the one that takes its place."""
+    evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=profile.selfplay_games, profile=profile)
+    rates = rates_in_turn(effort, {"": _work_of(evaluator)}, profile)[""]
+    return _line(evaluator, net, rates, f"{evaluator.path} {short(evaluator.dtype)}")
+
+
+def automatic_choices(net: HexNet, size: int, profile: DeviceProfile, batches: Sequence[int]) -> list[str]:
+    """A sentence for each number format of the profile and float32: what `accelerator.inference=auto` takes."""
+    said = []
+    for dtype in dict.fromkeys([torch.float32, profile.inference_dtype]):
+        asked = replace(profile, inference=automatic_path(profile.device), inference_dtype=dtype)
+        taken = {}
+        for batch in batches:
+            evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=batch, profile=asked)
+            taken[batch] = f"{evaluator.path} {short(evaluator.dtype)}"
+        said.append(
+            f"accelerator.inference=auto takes in {short(dtype)}: "
+            + ", ".join(f"{name} at batch {batch}" for batch, name in taken.items())
+        )
+    return said
 
 
 def _beside(line: Measurement, share: float) -> Measurement:
     return replace(line, detail=f"{share:.0%} of the fastest; {line.detail}")
 
 
-def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceProfile) -> Measurement:
-    """As `measure_forward`, by the path that self-play takes: where that is not there, the one that takes its place."""
-    batch = profile.selfplay_games
-    evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=batch, profile=profile)
-    return _measure_evaluator(evaluator, net, effort, f"{evaluator.path} {short(evaluator.dtype)}")
-
-
-def _measure_way(way: Way, net: HexNet, size: int, batch: int, effort: Effort, profile: DeviceProfile) -> Measurement:
-    asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
-    # What was compiled for one network would serve the next of the same shape, frozen or not.
+def _measure_ways(
+    ways: Sequence[Way], net: HexNet, size: int, batch: int, effort: Effort, profile: DeviceProfile
+) -> list[Measurement]:
     torch.compiler.reset()
+    built = {way: _build(way, net, size, batch, profile) for way in ways}
+    works = {way.name: _work_of(found) for way, found in built.items() if isinstance(found, NetworkEvaluator)}
+    rates = rates_in_turn(effort, works, profile)
+    lines = []
+    for way, found in built.items():
+        if isinstance(found, str):
+            lines.append(not_measured(_what(net, batch), UNIT, Setting.of(profile, way.name), found))
+            continue
+        line = _line(found, net, rates[way.name], way.name)
+        lines.append(line if way.frozen else replace(line, refresh_milliseconds=_refresh_milliseconds(found, net)))
+    return lines
+
+
+def _build(way: Way, net: HexNet, size: int, batch: int, profile: DeviceProfile) -> NetworkEvaluator | str:
+    """The evaluator, its weights refreshed; or why there is none."""
+    absent = why_absent(way, profile.device)
+    if absent:
+        return absent
+    asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
     with _freezing() if way.frozen else contextlib.nullcontext():
         evaluator = NetworkEvaluator(net, size=size, swap=False, batch=batch, profile=asked)
     if (evaluator.path, evaluator.dtype) != (way.path, way.dtype):
-        instead = f"not here: {evaluator.path} {short(evaluator.dtype)} takes its place"
-        return not_measured(_what(net, batch), UNIT, Setting.of(profile, way.name), instead)
+        return f"not here: {evaluator.path} {short(evaluator.dtype)} takes its place"
     if not way.frozen:
         evaluator.refresh(net)
-    return _measure_evaluator(evaluator, net, effort, way.name)
+    return evaluator
 
 
-def _measure_evaluator(evaluator: NetworkEvaluator, net: HexNet, effort: Effort, precision: str) -> Measurement:
-    size, batch, profile = evaluator.size, evaluator.batch, evaluator.profile
-    planes = random_planes(batch, size)
-    policy, value = np.zeros((batch, evaluator.actions), np.float32), np.zeros(batch, np.float32)
+def _work_of(evaluator: NetworkEvaluator) -> Callable[[int], float]:
+    planes = random_planes(evaluator.batch, evaluator.size)
+    policy, value = np.zeros((evaluator.batch, evaluator.actions), np.float32), np.zeros(evaluator.batch, np.float32)
 
     def forward(rounds: int) -> float:
         for _ in range(rounds):
             evaluator.evaluate(planes, policy, value)
-        return float(batch * rounds)
+        return float(evaluator.batch * rounds)
 
-    on = Setting.of(profile, precision)
-    line = measure_rate(effort, forward, what=_what(net, batch), unit=UNIT, on=on, profile=profile)
-    agreement = measure_agreement(net, evaluator, random_planes(JUDGED_POSITIONS, size))
+    return forward
+
+
+def _line(evaluator: NetworkEvaluator, net: HexNet, rates: list[float], precision: str) -> Measurement:
+    batch, on = evaluator.batch, Setting.of(evaluator.profile, precision)
+    line = measured(rates, what=_what(net, batch), unit=UNIT, on=on, first_call_seconds=evaluator.build_seconds)
+    judged = random_planes(min(JUDGED_POSITIONS, JUDGED_CALLS * batch), evaluator.size)
+    agreement = measure_agreement(net, evaluator, judged)
     return replace(
         line,
-        first_call_seconds=evaluator.build_seconds,
         milliseconds=1000 * batch / line.median if line.median else None,
         detail=f"same move {agreement.same_move:.1%}, policy off {agreement.policy_error:.2%}, "
         f"value off {agreement.value_error:.4f}",
     )
+
+
+def _refresh_milliseconds(evaluator: NetworkEvaluator, net: HexNet) -> float:
+    taken = []
+    for _ in range(REFRESHES):
+        start = time.perf_counter()
+        evaluator.refresh(net)
+        taken.append(1000 * (time.perf_counter() - start))
+    return median(taken)
 
 
 def _what(net: HexNet, batch: int) -> str:

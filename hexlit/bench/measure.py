@@ -1,7 +1,7 @@
 """What measurements have in common: a warm-up that does not count, medians, their spread, a device that is done."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median, quantiles
 
@@ -38,6 +38,10 @@ class Measurement:
     """Time of compiling, where it is known apart."""
     milliseconds: float | None = None
     """Median of one step, where the work is made of steps."""
+    batch: int | None = None
+    """Positions in one call, where the lines of a table differ in it."""
+    refresh_milliseconds: float | None = None
+    """Median time in which a network's evaluator takes over new weights."""
     peak_bytes: int | None = None
     """The most memory that was taken; of the device, or of the process on a cpu."""
     load_share: float | None = None
@@ -86,6 +90,34 @@ def measure_rate(
     rounds = max(1, round(rounds * effort.seconds / taken))
     rates = [done / seconds for done, seconds in (timed(rounds) for _ in range(effort.repeats))]
     return measured(rates, what=what, unit=unit, on=on, first_call_seconds=first)
+
+
+def rates_in_turn(
+    effort: Effort, works: Mapping[str, Callable[[int], float]], profile: DeviceProfile
+) -> dict[str, list[float]]:
+    """Rates of each of `works`, by name, measured one after the other in every round.
+
+    What else the machine does meets all of them alike. There are `effort.repeats` rounds after a warm-up; in each, one
+    work takes a fifth of `effort.seconds`, or one call where that takes longer.
+    """
+
+    def timed(work: Callable[[int], float], rounds: int) -> tuple[float, float]:
+        synchronize(profile.device)
+        start = time.perf_counter()
+        done = work(rounds)
+        synchronize(profile.device)
+        return done, time.perf_counter() - start
+
+    rounds = {}
+    for name, work in works.items():
+        timed(work, 1)
+        rounds[name] = max(1, round(effort.seconds / 5 / timed(work, 1)[1]))
+    rates: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(effort.repeats):
+        for name, work in works.items():
+            done, seconds = timed(work, rounds[name])
+            rates[name].append(done / seconds)
+    return rates
 
 
 def measured(rates: list[float], *, what: str, unit: str, on: Setting, first_call_seconds: float | None) -> Measurement:

@@ -8,9 +8,22 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from hexlit.bench.grid import Grid
 from hexlit.bench.measure import Measurement
 
-HEADINGS = ("what", "device", "threads", "precision", "median", "quartiles", "ms", "first call", "compiling", "peak")
+HEADINGS = (
+    "what",
+    "device",
+    "threads",
+    "precision",
+    "median",
+    "quartiles",
+    "ms",
+    "refresh",
+    "first call",
+    "compiling",
+    "peak",
+)
 DASH = "–"
 
 
@@ -24,6 +37,8 @@ class Report:
     lines: list[Measurement]
     said: list[str] = field(default_factory=list)
     """Findings, one sentence each."""
+    grids: list[Grid] = field(default_factory=list)
+    """Some of the lines again, side by side."""
 
     def to_json(self) -> str:
         """Everything, for programs: `machine`, `board`, `measurements`, `findings`."""
@@ -42,7 +57,8 @@ class Report:
         rows += [_cells(line) for line in self.lines]
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
         findings = "".join(f"\n- {sentence}" for sentence in self.said)
-        return f"{self._title()}\n\n{table}\n" + (f"{findings}\n" if findings else "")
+        grids = "".join(f"\n{grid.to_markdown()}\n" for grid in self.grids)
+        return f"{self._title()}\n\n{table}\n{grids}" + (f"{findings}\n" if findings else "")
 
     def print(self) -> None:
         """A table for people."""
@@ -55,12 +71,23 @@ class Report:
         for line in self.lines:
             table.add_row(*_cells(line))
         console.print(table)
+        for grid in self.grids:
+            console.print(_table(grid))
         for sentence in self.said:
             console.print(sentence, highlight=False)
 
     def _title(self) -> str:
         where = " · ".join(f"{name} {value}" for name, value in self.machine.items())
         return f"{self.board}x{self.board} board · {where}"
+
+
+def _table(grid: Grid) -> Table:
+    table = Table(title=grid.title, title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for number, heading in enumerate(grid.headings):
+        table.add_column(heading, justify="left" if number == 0 else "right")
+    for row in grid.rows:
+        table.add_row(*row)
+    return table
 
 
 def _cells(line: Measurement) -> tuple[str, ...]:
@@ -75,6 +102,7 @@ def _cells(line: Measurement) -> tuple[str, ...]:
         DASH if line.median is None else f"{line.median:,.0f} {line.unit}",
         spread,
         DASH if line.milliseconds is None else f"{line.milliseconds:,.1f}",
+        DASH if line.refresh_milliseconds is None else f"{line.refresh_milliseconds:,.1f} ms",
         DASH if line.first_call_seconds is None else f"{line.first_call_seconds:.2f} s",
         DASH if line.compile_seconds is None else f"{line.compile_seconds:.1f} s",
         DASH if line.peak_bytes is None else f"{line.peak_bytes / 2**20:,.0f} MiB",

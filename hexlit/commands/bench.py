@@ -17,6 +17,7 @@ from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.bench.grid import Grid
     from hexlit.bench.measure import Effort, Measurement
     from hexlit.bench.optimisation import Recipe
     from hexlit.nets.tower import HexNet
@@ -39,6 +40,8 @@ class BenchConfig:
     """Measurements after the warm-up; their median and quartiles are shown."""
     seconds: float = 0.5
     """Length of one measurement, about."""
+    compiled: bool = True
+    """Whether what=forward measures `torch.compile`, too, at the smallest and the largest batch: a minute or more."""
     json: bool = False
     """Print JSON instead of a table."""
     markdown: bool = False
@@ -94,8 +97,8 @@ def bench(config: DictConfig) -> None:
 
     make_folders(settings)
     profile = build_profile(settings.accelerator)
-    profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
     with Console(stderr=True).status("measuring") as status:
         report = Report(*measure(settings, profile, status.update))
     if settings.json:
@@ -121,13 +124,13 @@ def make_folders(config: BenchConfig) -> None:
 
 def measure(
     config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]
-) -> tuple[int, dict[str, str | int], list["Measurement"], list[str]]:
-    """Size of the board, the machine, the lines of every kind that was asked for, and what they say.
+) -> tuple[int, dict[str, str | int], list["Measurement"], list[str], list["Grid"]]:
+    """Size of the board, the machine, the lines of every kind that was asked for, what they say, and small tables.
 
     `say` is told what is being measured.
     """
     from hexlit.bench.engine import measure_games, measure_search
-    from hexlit.bench.evaluation import measure_forward, ways_of
+    from hexlit.bench.evaluation import measure_table
     from hexlit.bench.leaves import measure_leaves
     from hexlit.bench.loader import measure_games_loader, measure_loader
     from hexlit.bench.measure import Effort
@@ -143,6 +146,7 @@ def measure(
     recipe = Recipe(size, config.optimizer, config.trainer)
     lines: list[Measurement] = []
     said: list[str] = []
+    grids: list[Grid] = []
     kinds = QUICK if config.what == "all" else (config.what,)
     for number, kind in enumerate(kinds, start=1):
         say(f"measuring {kind} ({number} of {len(kinds)})")
@@ -151,7 +155,10 @@ def measure(
         elif kind == "search":
             lines += measure_search(size, effort, profile)
         elif kind == "forward":
-            lines += measure_forward(net, size, effort, profile, ways_of(profile.device))
+            more, sentences, grid = measure_table(net, size, effort, profile, config.compiled)
+            lines += more
+            said += sentences
+            grids.append(grid)
         elif kind == "train":
             found = measure_training(net, recipe, effort, profile)
             lines += found
@@ -173,7 +180,7 @@ def measure(
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more
             said += sentences
-    return size, machine(profile), lines, said
+    return size, machine(profile), lines, said, grids
 
 
 def network(config: BenchConfig) -> tuple["HexNet", int]:
@@ -239,11 +246,14 @@ def machine(profile: "DeviceProfile") -> dict[str, str | int]:
     import platform
     from importlib.metadata import version
 
+    from hexlit.accelerate.backends import backend_versions
+    from hexlit.accelerate.host import processor_identity
+
     return {
         "device": str(profile.device),
         "threads": profile.threads,
-        "processor": platform.machine(),
-        "torch": version("torch"),
+        "processor": f"{platform.machine()} {processor_identity()}",
+        **backend_versions(),
         "numba": version("numba"),
         "hexlit": version("hexlit"),
     }

@@ -62,8 +62,8 @@ def train_hex(
     started = time.monotonic()
     quiet_lightning()
     profile = build_profile(config.accelerator)
-    profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
     limit = config.trainer.max_seconds
     deadline = None if limit is None else started + limit
     checkpoint = resumed_checkpoint(config, folder)

@@ -167,8 +167,8 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
     from hexlit.commands.match_players import Table
 
     profile = build_profile(config.accelerator)
-    profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
     table = Table(specs, config.search, profile, board=config.board, seed=config.seed)
     plies, balanced = config.openings.plies, config.openings.balanced
     openings = balanced_openings(table.size, config.pairs, plies, config.seed, balanced=balanced)

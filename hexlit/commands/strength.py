@@ -105,8 +105,8 @@ def strength(config: DictConfig) -> None:
     check_board(settings.what, size)
     folder = new_folder(settings.output)
     profile = build_profile(settings.accelerator)
-    profile.apply()
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
     evaluators = Evaluators(loaded, size, profile)
     games = settings.games or profile.evaluation_batch
     measure = measure_truth if settings.what == "truth" else measure_search

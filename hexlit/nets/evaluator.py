@@ -2,12 +2,14 @@
 
 import logging
 import time
+from functools import partial
 
 import numpy as np
 import torch
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import PLANES, blank_planes
+from hexlit.nets.choice import fastest_path
 from hexlit.nets.fold import folded_twin
 from hexlit.nets.heads import masked_logits
 from hexlit.nets.paths import DeviceRun, Floats, Forward, FusedForward, HostRun, Planes, Run, TwinForward
@@ -26,12 +28,13 @@ class NetworkEvaluator:
     """Evaluates `batch` positions a call with a snapshot of a network's weights.
 
     The path that the profile asks for is built and compared with the plain float32 network on random positions. Where
-    it cannot be built or differs, torch's plain operators take its place, and one warning says why.
+    it cannot be built or differs, torch's plain operators take its place, and one warning says why. Where the profile
+    leaves the path open, the fastest one of the CPU is taken: see `fastest_path`.
 
     Attributes:
-        path: the path in use: fused, graph, compile or eager.
+        path: the path in use: fused, graph, compile, onnxruntime, openvino or eager.
         dtype: the number format in use.
-        build_seconds: what building and checking the path took, compiling included.
+        build_seconds: what choosing, building and checking the path took, compiling included.
 
     Args:
         net: the network; it is neither kept nor changed.
@@ -69,7 +72,10 @@ class NetworkEvaluator:
             self._run(planes, policy, value)
 
     def refresh(self, net: HexNet) -> None:
-        """Take over the current weights of `net`; takes milliseconds and compiles nothing."""
+        """Take over the current weights of `net`.
+
+        This takes milliseconds; by onnxruntime and openvino, which lay out a new graph, tens of milliseconds.
+        """
         with torch.no_grad():
             self._forward.refresh(net)
         if self.profile.device.type == "cuda":
@@ -78,16 +84,14 @@ class NetworkEvaluator:
     def _first_that_works(self, net: HexNet) -> tuple[Forward, Run]:
         wanted = self.profile.inference_dtype
         reasons: list[str] = []
-        for path, dtype in dict.fromkeys(
-            [(self.profile.inference, wanted), ("eager", wanted), ("eager", torch.float32)]
-        ):
+        started = time.monotonic()
+        for path, dtype in dict.fromkeys([*((path, wanted) for path in self._paths(net)), ("eager", torch.float32)]):
             self.path, self.dtype = path, dtype
-            started = time.monotonic()
             try:
                 forward, run = self._build(net)
             except torch.OutOfMemoryError:
                 raise
-            except (RuntimeError, AttributeError) as error:
+            except (RuntimeError, AttributeError, ImportError) as error:
                 said = " ".join(str(error).split())[:300]
                 reasons.append(f"{path} in {str(dtype).removeprefix('torch.')}: {said}")
                 continue
@@ -97,27 +101,42 @@ class NetworkEvaluator:
             return forward, run
         raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
 
+    def _paths(self, net: HexNet) -> list[str]:
+        """The paths to try in the number format that is wanted, in their order."""
+        if self.profile.inference != "auto":
+            return [self.profile.inference, "eager"]
+        build = partial(self._make_forward, net)
+        return [fastest_path(net, self.size, self.batch, self.profile, build), "fused", "eager"]
+
     def _build(self, net: HexNet) -> tuple[Forward, Run]:
         """Build the path and compare it with the plain network.
 
         Raises:
-            RuntimeError, AttributeError: it cannot be built here, or its results are wrong.
+            RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
         """
-        with torch.no_grad():
-            forward = self._make_forward(net)
+        forward = self._make_forward(net, self.path, self.batch)
         with torch.inference_mode():
             run = self._make_run(forward)
             self._check(net, run)
         return forward, run
 
-    def _make_forward(self, net: HexNet) -> Forward:
-        device = self.profile.device
-        if self.path == "fused":
-            return FusedForward(net, self.dtype, self.size, self.batch)
+    @torch.no_grad()
+    def _make_forward(self, net: HexNet, path: str, batch: int) -> Forward:
+        profile, dtype = self.profile, self.dtype
+        if path == "fused":
+            return FusedForward(net, dtype, self.size, batch)
+        if path == "onnxruntime":
+            from hexlit.nets.onnx_forward import OnnxForward
+
+            return OnnxForward(net, self.size, batch, profile.threads)
+        if path == "openvino":
+            from hexlit.nets.openvino_forward import OpenVinoForward
+
+            return OpenVinoForward(net, dtype, self.size, batch, profile.threads)
         mode = ""
-        if self.path == "compile":
-            mode = "reduce-overhead" if device.type == "cuda" else "default"
-        return TwinForward(net, device, self.dtype, self.profile.channels_last, mode)
+        if path == "compile":
+            mode = "reduce-overhead" if profile.device.type == "cuda" else "default"
+        return TwinForward(net, profile.device, dtype, profile.channels_last, mode)
 
     def _make_run(self, forward: Forward) -> Run:
         device = self.profile.device

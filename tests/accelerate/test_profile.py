@@ -91,7 +91,10 @@ def test_precision_policy_is_the_same_for_every_form_of_cuda(form: str, monkeypa
     assert (made.precision, made.accelerator, made.devices) == ("bf16-mixed", "cuda", [0])
 
 
-@pytest.mark.parametrize(("path", "device"), [("fused", CUDA), ("graph", CPU), ("graph", MPS)])
+@pytest.mark.parametrize(
+    ("path", "device"),
+    [("fused", CUDA), ("graph", CPU), ("graph", MPS), ("openvino", CUDA), ("onnxruntime", MPS)],
+)
 def test_inference_path_of_another_device_is_refused(
     path: str, device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

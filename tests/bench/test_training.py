@@ -12,10 +12,10 @@ from torch.utils.data import Dataset
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.bench import batches, optimisation
+from hexlit.bench import batches, evaluation, optimisation
 from hexlit.bench.batches import best_batch, measure_batches, write_accelerator
 from hexlit.bench.comparison import compare
-from hexlit.bench.evaluation import Way, measure_forward
+from hexlit.bench.evaluation import Way, measure_forward, measure_table, ways_at
 from hexlit.bench.loader import measure_games_loader, measure_loader, played_window
 from hexlit.bench.measure import Effort, Measurement
 from hexlit.bench.optimisation import Recipe, advice, batches_of, loss_after, measure_steps
@@ -187,8 +187,47 @@ def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: 
     """A28-30, A26-27."""
     without_fused = HexNet(replace(net.config, activation="silu"))
     ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
-    plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways)
+    plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways, 8)
     assert plain.median is not None
     assert plain.detail.startswith("100% of the fastest; same move 100.0%")
     assert missing.median is None
     assert missing.detail.startswith("not here: eager float32 takes its place")
+    assert plain.batch == 8
+    assert plain.refresh_milliseconds is not None
+
+
+def test_every_backend_has_a_row_and_an_absent_one_its_reason(
+    net: HexNet, profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """F3."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(evaluation, "is_installed", lambda name: False)
+    monkeypatch.setattr(evaluation, "BATCHES", (1, 4))
+    monkeypatch.setattr(evaluation, "JUDGED_CALLS", 1)
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        lines, said, grid = measure_table(net, SIZE, QUICK, replace(profile, threads=1), compiled=False)
+    finally:
+        torch.set_num_threads(before)
+    paths = ("eager", "fused", "onnxruntime", "openvino")
+    assert [row[0] for row in grid.rows] == [f"{path} {dtype}" for dtype in ("float32", "bfloat16") for path in paths]
+    assert grid.headings == ("backend", "batch 1", "batch 4", "refresh, ms", "")
+    assert {line.batch for line in lines} == {1, 4}
+    absent = {line.precision: line.detail for line in lines if line.median is None}
+    assert absent["onnxruntime float32"] == 'not installed; pip install "hexlit[onnx]"'
+    assert absent["openvino float32"] == 'not installed; pip install "hexlit[openvino]"'
+    assert absent["onnxruntime bfloat16"]
+    assert grid.to_markdown().count("\n|") == 2 + len(grid.rows)
+    assert all(sentence.startswith("accelerator.inference=auto takes in") for sentence in said)
+    assert "batch 1" in said[0]
+
+
+def test_only_the_ends_are_compiled_and_only_the_last_batch_frozen() -> None:
+    compiled = Way("compile", torch.float32)
+    frozen = Way("compile", torch.float32, frozen=True)
+    ways = [Way("eager", torch.float32), compiled, frozen]
+    assert ways_at(1, (1, 8, 64), ways, compiled=True) == [ways[0], compiled]
+    assert ways_at(8, (1, 8, 64), ways, compiled=True) == [ways[0]]
+    assert ways_at(64, (1, 8, 64), ways, compiled=True) == ways
+    assert ways_at(64, (1, 8, 64), ways, compiled=False) == [ways[0]]

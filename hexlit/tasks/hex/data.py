@@ -73,8 +73,9 @@ class HostMaker:
 
     def __call__(self) -> EvaluatorHost:
         """Set the threads of this process, and make the host."""
-        self.profile.apply()
+        # Numba first: where it starts its threads, it gives OpenMP, which torch shares, all cores again.
         numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
+        self.profile.apply()
         return EvaluatorHost(self.net, size=self.size, swap=self.swap, profile=self.profile)
 
 

@@ -1,0 +1,55 @@
+"""Runtimes that can evaluate a network on a CPU beside torch: which are installed, and in which versions."""
+
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+import torch
+
+from hexlit.errors import UsageError
+
+PACKAGES = {"onnxruntime": ("onnxruntime", "onnx"), "openvino": ("openvino",)}
+"""Packages that each optional backend imports."""
+
+EXTRAS = {"onnxruntime": "onnx", "openvino": "openvino"}
+"""The extra of hexlit that installs them."""
+
+DTYPES = {"onnxruntime": (torch.float32,), "openvino": (torch.float32, torch.bfloat16)}
+"""Number formats in which each optional backend computes on a CPU."""
+
+
+def is_installed(backend: str) -> bool:
+    """Whether every package of the optional `backend` is there. Imports nothing."""
+    return all(find_spec(name) is not None for name in PACKAGES[backend])
+
+
+def installed_backends(dtype: torch.dtype | None = None) -> list[str]:
+    """The optional backends that are installed, and compute in `dtype` where one is given."""
+    return [name for name in PACKAGES if (dtype is None or dtype in DTYPES[name]) and is_installed(name)]
+
+
+def install_command(backend: str) -> str:
+    """The command that installs the optional `backend`."""
+    return f'pip install "hexlit[{EXTRAS[backend]}]"'
+
+
+def require_backend(backend: str) -> None:
+    """Refuse the optional `backend` where it is not installed.
+
+    Raises:
+        UsageError: a package is missing; the message has the command that installs it.
+    """
+    if not is_installed(backend):
+        missing = " and ".join(name for name in PACKAGES[backend] if find_spec(name) is None)
+        raise UsageError(f"accelerator.inference={backend}: {missing} not installed; {install_command(backend)}")
+
+
+def backend_versions() -> dict[str, str]:
+    """Version of torch and of every optional backend that is installed."""
+    return {name: _version(name) for name in ("torch", *installed_backends())}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # installed under another name, such as onnxruntime-gpu
+        return "unknown"

@@ -1,0 +1,69 @@
+"""Choices that were measured once on this machine, kept in one small file of the cache folder."""
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from hexlit.files import alone, cache_folder, write_text_atomic
+
+log = logging.getLogger(__name__)
+
+KEPT = 500
+"""Choices in the file; the oldest give way."""
+
+
+def remembered_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str, float]]) -> str:
+    """The name that was the fastest when `key` was measured first; measured now where that is not known.
+
+    A choice that has been made stays, so that the same run gives the same result again. Of several processes that ask
+    at once one measures and the others wait. A damaged file is measured again. Where the file cannot be written, the
+    first name is taken, unmeasured: a measurement that nobody remembers could differ the next time.
+
+    Args:
+        key: everything that the choice depends on.
+        names: what can be chosen; the first is preferred among equals.
+        measure: seconds of the same work by name; a name may be absent, where it does not work.
+    """
+    path = choices_file()
+    try:
+        with alone(path.with_name(f"{path.name}.lock")):
+            known = _read(path)
+            if known.get(key, {}).get("choice") not in names:
+                seconds = measure()
+                known.pop(key, None)
+                known[key] = {"choice": fastest(names, seconds), "milliseconds": _milliseconds(seconds)}
+                kept = dict(list(known.items())[-KEPT:])
+                write_text_atomic(path, json.dumps(kept, indent=1) + "\n")
+            return str(known[key]["choice"])
+    except OSError as error:
+        log.warning("%s cannot be written (%s): %s is taken, unmeasured", path, error.strerror, names[0])
+        return names[0]
+
+
+def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.05) -> str:
+    """The name of the least seconds; the first of `names` where none is faster than it by more than `margin`."""
+    worked = [name for name in names if name in seconds]
+    if not worked:
+        return names[0]
+    best = min(worked, key=seconds.__getitem__)
+    return best if seconds[best] < (1 - margin) * seconds[worked[0]] else worked[0]
+
+
+def choices_file() -> Path:
+    """Where the choices are kept."""
+    return cache_folder() / "backends.json"
+
+
+def _read(path: Path) -> dict[str, dict[str, object]]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):  # ValueError: neither UTF-8 nor JSON
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {key: entry for key, entry in found.items() if isinstance(entry, dict)}
+
+
+def _milliseconds(seconds: dict[str, float]) -> dict[str, float]:
+    return {name: round(1000 * taken, 4) for name, taken in seconds.items()}

@@ -1,0 +1,100 @@
+"""Which path evaluates a network fastest on this CPU: measured once where there is a choice, then remembered."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+import torch
+from torch import Tensor
+
+from hexlit.accelerate.backends import backend_versions, installed_backends
+from hexlit.accelerate.host import processor_identity
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.remembered import remembered_choice
+from hexlit.hex.encoding import blank_planes
+from hexlit.nets.flops import forward_flops
+from hexlit.nets.fused import fused_obstacle
+from hexlit.nets.graph import graph_obstacle
+from hexlit.nets.paths import Forward
+from hexlit.nets.tower import HexNet
+
+MEASURED_SECONDS = 0.2
+"""Length of a measurement, without building, where that is enough for `LEAST_ROUNDS`."""
+
+LEAST_ROUNDS = 4
+"""The least of so few is what the machine can do, where other programs do not take all of its time."""
+
+ROUND_SECONDS = 0.005
+"""Shortest time that the clock measures."""
+
+CALL_FLOPS = 2e9
+"""Operations of the largest call that is measured, for each thread: up to 0.05 s on a slow core. A larger batch is
+judged by the part of it that fits."""
+
+Builder = Callable[[str, int], Forward]
+"""Makes the forward pass of a path for a batch."""
+
+
+def candidates(net: HexNet, dtype: torch.dtype) -> list[str]:
+    """The paths of the CPU for this network, torch's own first; only that one where there is nothing to choose from."""
+    own = "eager" if fused_obstacle(net) else "fused"
+    others = [] if graph_obstacle(net) else installed_backends(dtype)
+    return [own, *others] if others else ["fused"]
+
+
+def fastest_path(net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder) -> str:
+    """The path to take; nothing is measured where there is only one, or where the choice is known."""
+    paths = candidates(net, profile.inference_dtype)
+    if len(paths) == 1:
+        return paths[0]
+    part = min(batch, max(1, int(CALL_FLOPS * profile.threads / forward_flops(net.config, size))))
+    return remembered_choice(
+        _key(net, size, batch, profile), paths, lambda: seconds_of(paths, size, part, lambda path: build(path, part))
+    )
+
+
+def seconds_of(paths: list[str], size: int, batch: int, build: Callable[[str], Forward]) -> dict[str, float]:
+    """Seconds of one call by path, the least of several rounds in turn; a path that cannot be built is left out."""
+    planes = torch.from_numpy(blank_planes(batch, size))
+    built: dict[str, tuple[Forward, int]] = {}
+    with torch.inference_mode():
+        for path in paths:
+            try:
+                forward = build(path)
+                _timed(forward, planes, 1)
+                built[path] = forward, max(1, round(ROUND_SECONDS / _timed(forward, planes, 1)))
+            except (RuntimeError, AttributeError, ImportError):
+                continue  # the evaluator tries the rest in their order, and says why one does not work
+        found: dict[str, list[float]] = {path: [] for path in built}
+        end = time.perf_counter() + MEASURED_SECONDS
+        while built and (len(found[next(iter(built))]) < LEAST_ROUNDS or time.perf_counter() < end):
+            for path, (forward, calls) in built.items():
+                found[path].append(_timed(forward, planes, calls) / calls)
+    return {path: min(seconds) for path, seconds in found.items()}
+
+
+def _timed(forward: Forward, planes: Tensor, calls: int) -> float:
+    """Seconds of `calls` calls; of one thread its computing time, which other programs lengthen little."""
+    alone = torch.get_num_threads() == 1 and os.name == "posix"  # the clock of Windows ticks every 16 ms
+    clock = time.process_time if alone else time.perf_counter
+    start = clock()
+    for _ in range(calls):
+        forward(planes)
+    return clock() - start
+
+
+def _key(net: HexNet, size: int, batch: int, profile: DeviceProfile) -> str:
+    """Everything that the choice depends on, as one line of JSON."""
+    parts = {
+        "processor": processor_identity(),
+        "instructions": [torch.backends.cpu.get_cpu_capability(), os.environ.get("ONEDNN_MAX_CPU_ISA", "")],
+        "threads": profile.threads,
+        "net": asdict(net.config) | {"dropout": 0.0},
+        "board": size,
+        "batch": batch,
+        "dtype": str(profile.inference_dtype).removeprefix("torch."),
+        "versions": backend_versions(),
+    }
+    return json.dumps(parts, sort_keys=True)
