@@ -25,6 +25,21 @@ SOLVED_SIZES = tuple(SOLVED)
 Figures = dict[str, float | int | list[float] | list[bool]]
 
 
+def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
+    """The least figures of `Strength.measure` that prove a network of boards of `size`; None where none can be proved.
+
+    That is where nobody asks for it, where strength is not measured, and where no openings are solved.
+    """
+    proof = config.proof
+    if not proof.enabled or not config.every_epochs or size not in SOLVED_SIZES:
+        return None
+    return {
+        "openings_right": float(size**2),
+        "search_optimality": proof.search_optimality,
+        "policy_optimality": proof.policy_optimality,
+    }
+
+
 def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
     """Positions that an evaluator should take a call to measure strength on boards of `size`, `most` at most.
 
@@ -72,7 +87,8 @@ class Strength:
         self._batch = batch
         self._search = replace(search, simulations=config.simulations)
         self._cache = cache
-        self._positions: tuple[SolvedPositions, SolvedPositions] | None = None
+        self._random: dict[bool, SolvedPositions] = {}
+        self._from_games: SolvedPositions | None = None
 
     def prepare(self) -> None:
         """Compile what `measure` needs; without this the first measurement does."""
@@ -84,7 +100,10 @@ class Strength:
             game_positions(3, 12, 0)  # the same code plays and solves every size
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
-        """Figures of the network behind `evaluator`; with all positions when they are the `final` ones.
+        """Figures of the network behind `evaluator`.
+
+        The `final` ones are measured on positions of their own: those that a run looks at before, for its best
+        checkpoint and its end, are drawn with another seed, so that nothing is chosen by the final figures.
 
         `openings` and `openings_right`: one-stone positions, and how many of them the search judges right, with
         `opening_map` (value of each opening for Black, `size*size` numbers) and `opening_truth`. `search_optimality`,
@@ -109,8 +128,7 @@ class Strength:
             "opening_map": [round(float(value), 4) for value in searched],
             "opening_truth": [bool(wins) for wins in truth],
         }
-        all_positions, from_games = self._solved_positions()
-        positions = all_positions if final else all_positions.first(self.config.quick_positions)
+        positions, from_games = self._random_positions(final), self._game_positions()
         for name, judge in (("search_optimality", searcher), ("policy_optimality", policy)):
             found = judge.judge(positions.cells, positions.to_move)
             figures[name] = float(keeps_the_win(positions, found.action).mean())
@@ -139,14 +157,18 @@ class Strength:
             "games_policy_optimality": float(keeps_the_win(positions, found.action[won], won).mean()),
         }
 
-    def _solved_positions(self) -> tuple[SolvedPositions, SolvedPositions]:
-        if self._positions is None:
+    def _random_positions(self, final: bool) -> SolvedPositions:
+        if final not in self._random:
             config = self.config
-            self._positions = (
-                random_positions(self.size, config.positions, config.seed, self._cache),
-                game_positions(self.size, config.game_positions, config.seed, self._cache),
-            )
-        return self._positions
+            count, seed = (config.positions, config.seed) if final else (config.quick_positions, config.seed + 1)
+            self._random[final] = random_positions(self.size, count, seed, self._cache)
+        return self._random[final]
+
+    def _game_positions(self) -> SolvedPositions:
+        if self._from_games is None:
+            config = self.config
+            self._from_games = game_positions(self.size, config.game_positions, config.seed, self._cache)
+        return self._from_games
 
     def _share_against_rollouts(self, searcher: SearchPlayer, final: bool) -> float:
         rollouts = RolloutEvaluator(self.config.rollouts, self.config.seed)
