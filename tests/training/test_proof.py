@@ -104,7 +104,7 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
         enable_checkpointing=False,
         enable_progress_bar=False,
     )
-    batches = DataLoader([[torch.ones(4, 1)]], batch_size=None)  # type: ignore[arg-type]
+    batches: Any = DataLoader([[torch.ones(4, 1)]], batch_size=None)  # type: ignore[arg-type]
     trainer.fit(Model(), batches, ckpt_path=tmp_path / "last.ckpt", weights_only=True)
     assert trainer.global_step == 2 * 3, "the steps of two epochs"
     assert phase.latest["score"] == -1.0
