@@ -51,9 +51,14 @@ def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
 
 def opening_values(judge: Judge, size: int) -> NDArray[np.float32]:
     """Value for Black of his first stone on each cell, `[size*size]`: above 0 the judge thinks that it wins."""
-    cells = np.eye(size**2, dtype=np.int8)
+    cells, to_move = _openings(size)
     # White is to move: what is good for White is bad for the opening.
-    return -judge.judge(cells, np.full(size**2, -1, np.int8)).value
+    return -judge.judge(cells, to_move).value
+
+
+def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """The positions after Black's first stone, one for each cell, and who is to move in them: White."""
+    return np.eye(size**2, dtype=np.int8), np.full(size**2, -1, np.int8)
 
 
 def keeps_the_win(
@@ -121,25 +126,37 @@ class Strength:
             share = self._share_against_rollouts(searcher, final)
             return {"rollouts_share": share, "score": share}
         truth = solved_openings(self.size)
-        searched = opening_values(searcher, self.size)
+        positions, from_games = self._random_positions(final), self._game_positions()
+        searched, found = self._search_with_openings(searcher, positions)
         figures: Figures = {
             "openings": len(truth),
             "openings_right": int(((searched > 0) == truth).sum()),
             "opening_map": [round(float(value), 4) for value in searched],
             "opening_truth": [bool(wins) for wins in truth],
         }
-        positions, from_games = self._random_positions(final), self._game_positions()
-        for name, judge in (("search_optimality", searcher), ("policy_optimality", policy)):
-            found = judge.judge(positions.cells, positions.to_move)
-            figures[name] = float(keeps_the_win(positions, found.action).mean())
+        likeliest = policy.judge(positions.cells, positions.to_move).action
+        for name, moves in (("search_optimality", found), ("policy_optimality", likeliest)):
+            figures[name] = float(keeps_the_win(positions, moves).mean())
         figures["positions"] = len(positions)
         figures["score"] = figures["search_optimality"]
         figures |= self._judge_by_value(policy, from_games)
         if final:
             won = from_games.won
-            found = searcher.judge(from_games.cells[won], from_games.to_move[won])
-            figures["games_search_optimality"] = float(keeps_the_win(from_games, found.action, won).mean())
+            moves = searcher.judge(from_games.cells[won], from_games.to_move[won]).action
+            figures["games_search_optimality"] = float(keeps_the_win(from_games, moves, won).mean())
         return figures
+
+    def _search_with_openings(
+        self, searcher: SearchPlayer, positions: SolvedPositions
+    ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+        """As `opening_values`, and the searched move of each position. They share batches, which saves half the time of
+        a quick measurement: a search of 25 openings takes as long as one of a whole batch.
+        """
+        openings, to_move = _openings(self.size)
+        found = searcher.judge(
+            np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
+        )
+        return -found.value[: len(openings)], found.action[len(openings) :]
 
     def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:
         values = opening_values(policy, self.size)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from hexlit.arena.config import EvaluationConfig, ProofConfig
-from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength, proof_of
+from hexlit.arena.players import SearchPlayer
+from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength, opening_values, proof_of
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
@@ -92,6 +93,23 @@ def test_the_map_of_the_openings_is_seen_from_black() -> None:
 
 def test_quick_figures_use_fewer_positions() -> None:
     assert measured(4, UniformEvaluator(), final=False)["positions"] == 20
+
+
+def test_openings_share_the_batches_of_the_positions() -> None:
+    """25 openings and 20 positions in a batch of 64 are one search; the policy is asked three times."""
+
+    class Counted(UniformEvaluator):
+        calls = 0
+
+        def evaluate(self, *arguments: Any) -> None:
+            self.calls += 1
+            super().evaluate(*arguments)
+
+    evaluator = Counted()
+    figures = measured(5, evaluator, final=False)
+    assert evaluator.calls <= 1 + 8 + 3
+    values = opening_values(SearchPlayer(SearchConfig(simulations=8), UniformEvaluator(), size=5, batch=25), 5)
+    assert figures["opening_map"] == [round(float(value), 4) for value in values]
 
 
 def test_positions_are_kept_between_measurements_and_runs(tmp_path: Path) -> None:
