@@ -31,6 +31,30 @@ class PoolConfig:
 
 
 @dataclass
+class ProofConfig:
+    """When a run has proved itself and ends: by strength measured on positions that are not those of its final figures.
+
+    The openings are the same in both, as a board has no others. Nothing is trained on either.
+    """
+
+    enabled: bool = False
+    """Whether a run ends once it has proved itself; only on boards whose openings are solved, 3 to 7."""
+    evaluations: int = 2
+    """Evaluations in a row that have to reach all of what follows; the search has to judge every opening right, too."""
+    search_optimality: float = 0.99
+    """Least share of won positions in which the searched move keeps the win."""
+    policy_optimality: float = 0.95
+    """Least share of them in which the likeliest move of the policy does."""
+
+    def __post_init__(self) -> None:
+        if self.evaluations < 1:
+            raise UsageError(f"evaluation.proof.evaluations={self.evaluations}: must be 1 or more")
+        for name in ("search_optimality", "policy_optimality"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"evaluation.proof.{name}={getattr(self, name)}: a share, from 0 to 1, such as 0.95")
+
+
+@dataclass
 class EvaluationConfig:
     """How strength is measured."""
 
@@ -39,7 +63,7 @@ class EvaluationConfig:
     positions: int = 1000
     """Random won positions for the final figures."""
     quick_positions: int = 200
-    """How many of them are judged after an epoch."""
+    """Other ones, drawn with `seed` + 1, that are judged while the run goes on."""
     game_positions: int = 300
     """Positions out of games, won and lost, for the value's calibration and a second optimality."""
     every_epochs: int = 1
@@ -51,6 +75,7 @@ class EvaluationConfig:
     seed: int = 2026
     """Seed of the positions and openings, apart from that of training."""
     pool: PoolConfig = field(default_factory=PoolConfig)
+    proof: ProofConfig = field(default_factory=ProofConfig)
 
     def __post_init__(self) -> None:
         for name in ("simulations", "positions", "quick_positions", "match_pairs", "rollouts"):

@@ -18,16 +18,18 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.arena.strength import Strength, evaluation_batch
+from hexlit.arena.strength import Strength, evaluation_batch, proof_of
 from hexlit.commands.caches import cache_folder
 from hexlit.commands.hex_data import make_data
 from hexlit.commands.rating_pool import rating_callbacks
+from hexlit.commands.run_folder import command_to_go_on
 from hexlit.commands.train import TrainConfig
 from hexlit.errors import UsageError
 from hexlit.nets.agreement import measure_agreement
 from hexlit.nets.config import NetConfig
 from hexlit.nets.flops import forward_flops
 from hexlit.nets.tower import HexNet
+from hexlit.reporting.ending import print_ending
 from hexlit.reporting.progress import TrainingProgress
 from hexlit.reporting.summary import print_summary, write_summary
 from hexlit.tasks.hex.checkpoint import load_network
@@ -38,11 +40,14 @@ from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
 from hexlit.training.config import TrainerConfig
 from hexlit.training.cost import Cost
 from hexlit.training.early_stopping import EarlyStopping
-from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, ValidationPhase
+from hexlit.training.ending import ending_of, is_interruption
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
 from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
+from hexlit.training.phases import COMPILING, FINISHING
+from hexlit.training.proof import Proof
 from hexlit.training.steps import StepClock
 from hexlit.training.usage import RunUsage
 
@@ -53,13 +58,19 @@ CHECKED_POSITIONS = 1000
 
 
 def train_hex(
-    config: TrainConfig, folder: Path, *, callbacks: Sequence[L.Callback] = (), run_name: str | None = None
+    config: TrainConfig,
+    folder: Path,
+    *,
+    callbacks: Sequence[L.Callback] = (),
+    run_name: str | None = None,
+    started: float | None = None,
 ) -> dict[str, Any]:
     """Run the training in `folder` and return its summary, which also lies there as `summary.json`.
 
-    `callbacks` come last; loggers know the run as `run_name`.
+    `callbacks` come last; loggers know the run as `run_name`. Its time counts from `started` on `time.monotonic()`,
+    None for now.
     """
-    started = time.monotonic()
+    started = time.monotonic() if started is None else started
     quiet_lightning()
     profile = build_profile(config.accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
@@ -85,6 +96,8 @@ def train_hex(
     usage = RunUsage(folder, profile)
     clock = usage.clock
     clock.resume(first_epoch)
+    phases_before = clock.seconds_of()
+    clock.account(started, first_epoch)
     data = make_data(config, profile, folder / "games", clock, deadline)
     clock.cpu_clock = lambda: time.process_time() + data.cpu_seconds()
     evaluation_profile = replace(
@@ -109,21 +122,26 @@ def train_hex(
         config.trainer.max_epochs, max_time=limit, first_epoch=first_epoch, title=f"hexlit train · {config.name}"
     )
     clock.listeners.append(progress)
+    least = proof_of(config.evaluation, config.board)
+    proof = None if least is None else Proof(least, config.evaluation.proof.evaluations)
+    if config.evaluation.proof.enabled and proof is None:
+        log.info("this run does all its epochs: without solved openings, or without evaluations, nothing can prove it")
     evaluation = EvaluationPhase(
         lambda final: strength.measure(host.refreshed(weights_of(module.net_in_use)), final=final),
         clock,
         progress,
         every_epochs=config.evaluation.every_epochs,
+        proof=proof,
     )
     validation = ValidationPhase(clock, progress)
     rating = rating_callbacks(config, folder, module, profile, clock, progress, first_epoch=first_epoch)
-    wall_time = WallTime(started)
+    wall_time = WallTime(started, settle=clock.settle, phases_before=phases_before)
     cost = Cost(
         forward_flops(config.net, config.board),
         evaluations=lambda: data.evaluations,
         seconds=lambda: wall_time.seconds,
     )
-    budgets: list[Budget] = [] if deadline is None else [TimeBudget(deadline)]
+    budgets: list[Budget] = [] if deadline is None else [TimeBudget(deadline, lambda: clock.seconds_of(COMPILING))]
     if config.trainer.max_flops is not None:
         budgets.append(FlopBudget(config.trainer.max_flops, lambda: cost.flops))
     stopping = EarlyStopping(config.trainer)
@@ -143,11 +161,13 @@ def train_hex(
             wall_time,
             *budgets,
             evaluation,
+            *([] if proof is None else [proof]),
             *rating,
             stopping,
             cost,
             MemoryWatch(profile.memory_warning, usage.peaks),
             LatestRow(metrics),
+            Saving(clock),
             *checkpoints(folder, config.trainer),
             *callbacks,
         ],
@@ -163,19 +183,29 @@ def train_hex(
     try:
         with usage, progress:
             if first_epoch < config.trainer.max_epochs:
-                with clock.phase("compiling", first_epoch):
+                with clock.phase(COMPILING, first_epoch):
                     data.prepare(meanwhile=strength.prepare)
                     compile_seconds = module.prepare()
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
+            clock.outside(FINISHING, trainer.current_epoch)
             evaluation.finish(trainer.current_epoch, restored=stopping.restored)
+        clock.outside(FINISHING, trainer.current_epoch)
         state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
         agreement = precision_check(module.net_in_use, host, data)
         failed = False
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if is_interruption(stop):
+            ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
+            strength_then = dict(evaluation.latest) | {"measured_after": evaluation.measured_after}
+            print_ending(progress.console, ending, strength_then, command_to_go_on(folder, limits_of(config)))
+        raise
     finally:
         data.close()  # Lightning tears the data down only after a fit that came to its end
         close_loggers(loggers, failed)
     usage.warn_of_idling()
+    ending = ending_of(trainer, proof=proof, stopping=stopping)
+    clock.settle()
     summary = {
         "name": config.name,
         "board": config.board,
@@ -183,6 +213,7 @@ def train_hex(
         "wall_seconds": wall_time.seconds,
         "cost": cost.summary(),
         "epochs": trainer.current_epoch,
+        "ending": ending,
         **data.summary(),
         "strength": dict(evaluation.latest),
         "val": validation.of(stopping.best_epoch if stopping.restored else None),
@@ -200,7 +231,15 @@ def train_hex(
     write_summary(folder / "summary.json", summary)
     print_summary(progress.console, summary)
     progress.console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False)
+    print_ending(progress.console, ending, evaluation.latest, command_to_go_on(folder, limits_of(config)))
     return summary
+
+
+def limits_of(config: TrainConfig) -> dict[str, str]:
+    """The settings that can end this run before its epochs, and the values that lift them."""
+    trainer = config.trainer
+    limits = {"trainer.max_time": trainer.max_time, "trainer.max_flops": trainer.max_flops}
+    return {name: "null" for name, value in limits.items() if value is not None}
 
 
 def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
@@ -241,11 +280,16 @@ def resumed_checkpoint(config: TrainConfig, folder: Path) -> dict[str, Any] | No
 
 
 def precision_check(net: torch.nn.Module, host: EvaluatorHost, data: HexDataModule) -> dict[str, Any] | None:
-    """How far the number format of self-play is from float32, over positions of the data; None without any."""
+    """How far the number format of self-play is from float32, over positions of the data.
+
+    None without positions, and where that format is float32 itself.
+    """
     planes = data.some_planes(CHECKED_POSITIONS)
     if not len(planes):
         return None
     evaluator = host.refreshed(weights_of(net))
+    if evaluator.dtype is torch.float32:
+        return None
     found = measure_agreement(cast(HexNet, net), evaluator, planes)
     if not found.good_enough:
         log.warning(

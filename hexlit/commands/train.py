@@ -2,6 +2,11 @@
 
 import math
 import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -138,6 +143,7 @@ def best_arguments(argv: list[str]) -> list[str]:
 
 def train(config: DictConfig) -> Any:
     """Train as the composed configuration says; in a sweep the value(s) of the trial are returned."""
+    began = time.monotonic()
     settings = typed(config, TrainConfig)
     from hydra.core.hydra_config import HydraConfig
 
@@ -153,7 +159,35 @@ def train(config: DictConfig) -> Any:
     if settings.resume is None and (chosen != "none" or settings.sweep.resume):
         what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
         raise UsageError(f"{what}: a sweep is run by hexlit train --multirun with hydra/sweeper=optuna")
-    from hexlit.commands.hex_training import train_hex
+    say_hello(settings, folder)
+    with terminated_as_interrupted():
+        from hexlit.commands.hex_training import train_hex
 
-    train_hex(settings, folder)
+        train_hex(settings, folder, started=began)
     return None
+
+
+def say_hello(settings: TrainConfig, folder: Path) -> None:
+    """Print the first line of a run, before imports that take seconds."""
+    verb = "begins" if settings.resume is None else "goes on"
+    board = f"{settings.board}×{settings.board}"
+    print(
+        f"hexlit train · {settings.name} · {board} · {verb} in {os.path.relpath(folder)}; loading PyTorch", flush=True
+    )
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM, by which batch systems end what runs, ends a run as Ctrl-C does: its last lines are printed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupted(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

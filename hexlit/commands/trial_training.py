@@ -16,6 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.training.budget import spent
 from hexlit.training.config import TrainerConfig
 from hexlit.training.loggers import note_in_wandb
+from hexlit.training.phases import ONCE
 from hexlit.tuning.config import BUDGET_STEPS
 from hexlit.tuning.pruning import Pruning
 from hexlit.tuning.ticket import TrialTicket
@@ -68,7 +69,7 @@ def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, s
     At its own pace, without its start, for all its epochs or as long as its budgets allow.
     """
     phases = summary["phases"].items()
-    pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name != "compiling") / max(1, epochs)
+    pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name not in ONCE) / max(1, epochs)
     rest = (trainer.max_epochs - epochs) * pace
     further = trainer.max_epochs * pace
     if trainer.max_seconds is not None:

@@ -24,6 +24,7 @@ from hexlit.reporting.quantities import (
 _REFRESHES_PER_SECOND = 4.0
 _SECONDS_BETWEEN_LINES = 10.0
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length as a run goes on
+_UNTIMED = "compiling"  # a phase that is no part of an epoch's pace, and is announced: nothing else is seen meanwhile
 
 
 class PhaseView(Protocol):
@@ -58,8 +59,8 @@ class TrainingProgress:
 
     On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of
     the last epochs. Elsewhere: one line at the end of each phase, at most one every ten seconds within a phase, and one
-    for each epoch with losses or strength; without escape codes. Calls take microseconds: drawing is done by a thread,
-    four times a second.
+    for each epoch with losses or strength, and when the run will end; without escape codes. Calls take microseconds:
+    drawing is done by a thread, four times a second.
 
         with TrainingProgress(epochs=40, max_time=3600) as progress:
             clock.listeners.append(progress)
@@ -95,6 +96,8 @@ class TrainingProgress:
         self._epoch = self._first_epoch = first_epoch
         self._epoch_started = self._started
         self._durations: dict[int, float] = {}
+        self._untimed = 0.0
+        self._next_end = 0.0
         self._phase_name = ""
         self._phase_goal: float | None = None
         self._phase_started = self._started
@@ -130,21 +133,27 @@ class TrainingProgress:
         now = time.monotonic()
         if epoch > self._epoch:
             self._end_epoch(epoch)
+            self._say_when_it_ends(epoch - 1)
         self._phase, self._phase_name, self._phase_goal = None, name, goal
         self._phase_started, self._next_line = now, now + _SECONDS_BETWEEN_LINES
         self._phase_runs = True
+        if name == _UNTIMED and not self.live:
+            self._line(f"{self._position(epoch)}  {name}: takes longer the first time, and is kept for later runs")
 
     def phase_advanced(self, phase: PhaseView) -> None:
         """The phase under way has come further."""
         self._phase = phase
         if not self.live and (now := time.monotonic()) >= self._next_line:
             self._next_line = now + _SECONDS_BETWEEN_LINES
-            self._line(f"{self._position(phase.epoch)}  {phase.name}: {_amount(phase)}, {_facts(phase)}")
+            parts = [_amount(phase), _facts(phase), _phase_left(phase)]
+            self._line(f"{self._position(phase.epoch)}  {phase.name}: {', '.join(filter(None, parts))}")
 
     def phase_ended(self, phase: PhaseView) -> None:
         """The phase is over, well or (`finished` false) by an exception."""
         self._phase = phase
         self._phase_runs = False
+        if phase.name == _UNTIMED:
+            self._untimed += phase.wall_seconds
         if not self.live:
             how = "" if phase.finished else "stopped after "
             work = phase.work_seconds
@@ -171,16 +180,26 @@ class TrainingProgress:
         limits = []
         if self._max_time is not None:
             limits.append(max(0.0, self._max_time - (now - self._started)))
-        recent = list(self._durations.values())[-_RECENT_EPOCHS:]
+        known = list(self._durations.values())
+        recent = (known[1:] or known)[-_RECENT_EPOCHS:]  # the first epoch of a session fills caches
         if self._epochs is not None and recent:
             mean = sum(recent) / len(recent)
             under_way = min(now - self._epoch_started, mean)
             limits.append(max(0.0, (self._epochs - self._epoch) * mean - under_way))
         return min(limits) if limits else None
 
+    def end_text(self) -> str:
+        """When the run ends at the latest, at the pace of this machine: `ends by 21:04, in 2:10`; empty at first."""
+        seconds = self.seconds_left()
+        if seconds is None or not self._durations:
+            return ""
+        return f"ends by {_time_of_day(time.time() + seconds)}, in {format_duration(seconds)}"
+
     def render(self) -> RenderableType:
         """The picture of this instant."""
-        facts = DASH if self._phase is None else _facts(self._phase).replace(", ", " · ")
+        phase = self._phase
+        shown = [] if phase is None else [_facts(phase), _phase_left(phase) if self._phase_runs else ""]
+        facts = ", ".join(filter(None, shown)).replace(", ", " · ") or DASH
         parts: list[RenderableType] = [self._bars(), Text(facts, "cyan", no_wrap=True, overflow="ellipsis")]
         table = self._table()
         if table is not None:
@@ -201,11 +220,12 @@ class TrainingProgress:
             shares.append((now - self._started) / self._max_time)
         share = min(1.0, max(shares)) if shares else None
         amount = f"{self._epoch}/{self._epochs}" if self._epochs is not None else f"{self._epoch}"
-        times = f"{format_duration(now - self._started)} gone · {format_duration(self.seconds_left())} left"
+        left = self.end_text() or f"{format_duration(self.seconds_left())} left"
+        times = f"{format_duration(now - self._started)} gone · {left}"
         bars.add_row("epochs", _bar(share, "green"), amount, Text(times, "cyan"))
         if self._phase_name:
             phase = self._phase
-            goal = self._phase_goal
+            goal = self._phase_goal if phase is None else phase.goal
             share = None if phase is None or not goal else min(1.0, phase.done / goal)
             if not self._phase_runs:
                 share = 1.0
@@ -238,8 +258,15 @@ class TrainingProgress:
 
     def _end_epoch(self, following: int) -> None:
         now = time.monotonic()
-        self._durations[self._epoch] = now - self._epoch_started
-        self._epoch, self._epoch_started = following, now
+        self._durations[self._epoch] = max(0.0, now - self._epoch_started - self._untimed)
+        self._epoch, self._epoch_started, self._untimed = following, now, 0.0
+
+    def _say_when_it_ends(self, epoch: int) -> None:
+        """One line, at most every ten seconds, after `epoch`."""
+        now, text = time.monotonic(), self.end_text()
+        if not self.live and text and now >= self._next_end:
+            self._next_end = now + _SECONDS_BETWEEN_LINES
+            self._line(f"{self._position(epoch)}  took {format_duration(self._durations.get(epoch))}; the run {text}")
 
     def _position(self, epoch: int) -> str:
         return f"epoch {epoch}" if self._epochs is None else f"epoch {epoch} of {self._epochs}"
@@ -267,6 +294,20 @@ def _bar(share: float | None, colour: str) -> ProgressBar:
 
 def _amount(phase: PhaseView) -> str:
     return format_count(phase.done) + (f"/{format_count(phase.goal)}" if phase.goal is not None else "")
+
+
+def _phase_left(phase: PhaseView) -> str:
+    """How long the phase will take at its pace; empty where that is not known."""
+    if not phase.goal or not 0 < phase.done < phase.goal:
+        return ""
+    return f"{format_duration(phase.wall_seconds * (phase.goal - phase.done) / phase.done)} left"
+
+
+def _time_of_day(when: float) -> str:
+    """`21:04`, with the date where that is not today; `when` in seconds since 1970."""
+    local = time.localtime(when)
+    today = local[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M" if today else "%d %b %H:%M", local)
 
 
 def _facts(phase: PhaseView) -> str:

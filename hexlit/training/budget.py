@@ -1,5 +1,6 @@
 """What a run may take, of time and of operations: how much it has taken, and how far what is left will reach."""
 
+import logging
 import math
 import time
 from abc import abstractmethod
@@ -10,13 +11,23 @@ from typing import Any
 
 import lightning as L
 
+log = logging.getLogger(__name__)
+
 
 class WallTime(L.Callback):
     """The wall time of a run over all its sessions, as far as checkpoints reach."""
 
-    def __init__(self, started: float) -> None:
-        """This session began at `started` on `time.monotonic()`."""
+    def __init__(
+        self, started: float, *, settle: Callable[[], None] = lambda: None, phases_before: float = 0.0
+    ) -> None:
+        """This session began at `started` on `time.monotonic()`.
+
+        `settle()` comes before a checkpoint takes the time, so that others keep the same. The earlier sessions lasted
+        at least the `phases_before`, in seconds: they worked on after their last checkpoint.
+        """
         self._started = started
+        self._settle = settle
+        self._phases_before = phases_before
         self._earlier = 0.0
 
     @property
@@ -25,17 +36,26 @@ class WallTime(L.Callback):
         return self._earlier + time.monotonic() - self._started
 
     def state_dict(self) -> dict[str, float]:
+        self._settle()
         return {"seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, float]) -> None:
-        self._earlier = state_dict["seconds"]
+        self._earlier = max(state_dict["seconds"], self._phases_before)
 
 
 class Budget(L.Callback):
-    """Ends training before an epoch that would not fit into what is left, and says how many will have fitted."""
+    """Ends training before an epoch that would not fit into what is left, and says how many will have fitted.
+
+    Attributes:
+        setting: the key of the configuration that sets it.
+        ended: whether it has ended the run.
+    """
 
     RECENT = 8
     """Latest epochs whose mean is the pace of the run."""
+
+    setting = ""
+    ended = False
 
     @abstractmethod
     def share_spent(self) -> float:
@@ -45,26 +65,42 @@ class Budget(L.Callback):
     def epochs_in_budget(self) -> float:
         """Epochs that the run will have done in the end, at its pace; infinite where nothing speaks against all."""
 
+    def end(self, trainer: L.Trainer) -> None:
+        """Let this epoch be the last."""
+        self.ended = trainer.should_stop = True
+
 
 class TimeBudget(Budget):
     """A budget of time (the last epoch is the measure of the next).
 
-    Epochs vary, and the first ones of a session are slow while caches fill, so that `epochs_in_budget` is in no hurry:
-    the first epoch never counts; until `EARLY` of the time has gone with `LEAST` epochs after the first, or `LATE` of
-    it with one, all epochs are expected to fit; and after that as long as they would at the pace of the faster half of
-    the latest ones. Before `EARLY` a cosine has hardly begun to fall, so a run that is really short of time loses
-    little by the wait, and the less time is left, the less the pace matters: its rate falls to the end.
+    Compiling takes of the time, but is part of no pace: neither is the first epoch of a session, which fills caches.
+    Only where no other epoch has been done, half of its time is taken for the next one's: so a slow first epoch never
+    ends a run with a third of the time after compiling unused.
+
+    Epochs vary, so `epochs_in_budget` is in no hurry: until `EARLY` of the time has gone with `LEAST` epochs after the
+    first, or `LATE` of it with one, all epochs are expected to fit; and after that as long as they would at the pace of
+    the faster half of the latest ones. Before `EARLY` a cosine has hardly begun to fall, so a run that is really short
+    of time loses little by the wait. The less time is left, the less the pace matters: its rate falls to the end.
+
+    A run that will not do all its epochs says so once, after `LEAST` epochs at its pace.
     """
 
     EARLY, LATE, LEAST = 0.25, 0.5, 3
+    FIRST = 0.5
+    """Share of a session's first epoch that is the measure of its second."""
 
-    def __init__(self, deadline: float) -> None:
-        """`deadline` is a time on `time.monotonic()`."""
+    setting = "trainer.max_time"
+
+    def __init__(self, deadline: float, compiling: Callable[[], float] = lambda: 0.0) -> None:
+        """`deadline` is a time on `time.monotonic()`; `compiling()` are the seconds of compiling until now."""
         self._deadline = deadline
+        self._compiling = compiling
         self._epochs = math.inf
-        self._begun = self._latest = time.monotonic()
         self._seconds: deque[float] = deque(maxlen=self.RECENT)
-        self._compiled = False
+        self._is_first = True
+        self._told = False
+        self._begun = self._latest = time.monotonic()
+        self._compiled = compiling()
 
     def share_spent(self) -> float:
         return (time.monotonic() - self._begun) / max(1e-9, self._deadline - self._begun)
@@ -72,21 +108,32 @@ class TimeBudget(Budget):
     def epochs_in_budget(self) -> float:
         return self._epochs
 
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The first epoch is next; all before it was preparation."""
+        self._begun = self._latest = time.monotonic()
+        self._compiled = self._compiling()
+
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop where less is left than this epoch took. Comes before the evaluation, which then is the final one."""
-        now = time.monotonic()
-        took, self._latest = now - self._latest, now
-        if now + took > self._deadline:
-            trainer.should_stop = True
-        if self._compiled:
+        now, compiled = time.monotonic(), self._compiling()
+        took = max(0.0, now - self._latest - (compiled - self._compiled))
+        self._latest, self._compiled = now, compiled
+        next_one = self.FIRST * took if self._is_first else took
+        if now + next_one > self._deadline:
+            self.end(trainer)
+        if not self._is_first:
             self._seconds.append(took)
             self._epochs = self._expected(trainer, now)
-        self._compiled = True  # in the first epoch, which says nothing about the others
+            self._tell(trainer, now)
+        self._is_first = False
 
     def _expected(self, trainer: L.Trainer, now: float) -> float:
-        gone = (now - self._begun) / max(1e-9, self._deadline - self._begun)
-        if gone < (self.EARLY if len(self._seconds) >= self.LEAST else self.LATE):
+        if self.share_spent() < (self.EARLY if len(self._seconds) >= self.LEAST else self.LATE):
             return math.inf
+        return self._reached(trainer, now)
+
+    def _reached(self, trainer: L.Trainer, now: float) -> float:
+        """Epochs in the end, at the pace of the latest ones; infinite where the faster half of them says all."""
         left = max(0.0, self._deadline - now)
         done = trainer.current_epoch + 1
         faster_half = sorted(self._seconds)[: max(1, len(self._seconds) // 2)]
@@ -94,12 +141,32 @@ class TimeBudget(Budget):
             return math.inf
         return done + left / max(1e-9, fmean(self._seconds))
 
+    def _tell(self, trainer: L.Trainer, now: float) -> None:
+        """Say once, and early, how far the time will reach where that is not the end."""
+        asked = _epochs_asked(trainer)
+        if self._told or trainer.should_stop or not math.isfinite(asked) or len(self._seconds) < self.LEAST:
+            return
+        reached = self._reached(trainer, now)
+        if math.isinf(reached):
+            return
+        self._told = True
+        missing = (asked - trainer.current_epoch - 1) * fmean(self._seconds) - max(0.0, self._deadline - now)
+        log.warning(
+            "trainer.max_time will end this run after about %d of its %d epochs; all of them would take about %s more "
+            "(trainer.max_time=null sets no limit)",
+            int(reached),
+            int(asked),
+            _in_words(missing),
+        )
+
 
 class FlopBudget(Budget):
     """A budget of floating-point operations (the last epoch is the measure of the next). No clock is involved.
 
     Epochs cost about the same from the first one on, so that their mean is believed at once.
     """
+
+    setting = "trainer.max_flops"
 
     def __init__(self, most: float, flops: Callable[[], float]) -> None:
         """At most `most` operations; `flops()` says how many the run has done by now."""
@@ -136,7 +203,7 @@ class FlopBudget(Budget):
 
     def _stop_in_time(self, trainer: L.Trainer) -> None:
         if self._done and 2 * self._ends[-1] - self._ends[-2] > self._most:
-            trainer.should_stop = True
+            self.end(trainer)
 
 
 def spent(trainer: L.Trainer) -> float:
@@ -152,6 +219,10 @@ def progress(trainer: L.Trainer) -> float:
         if isinstance(callback, Budget):
             epochs = min(epochs, callback.epochs_in_budget())
     return min(1.0, trainer.current_epoch / epochs)
+
+
+def _in_words(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 90 else f"{math.ceil(seconds / 60)} minutes"
 
 
 def _epochs_asked(trainer: L.Trainer) -> float:

@@ -71,8 +71,8 @@ class TrainerConfig:
     max_epochs: int = 40
     """Epochs; for self-play one is self-play, optimisation and evaluation."""
     max_time: str | None = None
-    """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`; a run that is
-    resumed has it anew."""
+    """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`. None: no
+    limit. A resumed run has it anew. A run that will not do all its epochs in it says so after a few of them."""
     max_flops: float | None = None
     """Floating-point operations of self-play and training after which no further epoch begins, such as 1e15; evaluating
     strength and validation do not count. Unlike `max_time` it ends the same run at the same epoch on every machine."""

@@ -104,8 +104,13 @@ class EarlyStopping(L.Callback):
         self._waited, self._seen = state_dict["waited"], self.best is not None
         self._weights = None if self._patience is None else state_dict["weights"]
 
+    @property
+    def in_vain(self) -> bool:
+        """Whether `trainer.patience` is used up."""
+        return self._patience is not None and self._waited >= self._patience
+
     def _stop_if_in_vain(self, trainer: L.Trainer) -> None:
-        if self._patience is not None and self._waited >= self._patience:
+        if self.in_vain:
             trainer.should_stop = True
 
     def _check_name(self, trainer: L.Trainer) -> None:

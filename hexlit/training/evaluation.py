@@ -8,7 +8,8 @@ import lightning as L
 from torch import Tensor
 
 from hexlit.training.batches import batch_size
-from hexlit.training.phases import PhaseClock
+from hexlit.training.phases import SAVING, PhaseClock
+from hexlit.training.proof import Proof
 
 Figures = Mapping[str, Any]
 
@@ -129,24 +130,37 @@ class ValidationPhase(L.Callback):
 class EvaluationPhase(L.Callback):
     """Measures strength after every `every_epochs` epochs and after the last, and logs its numbers as `strength.*`.
 
-    With 0 epochs it never does.
+    With 0 epochs it never does. With a `proof` the last epoch is measured twice: for the proof, and for good.
     """
 
     def __init__(
-        self, measure: Callable[[bool], Figures], clock: PhaseClock, display: Display, *, every_epochs: int = 1
+        self,
+        measure: Callable[[bool], Figures],
+        clock: PhaseClock,
+        display: Display,
+        *,
+        every_epochs: int = 1,
+        proof: Proof | None = None,
     ) -> None:
-        """`measure(final)` gives the figures of the network as it is, `final` after the last epoch."""
+        """`measure(final)` gives the figures of the network as it is, `final` after the last epoch.
+
+        Figures that are not final go to `proof`, which may end the run.
+        """
         self._measure = measure
         self._clock = clock
         self._display = display
         self._every_epochs = every_epochs
+        self._proof = proof
         self.latest: Figures = {}
+        self.measured_after: int | None = None
+        """Epochs that were done when the latest figures were measured."""
 
     def state_dict(self) -> dict[str, Any]:
-        return {"latest": dict(self.latest)}
+        return {"latest": dict(self.latest), "measured_after": self.measured_after}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.latest = state_dict["latest"]
+        self.measured_after = state_dict.get("measured_after")
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Measure, where it is time to."""
@@ -154,7 +168,12 @@ class EvaluationPhase(L.Callback):
         final = trainer.should_stop or epoch + 1 == trainer.max_epochs
         if not self._every_epochs or (not final and (epoch + 1) % self._every_epochs):
             return
-        self.evaluate(epoch, final=final)
+        if self._proof is not None or not final:
+            self.evaluate(epoch, final=False)
+        if self._proof is not None and self._proof.judge(epoch + 1, self.latest):
+            final = trainer.should_stop = True
+        if final:
+            self.evaluate(epoch, final=True)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
         pl_module.log_dict({f"{MEASURED}{name}": value for name, value in numbers.items()})
 
@@ -169,7 +188,23 @@ class EvaluationPhase(L.Callback):
         """Measure the network as it is after `epoch`, and show the figures."""
         with self._clock.phase("evaluation", epoch):
             self.latest = self._measure(final)
+        self.measured_after = epoch + 1
         self._display.update(epoch=epoch, strength=self.latest)
+
+
+class Saving(L.Callback):
+    """Gives the time from the end of an epoch to the next phase a name of its own: checkpoints and logs are written.
+
+    Comes right before the checkpoints.
+    """
+
+    def __init__(self, clock: PhaseClock) -> None:
+        """`clock` keeps the time."""
+        self._clock = clock
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """The epoch has been measured."""
+        self._clock.outside(SAVING, trainer.current_epoch)
 
 
 class LogFigures(L.Callback):

@@ -33,6 +33,15 @@ COLUMNS = (
 )
 
 
+COMPILING = "compiling"
+"""The phase in which code is compiled, or loaded where it was compiled before."""
+
+STARTING, BETWEEN, SAVING, FINISHING = "starting", "between", "saving", "finishing"
+"""Time outside all other phases: until the first epoch, inside epochs, after their last phase, after the last epoch."""
+
+ONCE = (COMPILING, STARTING, FINISHING)
+"""Phases of a session, not of an epoch: no pace includes them."""
+
 Number = TypeVar("Number", int, float)
 
 
@@ -154,14 +163,15 @@ class Phase:
         """Whether the phase ended without an exception."""
         self._listeners = listeners
         self._measured: PhaseTotals | None = None
-        self._started = time.perf_counter()
+        self.started = time.perf_counter()
+        """When it began, on `time.perf_counter()`."""
         self._cpu_clock = cpu_clock
         self._started_cpu = cpu_clock()
 
     @property
     def wall_seconds(self) -> float:
         """Seconds since the start, or of the whole phase once it has ended."""
-        return time.perf_counter() - self._started if self._measured is None else self._measured.wall_seconds
+        return time.perf_counter() - self.started if self._measured is None else self._measured.wall_seconds
 
     def add(
         self,
@@ -222,6 +232,8 @@ class PhaseClock:
             phase.advance(5)
 
     A phase that ends with an exception leaves no row: a resumed run does it again.
+
+    After `account` the time outside the phases has rows as well, so that all rows add up to the wall time.
     """
 
     def __init__(self, path: Path | None, gauge: DeviceGauge | None = None) -> None:
@@ -233,6 +245,7 @@ class PhaseClock:
         self.listeners: list[PhaseListener] = []
         self._rows: list[tuple[int, str, PhaseTotals]] = []
         self._current: Phase | None = None
+        self._gap: _Gap | None = None
         if path is not None and path.exists():
             self._rows = _read(path)
 
@@ -246,7 +259,9 @@ class PhaseClock:
         started = time.monotonic()
         if self._gauge is not None:
             self._gauge.restart()
-        phase = self._current = Phase(name, epoch, goal, self.listeners, self.cpu_clock)
+        phase = Phase(name, epoch, goal, self.listeners, self.cpu_clock)
+        self._book_gap(phase.started)
+        self._current = phase
         finished = False
         try:
             yield phase
@@ -256,11 +271,50 @@ class PhaseClock:
             if self._gauge is not None:
                 measured.include_device(self._gauge.read(started, measured.wall_seconds, measured.cpu_seconds or 0.0))
             self._current = None
+            if self._gap is not None:
+                self._gap.restart(phase.started + measured.wall_seconds, self.cpu_clock())
+                if name not in ONCE:
+                    self._gap.name, self._gap.epoch = BETWEEN, epoch
             if finished:
                 self._rows.append((epoch, name, measured))
                 self._write()
             for listener in self.listeners:
                 listener.phase_ended(phase)
+
+    def account(self, started: float, epoch: int) -> None:
+        """From `started` (on `time.monotonic()`) on give the time outside phases rows, too; `epoch` is the first."""
+        began = time.perf_counter() - (time.monotonic() - started)
+        self._gap = _Gap(began, self.cpu_clock(), STARTING, epoch)
+
+    def outside(self, name: str, epoch: int) -> None:
+        """From now until the next phase the time belongs to the row `name` of `epoch`; nothing before `account`."""
+        if self._gap is not None and self._current is None:
+            self._book_gap(time.perf_counter())
+            self._gap.name, self._gap.epoch = name, epoch
+
+    def settle(self) -> None:
+        """Bring the rows up to this instant; in a phase up to its beginning."""
+        if self._gap is not None and self._current is None:
+            self._book_gap(time.perf_counter())
+            self._write()
+
+    def _book_gap(self, until: float) -> None:
+        gap = self._gap
+        if gap is None:
+            return
+        cpu = self.cpu_clock()
+        seconds, cpu_seconds = max(0.0, until - gap.since), max(0.0, cpu - gap.since_cpu)
+        row = PhaseTotals(1, wall_seconds=seconds, cpu_seconds=cpu_seconds, work_seconds=seconds)
+        if self._gauge is not None:
+            started = time.monotonic() - (time.perf_counter() - gap.since)
+            row.include_device(self._gauge.read(started, seconds, cpu_seconds))
+        gap.restart(until, cpu)
+        kept = next((kept for at, name, kept in reversed(self._rows) if (at, name) == (gap.epoch, gap.name)), None)
+        if kept is None:
+            self._rows.append((gap.epoch, gap.name, row))
+        else:
+            row.epochs = 0  # a further part of the same
+            kept.include(row)
 
     def resume(self, epoch: int) -> None:
         """Forget the rows of `epoch` and later, which the run is going to do again."""
@@ -273,6 +327,10 @@ class PhaseClock:
         for _, name, row in self._rows:
             totals.setdefault(name, PhaseTotals()).include(row)
         return totals
+
+    def seconds_of(self, *names: str) -> float:
+        """Wall time of the phases `names` so far, or of all where none is named; 0 for what never came."""
+        return sum(row.wall_seconds for _, name, row in self._rows if not names or name in names)
 
     def epoch_seconds(self, epoch: int) -> float:
         """Wall time of the phases of `epoch` so far."""
@@ -300,6 +358,20 @@ class PhaseClock:
         for epoch, name, row in self._rows:
             rows.writerow([epoch, name, *(_format(getattr(row, column)) for column in COLUMNS[2:])])
         write_text_atomic(self.path, text.getvalue())
+
+
+@dataclass
+class _Gap:
+    """The time since the latest phase, or since it was last booked."""
+
+    since: float
+    since_cpu: float
+    name: str
+    epoch: int
+
+    def restart(self, since: float, cpu: float) -> None:
+        """What is booked next begins at `since`."""
+        self.since, self.since_cpu = since, cpu
 
 
 def _format(value: float | int | str | None) -> str:

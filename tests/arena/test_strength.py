@@ -1,12 +1,14 @@
 """The measure of strength: full marks for perfect knowledge, bad ones for wrong knowledge."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from hexlit.arena.config import EvaluationConfig
-from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength
+from hexlit.arena.config import EvaluationConfig, ProofConfig
+from hexlit.arena.players import SearchPlayer
+from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength, opening_values, proof_of
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
@@ -93,6 +95,23 @@ def test_quick_figures_use_fewer_positions() -> None:
     assert measured(4, UniformEvaluator(), final=False)["positions"] == 20
 
 
+def test_openings_share_the_batches_of_the_positions() -> None:
+    """25 openings and 20 positions in a batch of 64 are one search; the policy is asked three times."""
+
+    class Counted(UniformEvaluator):
+        calls = 0
+
+        def evaluate(self, *arguments: Any) -> None:
+            self.calls += 1
+            super().evaluate(*arguments)
+
+    evaluator = Counted()
+    figures = measured(5, evaluator, final=False)
+    assert evaluator.calls <= 1 + 8 + 3
+    values = opening_values(SearchPlayer(SearchConfig(simulations=8), UniformEvaluator(), size=5, batch=25), 5)
+    assert figures["opening_map"] == [round(float(value), 4) for value in values]
+
+
 def test_positions_are_kept_between_measurements_and_runs(tmp_path: Path) -> None:
     config = EvaluationConfig(simulations=4, positions=30, game_positions=24)
     arguments = {"size": 4, "swap": False, "batch": 16, "cache": tmp_path}
@@ -101,6 +120,61 @@ def test_positions_are_kept_between_measurements_and_runs(tmp_path: Path) -> Non
     again = Strength(config, SearchConfig(), **arguments)  # type: ignore[arg-type]
     assert figures[0] == figures[1] == again.measure(UniformEvaluator(), final=True)
     assert len(list(tmp_path.iterdir())) == 2  # random cells, games
+
+
+def test_positions_that_a_run_looks_at_are_not_those_of_its_final_figures(tmp_path: Path) -> None:
+    """What decides when a run ends, and which epoch is its best, must not be what judges it."""
+    config = EvaluationConfig(simulations=1, positions=60, quick_positions=60, game_positions=12)
+    strength = Strength(config, SearchConfig(), size=5, swap=False, batch=16, cache=tmp_path)
+    for final in (False, True):
+        strength.measure(UniformEvaluator(), final=final)
+    seen, judged = (
+        {cells.tobytes() for cells in positions.cells if np.count_nonzero(cells) > 2}
+        for positions in (strength._random[False], strength._random[True])
+    )
+    assert len(seen) == len(judged) > 50
+    assert not seen & judged, "boards with more than two stones repeat in no draw"
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("proof", "every", "size", "expected"),
+    [
+        (ProofConfig(), 1, 5, None),
+        (ProofConfig(enabled=True), 0, 5, None),
+        (ProofConfig(enabled=True), 1, 8, None),
+        (
+            ProofConfig(enabled=True, policy_optimality=0.9),
+            1,
+            5,
+            {"openings_right": 25.0, "search_optimality": 0.99, "policy_optimality": 0.9},
+        ),
+    ],
+)
+def test_a_proof_is_all_openings_and_the_two_shares_where_they_can_be_measured(
+    proof: ProofConfig, every: int, size: int, expected: dict[str, float] | None
+) -> None:
+    assert proof_of(EvaluationConfig(every_epochs=every, proof=proof), size) == expected
+
+
+def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None:
+    figures = measured(5, Oracle(5), final=False)
+    least = proof_of(EvaluationConfig(proof=ProofConfig(enabled=True)), 5)
+    assert least is not None
+    assert all(figures[name] >= value for name, value in least.items())  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"evaluations": 0}, "evaluation.proof.evaluations=0"),
+        ({"search_optimality": 99.0}, "evaluation.proof.search_optimality=99.0"),
+        ({"policy_optimality": -0.1}, "evaluation.proof.policy_optimality=-0.1"),
+    ],
+)
+def test_a_proof_that_cannot_be_is_refused(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        ProofConfig(**arguments)
 
 
 @pytest.mark.parametrize("size", [2, 8])

@@ -63,12 +63,13 @@ def test_without_a_terminal_there_is_one_plain_line_a_phase_and_no_escape_code()
     assert "\x1b" not in text
     assert "\r" not in text
     lines = text.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 7
     assert lines[0].startswith("epoch 0 of 2  selfplay: ")
     assert "games/s" in lines[0]
     assert "evaluations/s" in lines[0]
     assert lines[1].endswith("policy 2.2500")
     assert lines[2] == "epoch 0 of 2  policy 2.2500, search optimal 99.5%"
+    assert lines[3].startswith("epoch 0 of 2  took 0.0 s; the run ends by ")
 
 
 def test_forced_colours_do_not_draw_into_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +105,7 @@ def test_live_picture_shows_epochs_phase_rates_losses_and_strength() -> None:
     progress = TrainingProgress(4, console=console, live=True)
     run_epochs(progress, 2)
     text = picture(progress)
-    for part in ("1/4", "optimise", "2/2", "policy 2.2500", "search optimal", "99.5%", "left"):
+    for part in ("1/4", "optimise", "2/2", "policy 2.2500", "search optimal", "99.5%", "ends by "):
         assert part in text
     clock = PhaseClock(None)
     clock.listeners.append(progress)
@@ -146,6 +147,68 @@ def test_time_left_comes_from_the_last_epochs_and_never_exceeds_max_time(monkeyp
     now[0] += 4.0
     assert free.seconds_left() == pytest.approx(7 * 10 - 4)
     assert limited.seconds_left() == pytest.approx(50 - 34)
+
+
+def test_from_the_first_epoch_on_the_run_says_when_it_ends_and_compiling_is_in_no_pace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor is the first epoch, once there is another; live and as a line, at most every ten seconds."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    live = TrainingProgress(10, console=screen()[0], live=True)
+    console, file = plain()
+    lines = TrainingProgress(10, console=console)
+    clock = PhaseClock(None)
+    clock.listeners += [live, lines]
+    with clock.phase("compiling", 0):
+        now[0] += 100.0
+    assert live.end_text() == ""
+    ends = []
+    for epoch, seconds in enumerate([20.0, 5.0, 5.0, 5.0]):
+        with clock.phase("training", epoch):
+            now[0] += seconds
+        with clock.phase("training", epoch + 1):
+            ends.append(live.end_text())
+    assert [text.rpartition(", in ")[2] for text in ends] == ["3:00", "40.0 s", "35.0 s", "30.0 s"]
+    assert ends[0].startswith("ends by ")
+    assert f"2:15 gone · {ends[3]}" in picture(live)
+    told = [line for line in file.getvalue().splitlines() if "the run ends by" in line]
+    assert [line.split(" of ")[0] for line in told] == ["epoch 0", "epoch 2"]
+    assert told[0].startswith("epoch 0 of 10  took 20.0 s; the run ends by ")
+
+
+def test_an_end_on_another_day_has_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    progress = TrainingProgress(10, console=screen()[0], live=True)
+    progress.phase_started("selfplay", 0, None)
+    now[0] += 86400.0
+    progress.phase_started("selfplay", 1, None)
+    assert (
+        progress.end_text()
+        == f"ends by {time.strftime('%d %b %H:%M', time.localtime(time.time() + 9 * 86400))}, in 9 d 00:00"
+    )
+
+
+def test_compiling_is_announced_and_a_phase_with_a_goal_says_how_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The goal may become known within the phase."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    console, file = plain()
+    live, lines = TrainingProgress(10, console=screen()[0], live=True), TrainingProgress(10, console=console)
+    clock = PhaseClock(None)
+    clock.listeners += [live, lines]
+    with clock.phase("compiling", 0) as phase:
+        assert file.getvalue().startswith("epoch 0 of 10  compiling: takes longer the first time")
+        now[0] += 12.0
+        phase.goal = 8.0
+        phase.advance(2.0)
+        text = picture(live)
+        assert "2/8" in text
+        assert "36.0 s left" in text
+    assert "epoch 0 of 10  compiling: 2/8, 36.0 s left" in file.getvalue()
 
 
 def test_a_resumed_run_goes_on_counting_at_its_epoch() -> None:

@@ -1,5 +1,6 @@
 """The budgets of a run: it ends within them, and its learning rate ends with it."""
 
+import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -90,9 +91,64 @@ def played(
     return expected, shares
 
 
-def test_a_first_epoch_that_compiles_does_not_count_as_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_first_epoch_does_not_count_as_the_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = played(monkeypatch, (40.0, 2.0, 2.0, 2.0), limit=100.0, epochs=1000)
     assert found == [math.inf, math.inf, math.inf, 4 + 54 / 2]
+
+
+def test_a_slow_first_epoch_does_not_end_a_run_with_a_third_of_its_time_unused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in a new run nor in a resumed one. A later epoch is the measure of the next."""
+    assert len(played(monkeypatch, (66.0, 5.0, 5.0), limit=100.0, epochs=3)[0]) == 3
+    assert len(played(monkeypatch, (67.0, 5.0, 5.0), limit=100.0, epochs=3)[0]) == 1
+    assert len(played(monkeypatch, (5.0, 50.0, 5.0), limit=100.0, epochs=3)[0]) == 2
+
+
+def test_compiling_takes_time_but_is_in_no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first epoch, as in a cold run, and within later ones."""
+    clock, trainer = {"now": 0.0, "compiling": 0.0}, L.Trainer(max_epochs=1000, logger=False, accelerator="cpu")
+    monkeypatch.setattr(time, "monotonic", lambda: clock["now"])
+    budget = TimeBudget(400.0, lambda: clock["compiling"])
+    clock.update(now=200.0, compiling=200.0)
+    budget.on_fit_start(trainer, L.LightningModule())
+    assert budget.share_spent() == 0.0
+    for epoch, (lasts, compiling) in enumerate([(60.0, 0.0), (50.0, 45.0), (5.0, 0.0), (5.0, 0.0)]):
+        clock["now"] += lasts
+        clock["compiling"] += compiling
+        budget.on_train_epoch_end(trainer, L.LightningModule())
+        trainer.fit_loop.epoch_progress.current.completed = epoch + 1
+        assert not trainer.should_stop, "less is left than the epoch took, but not without its compiling"
+    assert budget.epochs_in_budget() == 4 + 80.0 / 5.0
+
+
+def noticed(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, seconds: Sequence[float]) -> list[str]:
+    """What a run of 100 epochs, which may take 400 seconds, says while its epochs take `seconds`."""
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, "hexlit"):
+        played(monkeypatch, seconds, limit=400.0, epochs=100)
+    return [record.getMessage() for record in caplog.records]
+
+
+def test_a_run_short_of_time_says_so_once_and_early(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the epochs that it will reach, after the first few."""
+    (said,) = noticed(monkeypatch, caplog, [20.0, *[10.0] * 3])
+    assert said.startswith("trainer.max_time will end this run after about 39 of its 100 epochs; all of them")
+    assert "about 11 minutes more" in said
+    assert len(noticed(monkeypatch, caplog, [20.0, *[10.0] * 30])) == 1
+
+
+def test_a_run_that_has_the_time_says_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert noticed(monkeypatch, caplog, [60.0, *[3.0] * 99]) == []
+
+
+def test_a_budget_tells_whether_it_ended_the_run() -> None:
+    costly = Costly([10.0] * 4)
+    spare, short = TimeBudget(time.monotonic() + 1e6), FlopBudget(15.0, lambda: costly.spent)
+    fit(4, [costly, spare, short])
+    assert (spare.ended, short.ended) == (False, True)
 
 
 @pytest.mark.parametrize("slow", [[60.0], [20.0, 30.0, 15.0, 12.0, 9.0], [12.0] * 11])
@@ -212,6 +268,9 @@ def test_wall_time_adds_the_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     second = WallTime(45.0)
     second.load_state_dict(first.state_dict())
     assert second.seconds == 15.0
+    third = WallTime(45.0, phases_before=12.0)
+    third.load_state_dict(first.state_dict())
+    assert third.seconds == 17.0, "it worked on for two seconds after its checkpoint"
 
 
 def test_what_is_spent_is_the_share_of_the_budget_that_is_spent_furthest() -> None:

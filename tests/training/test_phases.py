@@ -222,3 +222,67 @@ def test_the_steady_state_leaves_the_first_epoch_out(tmp_path: Path) -> None:
         assert clock.steady("training").positions == (1000, 100, 110)[epoch]
         with clock.phase("evaluation", epoch):
             pass
+
+
+def test_f5_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> None:
+    """Whatever is done between the phases, and however busy the machine is."""
+    started = time.monotonic() - 0.5
+    clock = PhaseClock(tmp_path / "phases.csv", DeviceGauge(torch.device("cpu"), 1))
+    clock.account(started, 3)
+    with clock.phase("compiling", 3):
+        time.sleep(0.01)
+    for epoch in (3, 4):
+        for name in ("selfplay", "training"):
+            time.sleep(0.02)
+            with clock.phase(name, epoch):
+                time.sleep(0.01)
+        clock.outside("saving", epoch)
+        time.sleep(0.02)
+    clock.outside("finishing", 5)
+    time.sleep(0.02)
+    least = time.monotonic() - started
+    clock.settle()
+    most = time.monotonic() - started
+    rows = rows_of(tmp_path / "phases.csv")
+    assert [(row["epoch"], row["phase"]) for row in rows if row["phase"] not in ("selfplay", "training")] == [
+        ("3", "starting"),
+        ("3", "compiling"),
+        ("3", "between"),
+        ("3", "saving"),
+        ("4", "between"),
+        ("4", "saving"),
+        ("5", "finishing"),
+    ]
+    assert least - 1e-3 <= clock.seconds_of() <= most + 1e-3
+    seconds = {(row["epoch"], row["phase"]): float(row["wall_seconds"]) for row in rows}
+    assert seconds["3", "starting"] >= 0.52, "what comes between compiling and the first epoch is starting, too"
+    assert seconds["3", "saving"] >= 0.04, "until the next epoch's first phase"
+    assert clock.seconds_of("compiling", "between") == pytest.approx(
+        seconds["3", "compiling"] + seconds["3", "between"] + seconds["4", "between"], rel=1e-6
+    )
+
+
+def test_f5_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(tmp_path: Path) -> None:
+    clock = PhaseClock(tmp_path / "phases.csv")
+    clock.account(time.monotonic(), 0)
+    with clock.phase("training", 0):
+        pass
+    clock.outside("saving", 0)
+    for _ in range(2):
+        time.sleep(0.01)
+        clock.settle()
+    clock.outside("finishing", 1)
+    again = PhaseClock(tmp_path / "phases.csv")
+    again.resume(1)
+    saving = again.totals()["saving"]
+    assert saving.wall_seconds == pytest.approx(clock.totals()["saving"].wall_seconds, rel=0.5)
+    assert (saving.epochs, "finishing" in again.totals()) == (1, False)
+
+
+def test_without_accounting_only_phases_have_rows() -> None:
+    clock = PhaseClock(None)
+    clock.outside("saving", 0)
+    clock.settle()
+    with clock.phase("training", 0):
+        pass
+    assert list(clock.totals()) == ["training"]

@@ -1,0 +1,44 @@
+"""Why a run has come to its end, and how far it had come by then."""
+
+from typing import Any
+
+import lightning as L
+
+from hexlit.training.budget import Budget
+from hexlit.training.early_stopping import EarlyStopping
+from hexlit.training.proof import Proof
+
+PROVED, ALL_EPOCHS, PATIENCE, STOPPED, INTERRUPTED = "proved", "epochs", "trainer.patience", "stopped", "interrupted"
+"""Reasons beside the settings of the budgets: `stopped` is by a callback of somebody else, such as a pruner."""
+
+
+def ending_of(
+    trainer: L.Trainer, *, proof: Proof | None, stopping: EarlyStopping, interrupted_after: int | None = None
+) -> dict[str, Any]:
+    """For `summary.json`: the reason `why`, the `epochs` done, how many were `asked`, and the state of the `proof`.
+
+    A run that was interrupted had begun with `interrupted_after` epochs, which a checkpoint had.
+    """
+    epochs = int(trainer.current_epoch)
+    budgets = [b for b in trainer.callbacks if isinstance(b, Budget) and b.ended]  # type: ignore[attr-defined]
+    if interrupted_after is not None:
+        why, epochs = INTERRUPTED, max(epochs, interrupted_after)
+    elif proof is not None and proof.proved_after is not None:
+        why = PROVED
+    elif trainer.max_epochs is not None and 0 <= trainer.max_epochs <= epochs:
+        why = ALL_EPOCHS
+    elif budgets:
+        why = budgets[0].setting
+    else:
+        why = PATIENCE if stopping.in_vain else STOPPED
+    return {
+        "why": why,
+        "epochs": epochs,
+        "asked": trainer.max_epochs,
+        "proof": None if proof is None else proof.summary(),
+    }
+
+
+def is_interruption(stop: BaseException) -> bool:
+    """Whether `stop` is Ctrl-C, or the exit that Lightning makes of it."""
+    return isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)

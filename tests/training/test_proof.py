@@ -1,0 +1,139 @@
+"""A run that has reached its aim, several measurements running, ends; and a resumed one remembers."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import pytest
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch.utils.data import DataLoader
+
+from hexlit.training.budget import FlopBudget
+from hexlit.training.config import TrainerConfig
+from hexlit.training.early_stopping import EarlyStopping
+from hexlit.training.ending import ending_of, is_interruption
+from hexlit.training.evaluation import EvaluationPhase
+from hexlit.training.metrics import MetricsCsv
+from hexlit.training.phases import PhaseClock
+from hexlit.training.proof import Proof
+from tests.training.test_evaluation import Display, Model, fit
+
+LEAST = {"score": 0.9, "share": 0.5}
+
+
+def judged(proof: Proof, scores: Sequence[float], share: float = 0.5) -> list[bool]:
+    return [proof.judge(n + 1, {"score": score, "share": share, "map": [1.0]}) for n, score in enumerate(scores)]
+
+
+def test_so_many_measurements_in_a_row_prove_the_aim() -> None:
+    """One that falls short in between begins the count again; once proved it stays so."""
+    proof = Proof(LEAST, 2)
+    assert judged(proof, [0.95, 0.89, 0.9, 0.91, 0.1]) == [False, False, False, True, True]
+    assert proof.proved_after == 4
+
+
+def test_every_figure_has_to_reach_its_threshold() -> None:
+    assert judged(Proof(LEAST, 1), [1.0], share=0.4) == [False]
+    assert judged(Proof(LEAST, 1), [math.nan]) == [False]
+    assert not Proof(LEAST, 1).judge(1, {"score": 1.0})
+
+
+def test_a_checkpoint_keeps_the_count() -> None:
+    first, second = Proof(LEAST, 2), Proof(LEAST, 2)
+    judged(first, [0.95])
+    second.load_state_dict(first.state_dict())
+    assert second.judge(2, {"score": 0.95, "share": 1.0})
+    assert second.proved_after == 2
+
+
+@pytest.mark.parametrize(("least", "wanted"), [(LEAST | {"score": 0.99}, 2), (LEAST, 3)])
+def test_other_thresholds_than_those_of_the_checkpoint_begin_the_count_again(
+    least: dict[str, float], wanted: int
+) -> None:
+    first, second = Proof(LEAST, 2), Proof(least, wanted)
+    judged(first, [0.95, 0.95])
+    second.load_state_dict(first.state_dict())
+    assert (second.running, second.proved_after) == (0, None)
+
+
+class Measured:
+    """Figures that get better; which of them were final."""
+
+    def __init__(self, scores: Sequence[float]) -> None:
+        self.scores = iter(scores)
+        self.calls: list[bool] = []
+
+    def __call__(self, final: bool) -> Mapping[str, Any]:
+        self.calls.append(final)
+        return {"score": -1.0 if final else next(self.scores), "share": 1.0}
+
+
+def run(scores: Sequence[float], folder: Path, *, epochs: int = 9, every: int = 1) -> tuple[L.Trainer, Measured, Proof]:
+    measured, proof = Measured(scores), Proof(LEAST, 2)
+    phase = EvaluationPhase(measured, PhaseClock(None), Display(), every_epochs=every, proof=proof)
+    last = ModelCheckpoint(folder, "last", enable_version_counter=False, save_on_train_epoch_end=True)
+    return fit(epochs, [phase, proof, last], logger=MetricsCsv(folder)), measured, proof
+
+
+def test_a_proved_run_ends_and_is_measured_for_good_by_figures_that_decided_nothing(tmp_path: Path) -> None:
+    trainer, measured, proof = run([0.1, 0.9, 0.2, 0.9, 0.9, 0.1], tmp_path)
+    assert trainer.current_epoch == proof.proved_after == 5
+    assert measured.calls == [False] * 5 + [True]
+    rows = (tmp_path / "metrics.csv").read_text().splitlines()
+    column = rows[0].split(",").index("strength.score")
+    assert [float(row.split(",")[column]) for row in rows[1:]] == pytest.approx([0.1, 0.9, 0.2, 0.9, -1.0])
+
+
+def test_the_last_epoch_may_still_prove_the_run(tmp_path: Path) -> None:
+    trainer, measured, proof = run([0.9, 0.9], tmp_path, epochs=3, every=2)
+    assert (trainer.current_epoch, proof.proved_after) == (3, 3)
+    assert measured.calls == [False, False, True]
+
+
+def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: Path) -> None:
+    run([0.9] * 9, tmp_path)
+    proof, phase = Proof(LEAST, 2), EvaluationPhase(Measured([]), PhaseClock(None), Display())
+    trainer = L.Trainer(
+        accelerator="cpu",
+        max_epochs=9,
+        logger=False,
+        callbacks=[phase, proof],
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+    )
+    batches: Any = DataLoader([[torch.ones(4, 1)]], batch_size=None)  # type: ignore[arg-type]
+    trainer.fit(Model(), batches, ckpt_path=tmp_path / "last.ckpt", weights_only=True)
+    assert trainer.global_step == 2 * 3, "the steps of two epochs"
+    assert phase.latest["score"] == -1.0
+
+
+def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
+    nothing = EarlyStopping(TrainerConfig())
+
+    def why(trainer: L.Trainer, proof: Proof | None = None, **arguments: Any) -> object:
+        found = ending_of(trainer, proof=proof, stopping=nothing, **arguments)
+        return found["why"], found["epochs"], found["asked"]
+
+    trainer, _, proof = run([0.9] * 9, tmp_path)
+    assert why(trainer, proof) == ("proved", 2, 9)
+    assert why(fit(3, []), Proof(LEAST, 2)) == ("epochs", 3, 3)
+    spent = iter(range(10, 100, 10))
+    assert why(fit(9, [FlopBudget(25.0, lambda: float(next(spent)))])) == ("trainer.max_flops", 2, 9)
+
+    class Pruned(L.Callback):
+        def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+            trainer.should_stop = True
+
+    assert why(fit(3, [Pruned()])) == ("stopped", 1, 3)
+    assert why(fit(3, [Pruned()]), interrupted_after=2) == ("interrupted", 2, 3)
+
+
+def test_ctrl_c_is_known_from_the_exit_that_lightning_makes_of_it() -> None:
+    stop = SystemExit(1)
+    stop.__context__ = KeyboardInterrupt()
+    assert is_interruption(stop)
+    assert is_interruption(KeyboardInterrupt())
+    assert not is_interruption(SystemExit(1))
