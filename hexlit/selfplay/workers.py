@@ -87,7 +87,9 @@ class LocalPlayer:
 
     def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         """See `Player`."""
-        SelfPlay(**self._settings | {"games": 1, "groups": 1, "part": 0, "parts": 1}).play(UniformEvaluator(), positions=1)
+        SelfPlay(**self._settings | {"games": 1, "groups": 1, "part": 0, "parts": 1}).play(
+            UniformEvaluator(), positions=1
+        )
         meanwhile()
 
     def play(

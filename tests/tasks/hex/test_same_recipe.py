@@ -65,9 +65,7 @@ def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
 
 @pytest.mark.row("F2")
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
-def test_steps_and_learning_rate_are_the_same_on_every_device(
-    experiment: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_steps_and_learning_rate_are_the_same_on_every_device(experiment: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """F2: steps an epoch follow from positions, reuse and batch, and the rate from the batch."""
     found = {}
     for device in DEVICES:
