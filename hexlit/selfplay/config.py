@@ -28,7 +28,10 @@ class SelfPlayConfig:
     opening_share: float = 0.5
     """Share of games that start with uniformly random moves, so that unusual positions are learned too."""
     opening_plies: int = 8
-    """Such a game starts with 1 to this many random moves, all numbers alike."""
+    """Such a game starts with 1 to this many random moves."""
+    opening_skew: float = 1.0
+    """How far short openings come more often than long ones: a share x of them has up to x^skew of `opening_plies`
+    moves. 1: all numbers alike; 2: a third of the openings up to 8 plies has a single move."""
     resign_threshold: float = 1.0
     """A player resigns when the searched value falls below minus this for `resign_plies` of its moves; 1 = never."""
     resign_plies: int = 2
@@ -73,6 +76,8 @@ class SelfPlayConfig:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: a temperature lies between 0 and 1")
         if self.temperature_halflife <= 0:
             raise UsageError(f"selfplay.temperature_halflife={self.temperature_halflife}: must be above 0 plies")
+        if not 0 < self.opening_skew <= 10:
+            raise UsageError(f"selfplay.opening_skew={self.opening_skew}: must lie above 0 and up to 10, such as 2")
         if not 0 <= self.gamble_value <= 1:
             raise UsageError(f"selfplay.gamble_value={self.gamble_value}: a value lies between 0 and 1")
         if not 0 < self.resign_threshold <= 1:

@@ -42,6 +42,7 @@ class Rules(NamedTuple):
     temperature_halflife: float
     opening_share: float
     opening_plies: int
+    opening_skew: float
     resign_threshold: float
     resign_plies: int
     resign_off_share: float
@@ -103,6 +104,7 @@ def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> R
         temperature_halflife=float(config.temperature_halflife),
         opening_share=float(config.opening_share),
         opening_plies=config.opening_plies,
+        opening_skew=float(config.opening_skew),
         resign_threshold=float(config.resign_threshold),
         resign_plies=config.resign_plies,
         resign_off_share=float(config.resign_off_share),
@@ -181,7 +183,7 @@ def start_game(
     k = key(rules.seed, game_id, 0, OPENING)
     plies = 0
     if rules.opening_plies > 0 and uniform(k, 0) < rules.opening_share:
-        plies = 1 + int(uniform(k, 1) * rules.opening_plies)
+        plies = 1 + int(uniform(k, 1) ** rules.opening_skew * rules.opening_plies)
     cells = table.size * table.size
     order = np.arange(cells).astype(np.int16)
     shuffle(order, cells, key(rules.seed, game_id, 1, OPENING))
