@@ -4,9 +4,10 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
+from numba import types
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -32,20 +33,7 @@ if not os.environ.get("NUMBA_CACHE_DIR"):
 
 def kernel(function: F) -> F:
     """Compile `function` on first use, keep the machine code on disk, and release the GIL while it runs."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
-
-
-def inline(function: F) -> F:
-    """Compile a small `function` that only other kernels call, and make the compiler inline it."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function)
-    return compiled
-
-
-def parallel_kernel(function: F) -> F:
-    """As `kernel`, with the `prange` loops of `function` spread over Numba's threads."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
-    return compiled
+    return _compiled(function)
 
 
 def borrowing_kernel(function: F) -> F:
@@ -53,13 +41,60 @@ def borrowing_kernel(function: F) -> F:
 
     Numba counts them at every call and every use of a tuple's array, with atomic instructions; a kernel of many small
     steps spends most of its time in that. To make an array in one, or to call what does, is refused when it compiles.
-    All that such a kernel calls has to be a `borrowing_kernel` or `borrowing_inline`, or it counts there.
+    All that such a kernel calls has to be a `borrowing_kernel`, `borrowing_part` or `inline`, or it counts there.
     """
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    return _compiled(function, _nrt=False)
+
+
+def part(function: F) -> F:
+    """Compile a middling `function` that only kernels call; LLVM copies it into each of them.
+
+    It has no entry for Python, which would be a third of its code: a call from there raises TypeError.
+    """
+    return _without_entry(_compiled(function, forceinline=True, no_cpython_wrapper=True))
+
+
+def borrowing_part(function: F) -> F:
+    """As `part`, for a function that makes no array: see `borrowing_kernel`."""
+    return _without_entry(_compiled(function, forceinline=True, no_cpython_wrapper=True, _nrt=False))
+
+
+def inline(function: F) -> F:
+    """Copy a small `function` into the kernels that call it before these are compiled.
+
+    That saves compiling it alone. For a long function, or one that holds many calls, `part` compiles faster.
+    """
+    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return compiled
 
 
-def borrowing_inline(function: F) -> F:
-    """As `inline`, for a function that makes no array: see `borrowing_kernel`."""
-    compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function)
+def _compiled(function: F, **options: bool) -> F:
+    # Nothing here is called through a pointer, which is what Numba's wrapper for C is for.
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+    template = compiled.get_call_template
+
+    def of_plain_types(args: Any, kws: Any) -> Any:
+        return template(tuple(map(_plain, args)), {name: _plain(kind) for name, kind in kws.items()})
+
+    compiled.get_call_template = of_plain_types
+    return compiled  # type: ignore[no-any-return]  # Numba has no types
+
+
+def _plain(kind: types.Type) -> types.Type:
+    """The type that a kernel takes for an argument of type `kind` from another kernel: one for all whole numbers.
+
+    Numba compiles a function again for every constant (`Literal[int](0)`) and for every width of a whole number.
+    """
+    kind = types.unliteral(kind)
+    narrow = isinstance(kind, types.Integer) and kind.signed
+    return types.int64 if narrow else kind
+
+
+def _without_entry(compiled: F) -> F:
+    def refuse(*_: object, **__: object) -> None:
+        raise TypeError(f"{compiled.__name__} is a part of compiled code: call it from a kernel")
+
+    dispatcher: Any = compiled
+    dispatcher._insert = lambda *_, **__: None  # the table in which a call from Python finds its entry stays empty
+    dispatcher._compile_for_args = refuse
     return compiled

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, clear, place
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import inline, kernel, part
 from hexlit.hex.rng import PLAYOUT, draw, key
 
 _S32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
-@inline
+@part
 def shuffle(cells: NDArray[np.int16], count: int, k: np.uint64) -> None:
     """Fisher-Yates over the first `count` entries; one 64-bit draw serves two exchanges."""
     bits = np.uint64(0)

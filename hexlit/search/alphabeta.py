@@ -8,12 +8,11 @@ that stop it are looked at. Positions are in the mover's frame: the player to mo
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, copy_stones, place, place_all
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.hex.jit import inline, kernel
 from hexlit.hex.rng import MOVE, uniform
 from hexlit.hex.threats import winning_cells
 from hexlit.search.root import new_stones, position_key, to_mover
@@ -148,7 +147,7 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
                 chosen = int(move)
 
 
-@parallel_kernel
+@kernel
 def alpha_beta_moves(
     cells: NDArray[np.int8],
     to_move: NDArray[np.int8],
@@ -160,8 +159,7 @@ def alpha_beta_moves(
     moves: NDArray[np.int16],
 ) -> None:
     """Write the best moves of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`."""
-    for index in prange(cells.shape[0]):
-        row = int(np.int64(index))
+    for row in range(cells.shape[0]):
         own = to_mover(cells[row], to_move[row], table)
         stones = new_stones(depth + 1, own.size)
         place_all(stones, 0, own, table)

@@ -76,5 +76,6 @@ def remember(
         key = position_key(planes[g])
         place = int(np.int64(key % np.uint64(cache.keys.size)))
         cache.keys[place] = key
-        cache.policy[place] = policy[g]
+        for action in range(policy.shape[1]):  # assigning the row would bring in code for its error message
+            cache.policy[place, action] = policy[g, action]
         cache.value[place] = value[g]

@@ -3,13 +3,13 @@
 from typing import Protocol
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
-from hexlit.hex.jit import parallel_kernel
+from hexlit.hex.jit import kernel
 from hexlit.hex.playout import playouts
 from hexlit.hex.rng import PLAYOUT, key
+from hexlit.hex.slices import over_slices
 
 
 class Evaluator(Protocol):
@@ -52,17 +52,21 @@ class RolloutEvaluator:
     def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
         """See `Evaluator`."""
         fill_uniform(planes, policy)
-        cells = (planes[:, OWN] - planes[:, OPPONENT]).reshape(len(planes), -1)
-        _playout_values(np.ascontiguousarray(cells), self.playouts, self.seed, value)
+        cells = np.ascontiguousarray((planes[:, OWN] - planes[:, OPPONENT]).reshape(len(planes), -1))
+        size = planes.shape[-1]
+
+        def judge(first: int, last: int) -> None:
+            _playout_values(cells[first:last], size, self.playouts, self.seed, value[first:last])
+
+        over_slices(judge, len(planes))
 
 
-@parallel_kernel
-def _playout_values(cells: NDArray[np.int8], count: int, seed: int, value: NDArray[np.float32]) -> None:
-    size = int(round(np.sqrt(cells.shape[1])))
-    for row in prange(cells.shape[0]):
+@kernel
+def _playout_values(cells: NDArray[np.int8], size: int, count: int, seed: int, value: NDArray[np.float32]) -> None:
+    room = np.empty(cells.shape[1], np.int16)
+    for row in range(cells.shape[0]):
         digest = np.uint64(0)
         for cell in range(cells.shape[1]):
             digest = digest * np.uint64(3) + np.uint64(cells[row, cell] + 1)
-        room = np.empty(cells.shape[1], np.int16)
         wins = playouts(cells[row], 1, count, key(seed, int(digest), 0, PLAYOUT), size, room)
         value[row] = 2.0 * wins / count - 1.0

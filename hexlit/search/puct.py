@@ -5,13 +5,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import inline, kernel, part
 from hexlit.hex.rng import gamma, mix
 from hexlit.search.config import Params
 from hexlit.search.tree import NONE, Tree, child_value, find_next_action
 
 
-@inline
+@part
 def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
     """Child with the highest Q + U, or NONE when that is the best action not tried yet."""
     visits = tree.node[g, node].visits

@@ -11,6 +11,7 @@ from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import kernel
 from hexlit.hex.rng import NOISE, key
+from hexlit.hex.slices import over_slices
 from hexlit.search.cache import empty_cache
 from hexlit.search.config import Params, SearchConfig, compiled_params
 from hexlit.search.evaluator import Evaluator
@@ -148,7 +149,8 @@ class Search:
         rules = self.schedule, self.params, self.geometry
         waiting: int
         if self.config.leaves == 1:
-            waiting = advance(self.tree, *trees, self._cache, *rules)
+            arguments = self.tree, *trees, self._cache, *rules
+            waiting = sum(over_slices(lambda first, last: advance(first, last, *arguments), self.games))
         else:
             waiting = advance_leaves(self.tree, self._flight, *trees, self.config.root_batch, *rules)
         check_answers(self.tree)

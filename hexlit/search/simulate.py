@@ -5,13 +5,12 @@ without the evaluator: until a leaf waits for it, or the budget of simulations i
 """
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.hex.jit import inline, kernel, part
 from hexlit.search.cache import AnswerCache, recall
 from hexlit.search.config import Params
 from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action
@@ -19,7 +18,7 @@ from hexlit.search.puct import add_dirichlet_noise, puct_child
 from hexlit.search.tree import NONE, SMALLEST_PRIOR, Tree, add_child, clear_node
 
 
-@inline
+@part
 def choose(tree: Tree, g: int, node: int, schedule: NDArray[np.int32], params: Params) -> int:
     """Child of `node` to go to: a child tried before, or a new one for the best action not tried yet."""
     if not params.gumbel:
@@ -38,7 +37,7 @@ def choose(tree: Tree, g: int, node: int, schedule: NDArray[np.int32], params: P
     return child
 
 
-@inline
+@part
 def select(
     tree: Tree, roots: Stones, walk: Stones, g: int, schedule: NDArray[np.int32], params: Params, table: Geometry
 ) -> int:
@@ -59,7 +58,7 @@ def at_least(number: np.float32, least: np.float32) -> np.float32:
     return least if number < least else number
 
 
-@inline
+@part
 def expand(
     tree: Tree, g: int, leaf: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: float, params: Params
 ) -> None:
@@ -168,7 +167,7 @@ def finished(tree: Tree, g: int) -> bool:
     return bool(tree.node[g, 0].visits > tree.game[g].budget)
 
 
-@inline
+@part
 def receive(
     tree: Tree,
     g: int,
@@ -188,7 +187,7 @@ def receive(
     tree.game[g].leaf = NONE
 
 
-@inline
+@part
 def simulate(
     tree: Tree,
     roots: Stones,
@@ -224,8 +223,10 @@ def simulate(
     return recalled
 
 
-@parallel_kernel
+@kernel
 def advance(
+    first: int,
+    last: int,
     tree: Tree,
     roots: Stones,
     walk: Stones,
@@ -237,10 +238,9 @@ def advance(
     params: Params,
     table: Geometry,
 ) -> int:
-    """Carry every game that has a search to its next leaf; returns how many games wait for the evaluator."""
+    """Carry the games `first` to `last` - 1 that have a search to their next leaf; returns how many then wait."""
     waiting = 0
-    for index in prange(tree.game.size):
-        g = int(np.int64(index))  # prange counts in uint64; one type of index, one compilation of what is called
+    for g in range(first, last):
         if tree.game[g].nodes > 0:
             receive(tree, g, planes, policy, value, params)
             if tree.game[g].leaf == NONE:

@@ -9,12 +9,11 @@ benefit of decisive moves in Monte-Carlo tree search algorithms"), at the root o
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, copy_stones, place, place_all
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.hex.jit import inline, kernel
 from hexlit.hex.playout import playouts
 from hexlit.hex.rng import MOVE, PLAYOUT, draw
 from hexlit.hex.threats import winning_cells
@@ -158,7 +157,7 @@ def _search(
     return int(nodes.move[best])
 
 
-@parallel_kernel
+@kernel
 def uct_moves(
     cells: NDArray[np.int8],
     to_move: NDArray[np.int8],
@@ -170,8 +169,7 @@ def uct_moves(
     moves: NDArray[np.int16],
 ) -> None:
     """Write a move of each of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`."""
-    for index in prange(cells.shape[0]):
-        row = int(np.int64(index))
+    for row in range(cells.shape[0]):
         own = to_mover(cells[row], to_move[row], table)
         move = _search(own, simulations, rollouts, exploration, seed, table)
         moves[row] = move if to_move[row] > 0 else table.transposed[move]

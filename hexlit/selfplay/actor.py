@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,6 +16,7 @@ from hexlit.hex.encoding import blank_planes
 from hexlit.hex.engine import Stones, empty_stones, play_sequence
 from hexlit.hex.geometry import geometry
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.slices import over_slices
 from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig, compiled_params
 from hexlit.search.evaluator import Evaluator
@@ -30,7 +30,6 @@ from hexlit.selfplay.play import (
     SLOT,
     Games,
     advance_games,
-    advance_games_alone,
     compiled_rules,
     empty_games,
     restart_searches,
@@ -139,7 +138,6 @@ class SelfPlay:
         self._rules = compiled_rules(config, search, seed)
         self._search_settings = json.dumps(asdict(search), sort_keys=True)
         budgets = (self._rules.full_simulations, self._rules.fast_simulations)
-        self._advance_games = advance_games if numba.get_num_threads() > 1 else advance_games_alone
         self._schedule = halving_table(search.gumbel.considered, budgets)
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
@@ -243,7 +241,7 @@ class SelfPlay:
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
     def _advance(self, group: _Group) -> tuple[int, int]:
-        over_and_recalled: tuple[int, int] = self._advance_games(
+        arguments = (
             group.state,
             group.stones,
             group.tree,
@@ -258,7 +256,9 @@ class SelfPlay:
             self._params,
             self._geometry,
         )
-        return over_and_recalled
+        slices = over_slices(lambda first, last: advance_games(first, last, *arguments), len(group.value))
+        over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
+        return over, recalled
 
     def _start(self, slot: int, game_id: int, network_version: int) -> None:
         start_game(self._state, self._stones, self._tree, slot, game_id, network_version, self._rules, self._geometry)

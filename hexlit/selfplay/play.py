@@ -7,12 +7,11 @@ search begins at once, so a row of the evaluator's batch is never wasted on wait
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, clear, place, play_action
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel, parallel_kernel
+from hexlit.hex.jit import inline, kernel, part
 from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
 from hexlit.search.cache import AnswerCache
@@ -137,7 +136,7 @@ def temperature(ply: int, rules: Rules) -> float:
     return float(rules.temperature_final + (rules.temperature - rules.temperature_final) * share)
 
 
-@inline
+@part
 def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
     """Start the search for the next move of game `g`, with its draw of a full or a fast budget.
 
@@ -212,7 +211,9 @@ def undecided_plies(stones: Stones, g: int, order: NDArray[np.int16], table: Geo
 @inline
 def sampled_action(policy: NDArray[np.float32], heat: float, draw: float) -> int:
     """Action drawn with probability proportional to policy^(1 / heat); `draw` lies in [0, 1)."""
-    highest = policy.max()
+    highest = np.float32(0.0)
+    for action in range(policy.size):
+        highest = max(highest, policy[action])
     total = 0.0
     for action in range(policy.size):
         total += (policy[action] / highest) ** (1.0 / heat)
@@ -261,7 +262,7 @@ def looks_lost(games: Games, g: int, value: float, colour: int, rules: Rules) ->
     return bool(slot.may_resign)
 
 
-@inline
+@part
 def finish_move(
     games: Games,
     stones: Stones,
@@ -305,36 +306,10 @@ def finish_move(
         begin_search(games, tree, g, rules)
 
 
-@inline
-def advance_game(
-    games: Games,
-    stones: Stones,
-    tree: Tree,
-    walk: Stones,
-    g: int,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    value: NDArray[np.float32],
-    row: NDArray[np.float32],
-    cache: AnswerCache,
-    schedule: NDArray[np.int32],
-    rules: Rules,
-    params: Params,
-    table: Geometry,
-) -> int:
-    """Carry game `g` to its next leaf, or to its end, and return how many leaves on the way were known from `cache`."""
-    recalled = 0
-    receive(tree, g, planes, policy, value, params)
-    while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
-        if finished(tree, g):
-            finish_move(games, stones, tree, g, row, rules, params, table)
-        else:
-            recalled += simulate(tree, stones, walk, g, planes, cache, schedule, params, table)
-    return recalled
-
-
-@parallel_kernel
+@kernel
 def advance_games(
+    first: int,
+    last: int,
     games: Games,
     stones: Stones,
     tree: Tree,
@@ -349,47 +324,20 @@ def advance_games(
     params: Params,
     table: Geometry,
 ) -> tuple[int, int]:
-    """Carry every game to its next leaf, making the moves whose searches end.
+    """Carry the games `first` to `last` - 1 to their next leaves, making the moves whose searches end.
 
     Returns how many games are over, and how many leaves found their answer in `cache`. `stones` holds the positions of
     the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the leaves that stood in `planes`
     when it was called last.
     """
     over, recalled = 0, 0
-    for index in prange(tree.game.size):
-        g = int(np.int64(index))  # one type of index, as in `advance`
-        recalled += advance_game(
-            games, stones, tree, walk, g, planes, policy, value, rows[g], cache, schedule, rules, params, table
-        )
-        over += games.slot[g].state != PLAYING
-    return over, recalled
-
-
-@kernel
-def advance_games_alone(
-    games: Games,
-    stones: Stones,
-    tree: Tree,
-    walk: Stones,
-    planes: NDArray[np.int8],
-    policy: NDArray[np.float32],
-    value: NDArray[np.float32],
-    rows: NDArray[np.float32],
-    cache: AnswerCache,
-    schedule: NDArray[np.int32],
-    rules: Rules,
-    params: Params,
-    table: Geometry,
-) -> tuple[int, int]:
-    """`advance_games` for one thread: the same, and quicker to compile.
-
-    A function of its own, because Numba's cache on disk does not tell parallel code from serial code of one name.
-    """
-    over, recalled = 0, 0
-    for g in range(tree.game.size):
-        recalled += advance_game(
-            games, stones, tree, walk, g, planes, policy, value, rows[g], cache, schedule, rules, params, table
-        )
+    for g in range(first, last):
+        receive(tree, g, planes, policy, value, params)
+        while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
+            if finished(tree, g):
+                finish_move(games, stones, tree, g, rows[g], rules, params, table)
+            else:
+                recalled += simulate(tree, stones, walk, g, planes, cache, schedule, params, table)
         over += games.slot[g].state != PLAYING
     return over, recalled
 

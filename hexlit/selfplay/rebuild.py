@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.encoding import blank_planes, write_planes
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import kernel, part
 
 T = TypeVar("T", np.int64, np.bool_)
 
@@ -129,7 +129,7 @@ def _with_move_played(
         policy[row, action if histories.ply[row] % 2 == 0 else table.transposed[action]] = 1
 
 
-@inline
+@part
 def _write_position(
     planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], histories: Histories, turned: bool, table: Geometry
 ) -> None:

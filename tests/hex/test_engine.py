@@ -7,12 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.hex.engine import copy_stones, empty_stones, place, place_all, play_action, play_sequence
-from hexlit.hex.geometry import BLACK, OUTSIDE, WHITE, geometry
+from hexlit.hex import engine
+from hexlit.hex.engine import Stones, copy_stones, empty_stones, place_all, play_sequence
+from hexlit.hex.geometry import BLACK, OUTSIDE, WHITE, Geometry, geometry
+from hexlit.hex.jit import kernel
 from hexlit.hex.playout import winner_of_full_board
 from tests.hex import reference
 
 GAMES = {2: 2500, 3: 3000, 4: 2400, 5: 1200, 6: 500, 7: 200, 9: 100, 11: 60, 13: 24, 19: 10, 26: 6}
+
+
+@kernel
+def place(stones: Stones, g: int, cell: int, colour: int, table: Geometry) -> bool:
+    return engine.place(stones, g, cell, colour, table)
+
+
+@kernel
+def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometry) -> bool:
+    return engine.play_action(stones, g, action, colour, table)
 
 
 def random_moves(random: np.random.Generator, size: int, swap: bool) -> list[int]:

@@ -9,7 +9,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import hexlit.hex.solver
-from hexlit.hex.jit import borrowing_kernel
+from hexlit.hex.jit import borrowing_kernel, inline, kernel, part
 
 
 def test_a_borrowing_kernel_works_on_what_it_is_given_and_makes_no_array() -> None:
@@ -36,5 +36,42 @@ def test_every_kernel_of_the_solver_borrows() -> None:
         for name, value in vars(importlib.import_module(module.name)).items():
             if isinstance(value, Dispatcher):
                 kernels += 1
-                assert value.targetoptions.get("_nrt") is False, f"{module.name}.{name}"
+                inlined = value.targetoptions.get("inline") == "always"  # becomes code of the kernels that call it
+                assert inlined or value.targetoptions.get("_nrt") is False, f"{module.name}.{name}"
     assert kernels > 30
+
+
+def test_a_kernel_is_compiled_once_for_all_whole_numbers() -> None:
+    @part
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    @kernel
+    def total(numbers: np.ndarray) -> int:
+        return doubled(1) + doubled(2) + doubled(numbers[0]) + doubled(numbers.size)
+
+    assert total(np.array([5], np.int16)) == 2 + 4 + 10 + 2
+    assert len(vars(doubled)["overloads"]) == 1
+
+
+def test_a_part_is_for_kernels_alone() -> None:
+    @part
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    @kernel
+    def twice(number: int) -> int:
+        return doubled(number) + doubled(number)
+
+    for _ in range(2):
+        with pytest.raises(TypeError, match="doubled is a part of compiled code"):
+            doubled(3)
+        assert twice(3) == 12
+
+
+def test_an_inlined_function_also_works_alone() -> None:
+    @inline
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    assert doubled(3) == 6

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import geometry
+from hexlit.hex.slices import over_slices
 from hexlit.search.alphabeta import alpha_beta_moves
 from hexlit.search.static import RESISTANCE, TWO_DISTANCE
 
@@ -23,16 +24,13 @@ class AlphaBetaPlayer:
         """See `Player`."""
         table = geometry(round(cells.shape[1] ** 0.5))
         moves = np.empty(len(cells), np.int16)
-        alpha_beta_moves(
-            np.ascontiguousarray(cells),
-            np.ascontiguousarray(to_move),
-            self.depth,
-            self.width,
-            self.evaluation,
-            self.seed,
-            table,
-            moves,
-        )
+        positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
+        settings = self.depth, self.width, self.evaluation, self.seed, table
+
+        def think(first: int, last: int) -> None:
+            alpha_beta_moves(positions[first:last], movers[first:last], *settings, moves[first:last])
+
+        over_slices(think, len(cells))
         return moves
 
 

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import geometry
+from hexlit.hex.slices import over_slices
 from hexlit.search.uct import uct_moves
 
 
@@ -24,14 +25,11 @@ class RolloutPlayer:
         """See `Player`."""
         table = geometry(round(cells.shape[1] ** 0.5))
         moves = np.empty(len(cells), np.int16)
-        uct_moves(
-            np.ascontiguousarray(cells),
-            np.ascontiguousarray(to_move),
-            self.simulations,
-            self.rollouts,
-            float(self.exploration),
-            self.seed,
-            table,
-            moves,
-        )
+        positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
+        settings = self.simulations, self.rollouts, float(self.exploration), self.seed, table
+
+        def think(first: int, last: int) -> None:
+            uct_moves(positions[first:last], movers[first:last], *settings, moves[first:last])
+
+        over_slices(think, len(cells))
         return moves

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
-from hexlit.hex.jit import borrowing_inline, borrowing_kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 
 Words = npt.NDArray[np.uint64]
 
@@ -70,13 +70,13 @@ def index(typing_context: Any, board: Any) -> tuple[Any, Callable[..., Any]]:
     return types.int64(types.uint64), generate
 
 
-@borrowing_inline
+@inline
 def lowest(x: np.uint64) -> np.uint64:
     """The word with only the first cell of `x`; 0 when `x` is empty."""
     return x & (~x + ONE)
 
 
-@borrowing_inline
+@inline
 def neighbours(x: np.uint64) -> np.uint64:
     """Every cell beside a cell of `x`; may reach outside a board smaller than 8×8, so mask the result."""
     east = x & NOT_LAST_COLUMN

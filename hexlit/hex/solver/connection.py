@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.hex.jit import borrowing_inline, borrowing_kernel
+from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.hex.solver.bitboard import ONE, ZERO, Words, count, flood, lowest, neighbours
 from hexlit.hex.solver.links import POINTS, Counts, Links, find_points, new_links
 
@@ -106,7 +106,7 @@ def _add_full(
     return queued
 
 
-@borrowing_inline
+@inline
 def _largest(carriers: Words, point: int, number: int) -> int:
     largest = 0
     for i in range(1, number):
@@ -115,7 +115,7 @@ def _largest(carriers: Words, point: int, number: int) -> int:
     return largest
 
 
-@borrowing_inline
+@inline
 def _is_new(carriers: Words, numbers: Counts, point: int, carrier: np.uint64) -> bool:
     """Whether none of the carriers of `point` lies within `carrier`."""
     for i in range(numbers[point]):  # noqa: SIM110  (compiled: no generators)
@@ -124,7 +124,7 @@ def _is_new(carriers: Words, numbers: Counts, point: int, carrier: np.uint64) ->
     return True
 
 
-@borrowing_inline
+@inline
 def _drop_larger(carriers: Words, numbers: Counts, point: int, carrier: np.uint64) -> int:
     """Drop the carriers of `point` that `carrier` lies within; returns how many are left."""
     kept = 0
@@ -136,7 +136,7 @@ def _drop_larger(carriers: Words, numbers: Counts, point: int, carrier: np.uint6
     return kept
 
 
-@borrowing_inline
+@borrowing_part
 def _add_semi(
     full: Words,
     fulls: Counts,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.jit import borrowing_inline, borrowing_kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, STRIDE, ZERO, Words, flood, index, lowest, neighbours
 
 Counts = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ def new_links(size: int) -> Links:
     )
 
 
-@borrowing_inline
+@inline
 def _link(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, over: np.uint64) -> None:
     """A short link in one direction; dropped when the point has no room for it."""
     number = links[start]
@@ -77,7 +77,7 @@ def _link(link_to: Counts, link_over: Words, links: Counts, start: int, end: int
         links[start] = number + 1
 
 
-@borrowing_inline
+@inline
 def _link_over_pairs(link_to: Counts, link_over: Words, links: Counts, start: int, end: int, shared: np.uint64) -> None:
     """Links both ways between points that share the empty cells `shared`, over every two of them."""
     while shared:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.jit import borrowing_inline, borrowing_kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
 from hexlit.hex.solver.inferior import Edges, edges, fill_in, inferior_moves
@@ -145,20 +145,20 @@ def _judge(own: np.uint64, opp: np.uint64, ply: int, w: Work) -> Knowledge:
     return Knowledge(UNSOLVED, 1, 1, must, proof)
 
 
-@borrowing_inline
+@inline
 def _fill_in(own: np.uint64, opp: np.uint64, w: Work) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     if w.use.fill_in:
         return fill_in(own, opp, w.edges)
     return own, opp, ZERO, ZERO
 
 
-@borrowing_inline
+@inline
 def _width(moves: int, w: Work) -> int:
     """How many of the moves are searched at once."""
     return _FIRST_MOVES + int(np.ceil(_SHARE_OF_MOVES * moves)) if w.use.widening else moves
 
 
-@borrowing_inline
+@inline
 def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work) -> Knowledge:
     """Begin the search of a filled position in frame `ply`: its state is _READY, unless what is known ends it."""
     start = w.nodes[0]
@@ -196,7 +196,7 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
 
 
-@borrowing_inline
+@inline
 def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     """Take in what is known of the position after move `i` of frame `ply`; the move may win."""
     frame, move = w.frame[ply], w.move[ply, i]
@@ -211,7 +211,7 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
     return Knowledge(_READY, 1, 1, ZERO, ZERO)
 
 
-@borrowing_inline
+@inline
 def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
     """Remember what is known of the position of a frame, and return it."""
     frame = w.frame[ply]
@@ -219,7 +219,7 @@ def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
     return known
 
 
-@borrowing_inline
+@inline
 def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
     """Choose the move of a frame that is to be searched next, and the bounds of its search.
 
