@@ -256,7 +256,7 @@ class SelfPlay:
             self._params,
             self._geometry,
         )
-        slices = over_slices(lambda first, last: advance_games(first, last, *arguments), len(group.value))
+        slices = over_slices(lambda first, last: advance_games(first, last, *arguments), len(group.tree.game))
         over, recalled = (sum(counts) for counts in zip(*slices, strict=True))
         return over, recalled
 
