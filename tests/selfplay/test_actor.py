@@ -460,3 +460,17 @@ def test_an_error_of_the_evaluator_comes_out(groups: int) -> None:
 def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: float) -> None:
     with pytest.raises(UsageError, match=f"selfplay.{key}={value}"):
         SelfPlayConfig(**{key: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("games", "groups"), [(7, 2), (5, 3)])
+def test_games_that_do_not_fill_their_groups_are_played_as_others(games: int, groups: int) -> None:
+    whole, cut = play(games=games), play(games=games, groups=groups)
+    common = whole.keys() & cut.keys()
+    assert len(common) > 10
+    for game in common:
+        assert whole[game].moves.tolist() == cut[game].moves.tolist()
+
+
+def test_groups_need_a_game_each() -> None:
+    with pytest.raises(UsageError, match="selfplay.games=2: 1 processes with 3 groups each need 3 or more"):
+        SelfPlay(PLAY, SEARCH, size=3, games=2, groups=3, seed=0)
