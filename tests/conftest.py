@@ -1,9 +1,16 @@
-"""Settings for all tests."""
+"""Settings for all tests: how they are spread over the cores, and what all their processes share."""
 
+import os
 import sys
 from pathlib import Path
 
+import numba
+import pytest
+import torch
 from hypothesis import settings
+
+from hexlit.accelerate.host import free_host_bytes, usable_cores
+from hexlit.hex import jit as jit  # names the folder of the kernels
 
 # Tests import the plain Python references that stand beside them, however pytest was started. At the end of the path,
 # so that hexlit is imported as it was installed.
@@ -11,6 +18,43 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.append(ROOT)
 
+WORKER_BYTES = 3 * 2**30
+"""Host memory of one worker and the processes that its tests start."""
+
+# One folder of compiled kernels for the workers and every process that a test starts, also where the test gives it
+# another home or another cache. `jit` has named the folder after the sources of the kernels.
+os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
+
 # The first call of a kernel compiles it, which no deadline of an example can foresee.
 settings.register_profile("hexlit", deadline=None)
 settings.load_profile("hexlit")
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist may not be there
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker a usable core, as far as the memory goes."""
+    return max(1, min(usable_cores(), free_host_bytes() // WORKER_BYTES))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Use all cores, unless the command line says otherwise (`-n 0`), xdist is not there, or one test is asked for.
+
+    Workers take neighbouring tests, so that few of them need the fixtures of the same module.
+    """
+    option = config.option
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
+        return
+    if option.numprocesses is None and not option.tx and not any("::" in argument for argument in config.args):
+        option.numprocesses = "auto"
+    if option.numprocesses and option.dist == "no":
+        option.dist = "worksteal"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_share_of_the_cores(request: pytest.FixtureRequest) -> None:
+    """Workers side by side share the cores. A test that is about threads sets their number itself."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers > 1:
+        torch.set_num_threads(max(1, usable_cores() // workers))
+        numba.set_num_threads(max(1, usable_cores() // workers))
