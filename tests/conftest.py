@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numba
 import pytest
-import torch
 from hypothesis import settings
 
 from hexlit.accelerate.host import free_host_bytes, usable_cores
@@ -24,6 +23,10 @@ WORKER_BYTES = 3 * 2**30
 # One folder of compiled kernels for the workers and every process that a test starts, also where the test gives it
 # another home or another cache. `jit` has named the folder after the sources of the kernels.
 os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
+
+# A thread that waits for others leaves its core to the other worker and to the processes that the tests start; by default
+# OpenMP's threads keep it busy, which costs several times the work itself where there are more threads than cores.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # The first call of a kernel compiles it, which no deadline of an example can foresee.
 settings.register_profile("hexlit", deadline=None)
@@ -52,9 +55,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _a_share_of_the_cores(request: pytest.FixtureRequest) -> None:
-    """Workers side by side share the cores. A test that is about threads sets their number itself."""
+def _a_share_of_the_cores() -> None:
+    """Workers side by side share the cores. A test that is about threads, and every command, sets their number."""
+    import torch  # here: the process that only hands out the tests needs none
+
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if workers > 1:
-        torch.set_num_threads(max(1, usable_cores() // workers))
-        numba.set_num_threads(max(1, usable_cores() // workers))
+    torch.set_num_threads(max(1, usable_cores() // workers))
