@@ -24,8 +24,8 @@ WORKER_BYTES = 3 * 2**30
 # another home or another cache. `jit` has named the folder after the sources of the kernels.
 os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
 
-# A thread that waits for others leaves its core to the other worker and to the processes that the tests start; by default
-# OpenMP's threads keep it busy, which costs several times the work itself where there are more threads than cores.
+# A thread that waits for others leaves its core to the other workers and to the processes that the tests start. By
+# default OpenMP's threads keep it busy, which with more threads than cores costs several times the work itself.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # The first call of a kernel compiles it, which no deadline of an example can foresee.
@@ -52,6 +52,19 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         option.numprocesses = "auto"
     if option.numprocesses and option.dist == "no":
         option.dist = "worksteal"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the main kernels before the workers of a whole run begin, where there are none."""
+    from tests import kernels  # here: only now is it on the path
+
+    config = session.config
+    whole, workers = config.args_source == pytest.Config.ArgsSource.TESTPATHS, config.getoption("tx", None)
+    if not whole or not workers or hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    if kernels.missing(Path(os.environ["NUMBA_CACHE_DIR"])):
+        config.get_terminal_writer().line("compiling the kernels, once for this state of the sources ...")
+        kernels.compile_kernels(usable_cores())
 
 
 @pytest.fixture(scope="session", autouse=True)
