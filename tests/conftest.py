@@ -28,6 +28,9 @@ os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
 # default OpenMP's threads keep it busy, which with more threads than cores costs several times the work itself.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
+# torch.compile compiles in this process; its pool of processes would import torch anew for the one small network.
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
 # The first call of a kernel compiles it, which no deadline of an example can foresee.
 settings.register_profile("hexlit", deadline=None)
 settings.load_profile("hexlit")

