@@ -1,9 +1,15 @@
-"""Settings for all tests."""
+"""Settings for all tests: how they are spread over the cores, and what all their processes share."""
 
+import os
 import sys
 from pathlib import Path
 
+import numba
+import pytest
 from hypothesis import settings
+
+from hexlit.accelerate.host import free_host_bytes, usable_cores
+from hexlit.hex import jit as jit  # names the folder of the kernels
 
 # Tests import the plain Python references that stand beside them, however pytest was started. At the end of the path,
 # so that hexlit is imported as it was installed.
@@ -11,6 +17,63 @@ ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.append(ROOT)
 
+WORKER_BYTES = 3 * 2**30
+"""Host memory of one worker and the processes that its tests start."""
+
+# One folder of compiled kernels for the workers and every process that a test starts, also where the test gives it
+# another home or another cache. `jit` has named the folder after the sources of the kernels.
+os.environ.setdefault("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)
+
+# A thread that waits for others leaves its core to the other workers and to the processes that the tests start. By
+# default OpenMP's threads keep it busy, which with more threads than cores costs several times the work itself.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# torch.compile compiles in this process; its pool of processes would import torch anew for the one small network.
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
 # The first call of a kernel compiles it, which no deadline of an example can foresee.
 settings.register_profile("hexlit", deadline=None)
 settings.load_profile("hexlit")
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist may not be there
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker a usable core, as far as the memory goes."""
+    return max(1, min(usable_cores(), free_host_bytes() // WORKER_BYTES))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Use all cores, unless the command line says otherwise (`-n 0`), xdist is not there, or one test is asked for.
+
+    Workers take neighbouring tests, so that few of them need the fixtures of the same module.
+    """
+    option = config.option
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
+        return
+    if option.numprocesses is None and not option.tx and not any("::" in argument for argument in config.args):
+        option.numprocesses = "auto"
+    if option.numprocesses and option.dist == "no":
+        option.dist = "worksteal"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the main kernels before the workers of a whole run begin, where there are none."""
+    from tests import kernels  # here: only now is it on the path
+
+    config = session.config
+    whole, workers = config.args_source == pytest.Config.ArgsSource.TESTPATHS, config.getoption("tx", None)
+    if not whole or not workers or hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    if kernels.missing(Path(os.environ["NUMBA_CACHE_DIR"])):
+        config.get_terminal_writer().line("compiling the kernels, once for this state of the sources ...")
+        kernels.compile_kernels(usable_cores())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_share_of_the_cores() -> None:
+    """Workers side by side share the cores. A test that is about threads, and every command, sets their number."""
+    import torch  # here: the process that only hands out the tests needs none
+
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    torch.set_num_threads(max(1, usable_cores() // workers))

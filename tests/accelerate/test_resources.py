@@ -82,13 +82,15 @@ def test_the_target_s_processor_time_is_measured_while_the_measurer_idles() -> N
     with child(SPINS) as target:
         tree = ProcessTree(target.pid)
         tree.sample()
-        spent = processor_seconds(target.pid)
-        time.sleep(1.0)
+        before, start = processor_seconds(target.pid), time.monotonic()
+        spent = 0.0
+        while spent < 0.6:  # one core, less what else the machine does
+            time.sleep(0.1)
+            spent = processor_seconds(target.pid) - before
         sample = tree.sample()
-        spent = processor_seconds(target.pid) - spent
+        seconds = time.monotonic() - start
     assert sample.cpu_percent is not None
-    assert sample.cpu_percent == pytest.approx(100 * spent, abs=15)
-    assert sample.cpu_percent > 25  # one core, less what else the machine does
+    assert sample.cpu_percent / 100 * seconds == pytest.approx(spent, abs=0.15)
     assert sample.processes == 1
 
 
@@ -307,10 +309,13 @@ def wait_for(condition: Any) -> None:
 
 def test_the_sampler_samples_every_interval_until_it_is_stopped() -> None:
     """D17."""
+    start = time.monotonic()
     with sampler(Tree(), 0.05) as running:
         time.sleep(0.52)
     taken = len(running.samples)
-    assert 3 <= taken <= 12  # 11, or 12 with the last; fewer where the machine is busy
+    assert (
+        3 <= taken <= (time.monotonic() - start) / 0.05 + 2
+    )  # the first and the last; fewer where the machine is busy
     running.stop()
     running.stop()
     time.sleep(0.1)
@@ -319,10 +324,11 @@ def test_the_sampler_samples_every_interval_until_it_is_stopped() -> None:
 
 
 def test_a_slow_sample_makes_no_queue_of_samples() -> None:
+    start = time.monotonic()
     with sampler(Tree(seconds_a_sample=0.1), 0.01) as running:
         time.sleep(0.35)
     times = [sample.seconds for sample in running.samples]
-    assert len(times) <= 5
+    assert len(times) <= (time.monotonic() - start) / 0.1 + 1
 
 
 def test_stopping_early_still_measures_the_processor() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,8 +70,15 @@ def test_the_end_of_the_target_ends_the_watching_well(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """D17."""
-    assert target.stdin is not None
-    threading.Timer(0.5, target.stdin.close).start()  # its input() ends
+    table = Path("there.csv").resolve()
+
+    def end_after_two_rows() -> None:
+        assert target.stdin is not None
+        while not table.exists() or table.read_bytes().count(b"\n") < 3:
+            time.sleep(0.05)
+        target.stdin.close()  # its input() ends
+
+    threading.Thread(target=end_after_two_rows, daemon=True).start()
     assert main(["monitor", f"pid={target.pid}", "duration=null", "interval=0.1", "csv=there.csv"]) == 0
     assert f"process {target.pid} has ended · " in capsys.readouterr().out
     assert len(rows(Path("there.csv"))) >= 2
@@ -95,8 +103,8 @@ def test_ctrl_c_ends_the_watching_with_its_result(target: subprocess.Popen[bytes
     command = [sys.executable, "-c", program, "hexlit", *command[3:]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
         assert watcher.stdout is not None
-        watcher.stdout.readline()
-        watcher.stdout.readline()
+        for _ in range(4):  # its first line and three samples: by the second it waits for its end
+            watcher.stdout.readline()
         watcher.send_signal(signal.SIGINT)
         out, err = watcher.communicate(timeout=60)
     assert (watcher.returncode, err) == (0, "")

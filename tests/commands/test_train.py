@@ -441,8 +441,7 @@ def test_a_time_limit_ends_a_run_well_however_short_it_is(limit: str, tmp_path: 
     overrides = [f"trainer.max_time={limit}", "trainer.max_epochs=100000", "evaluation.every_epochs=100000"]
     run = train(tmp_path, *overrides)
     assert run.summary["strength"]
-    assert isinstance(run.summary["wall_seconds"], float)
-    assert run.summary["wall_seconds"] < 10
+    assert int(str(run.summary["epochs"])) < 100, "of 100000, which would take hours"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import torch
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.store import GameStore
 from hexlit.training.phases import ONCE
+from tests.commands.preloaded import run_program
 from tests.commands.tiny import TINY
 
 OVERRIDES = [*TINY, "trainer.max_epochs=4"]
@@ -77,6 +78,8 @@ sys.exit(main(arguments))
 """
 
 
+PLAIN = "import sys; from hexlit.cli import main; sys.exit(main(sys.argv[1:]))"
+
 # Hears Ctrl-C even where the tests were started by a shell that lets its background jobs ignore it.
 LISTENS = """
 import signal, sys
@@ -89,10 +92,9 @@ sys.exit(main(sys.argv[1:]))
 
 def hexlit(where: str, count: int, *overrides: str) -> int:
     """Exit code of `hexlit train`, -9 where it was killed."""
-    command = [sys.executable, "-c", KILLER, where, str(count), *overrides]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode in (0, -signal.SIGKILL), run.stderr
-    return run.returncode
+    code, output = run_program(KILLER, where, str(count), *overrides)
+    assert code in (0, -signal.SIGKILL), output
+    return code
 
 
 def games_of(folder: Path) -> list[GameRecord]:
@@ -301,9 +303,8 @@ def test_what_the_checkpoint_would_overrule_is_refused(
     folder = tmp_path_factory.getbasetemp() / "refused"
     if not folder.exists():
         assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}", "trainer.max_epochs=1") == 0
-    command = [sys.executable, "-m", "hexlit", "train", f"resume={folder}", "trainer.max_epochs=2", override]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 2, run.stderr
-    assert f"was started with {was}; keep it to resume" in run.stderr
+    code, output = run_program(PLAIN, "train", f"resume={folder}", "trainer.max_epochs=2", override)
+    assert code == 2, output
+    assert f"was started with {was}; keep it to resume" in output
     assert override not in (folder / ".hydra" / "overrides.yaml").read_text()
     assert not list(folder.glob("**/*.tmp"))

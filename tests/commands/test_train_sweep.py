@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,14 @@ def sweep(folder: Path, *overrides: str) -> Sweep:
     with as_a_process(folder):
         assert main([*fixed, *tiny, *overrides]) == 0
     return Sweep(folder / "sweep")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """So that no trial waits for a slot of another worker's sweep, or of the user's."""
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -71,9 +71,10 @@ def test_e13_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRou
     while len(ahead.store) == before and time.monotonic() < end:
         time.sleep(0.01)
     assert len(ahead.store) > before  # nobody has asked for them yet, and they are kept already
-    time.sleep(0.5)
-    kept = len(ahead.store)
-    time.sleep(0.2)
+    kept = before
+    while len(ahead.store) > kept and time.monotonic() < end:
+        kept = len(ahead.store)
+        time.sleep(1.0)
     assert len(ahead.store) == kept  # it waits for its reader
     news: list[SelfPlayCounts] = []
     games, counts = ahead.play(b"unused", 1, news.append)

@@ -68,7 +68,7 @@ def test_e13_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: P
         phase.work_seconds = 4.0
     for totals in (clock.totals(), PhaseClock(tmp_path / "phases.csv").totals()):
         total = totals["selfplay"]
-        assert total.wall_seconds < 1
+        assert total.wall_seconds < 4.0
         assert (total.work_seconds, total.games_per_second, total.outside_network_share) == (4.0, 2.0, 0.25)
         assert total.cpu_seconds == 7.5
 
