@@ -153,7 +153,24 @@ def train(config: DictConfig) -> Any:
     if settings.resume is None and (chosen != "none" or settings.sweep.resume):
         what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
         raise UsageError(f"{what}: a sweep is run by hexlit train --multirun with hydra/sweeper=optuna")
+    from hexlit.commands.compiling import Compiling
+
+    first = Compiling(sets_to_begin(settings))  # beside the import of torch
     from hexlit.commands.hex_training import train_hex
 
-    train_hex(settings, folder)
+    train_hex(settings, folder, compiling=first)
     return None
+
+
+def sets_to_begin(settings: TrainConfig) -> list[str]:
+    """The kernels that a run needs before it begins, by the names in `hexlit.commands.kernels`."""
+    return ["selfplay"] if settings.data.source == "selfplay" else []
+
+
+def sets_to_measure(settings: TrainConfig) -> list[str]:
+    """The kernels that its first evaluation needs besides."""
+    from hexlit.hex.openings import SOLVED
+
+    if not settings.evaluation.every_epochs:
+        return []
+    return ["search", "solver", "positions"] if settings.board in SOLVED else ["search"]
