@@ -17,7 +17,7 @@ from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import SolvedPositions
 from hexlit.nets.calibration import calibrate
 from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
+from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 
 SOLVED_SIZES = tuple(SOLVED)
 """Boards whose openings are solved."""
@@ -94,15 +94,6 @@ class Strength:
         self._cache = cache
         self._random: dict[bool, SolvedPositions] = {}
         self._from_games: SolvedPositions | None = None
-
-    def prepare(self) -> None:
-        """Compile what `measure` needs; without this the first measurement does."""
-        if not self.config.every_epochs:
-            return
-        searcher = SearchPlayer(self._search, UniformEvaluator(), size=self.size, batch=self._batch, swap=self._swap)
-        searcher.search(np.zeros((1, self.size**2), np.int8), np.ones(1, np.int8))
-        if self.size in SOLVED_SIZES:
-            game_positions(3, 12, 0)  # the same code plays and solves every size
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`.

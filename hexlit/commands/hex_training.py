@@ -20,10 +20,12 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.strength import Strength, evaluation_batch, proof_of
 from hexlit.commands.caches import cache_folder
+from hexlit.commands.compiling import Compiling
 from hexlit.commands.hex_data import make_data
 from hexlit.commands.rating_pool import rating_callbacks
 from hexlit.commands.run_folder import command_to_go_on
-from hexlit.commands.train import TrainConfig
+from hexlit.commands.run_kernels import KernelsPhase, RunKernels
+from hexlit.commands.train import TrainConfig, sets_to_begin, sets_to_measure
 from hexlit.errors import UsageError
 from hexlit.nets.agreement import measure_agreement
 from hexlit.nets.config import NetConfig
@@ -64,11 +66,12 @@ def train_hex(
     callbacks: Sequence[L.Callback] = (),
     run_name: str | None = None,
     started: float | None = None,
+    compiling: Compiling | None = None,
 ) -> dict[str, Any]:
     """Run the training in `folder` and return its summary, which also lies there as `summary.json`.
 
     `callbacks` come last; loggers know the run as `run_name`. Its time counts from `started` on `time.monotonic()`,
-    None for now.
+    None for now. `compiling` has begun to compile what self-play needs.
     """
     started = time.monotonic() if started is None else started
     quiet_lightning()
@@ -99,7 +102,8 @@ def train_hex(
     phases_before = clock.seconds_of()
     clock.account(started, first_epoch)
     data = make_data(config, profile, folder / "games", clock, deadline)
-    clock.cpu_clock = lambda: time.process_time() + data.cpu_seconds()
+    kernels = RunKernels(compiling or Compiling(sets_to_begin(config)), sets_to_measure(config))
+    clock.cpu_clock = lambda: time.process_time() + data.cpu_seconds() + kernels.cpu_seconds()
     evaluation_profile = replace(
         profile, selfplay_games=evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)
     )
@@ -160,6 +164,7 @@ def train_hex(
             LogFigures("train", lambda: {"lr": module.learning_rate}),
             wall_time,
             *budgets,
+            KernelsPhase(kernels, clock),
             evaluation,
             *([] if proof is None else [proof]),
             *rating,
@@ -183,8 +188,9 @@ def train_hex(
     try:
         with usage, progress:
             if first_epoch < config.trainer.max_epochs:
-                with clock.phase(COMPILING, first_epoch):
-                    data.prepare(meanwhile=strength.prepare)
+                with clock.phase(COMPILING, first_epoch) as phase:
+                    kernels.begin(phase)
+                    data.prepare()
                     compile_seconds = module.prepare()
             ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
             trainer.fit(module, data, ckpt_path=ckpt, weights_only=True)
@@ -201,6 +207,7 @@ def train_hex(
             print_ending(progress.console, ending, strength_then, command_to_go_on(folder, limits_of(config)))
         raise
     finally:
+        kernels.close()
         data.close()  # Lightning tears the data down only after a fit that came to its end
         close_loggers(loggers, failed)
     usage.warn_of_idling()
@@ -224,6 +231,7 @@ def train_hex(
         **usage.summary(),
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
+        "kernels": kernels.summary(),
         "precision": agreement,
         "device": describe_device(profile, host),
         "versions": {name: version(name) for name in ("hexlit", "torch", "lightning", "numba", "numpy")},

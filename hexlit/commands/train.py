@@ -161,9 +161,12 @@ def train(config: DictConfig) -> Any:
         raise UsageError(f"{what}: a sweep is run by hexlit train --multirun with hydra/sweeper=optuna")
     say_hello(settings, folder)
     with terminated_as_interrupted():
+        from hexlit.commands.compiling import Compiling
+
+        first = Compiling(sets_to_begin(settings))  # beside the import of torch
         from hexlit.commands.hex_training import train_hex
 
-        train_hex(settings, folder, started=began)
+        train_hex(settings, folder, started=began, compiling=first)
     return None
 
 
@@ -191,3 +194,17 @@ def terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def sets_to_begin(settings: TrainConfig) -> list[str]:
+    """The kernels that a run needs before it begins, by the names in `hexlit.commands.kernels`."""
+    return ["selfplay"] if settings.data.source == "selfplay" else []
+
+
+def sets_to_measure(settings: TrainConfig) -> list[str]:
+    """The kernels that its first evaluation needs besides."""
+    from hexlit.hex.openings import SOLVED
+
+    if not settings.evaluation.every_epochs:
+        return []
+    return ["search", "solver", "positions"] if settings.board in SOLVED else ["search"]

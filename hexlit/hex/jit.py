@@ -9,26 +9,31 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
+from hexlit.hex.kernel_folders import use_folder
+
 F = TypeVar("F", bound=Callable[..., object])
 
 
-def _cache_folder() -> str:
-    """A folder named after the source of every kernel.
-
-    Numba's cache watches only the file a kernel stands in, so a change to a kernel it calls from another file would
-    go unseen; with one folder for one state of the sources that cannot happen.
-    """
+def _digest() -> str:
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
     for room in ("hex", "search", "selfplay"):
         for source in sorted((package / room).rglob("*.py")):
             digest.update(source.read_bytes())
-    home = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-    return str(home / "hexlit" / "kernels" / digest.hexdigest()[:16])
+    return digest.hexdigest()[:16]
 
+
+SOURCES = _digest()
+"""Names the source of every kernel.
+
+Numba's cache watches only the file a kernel stands in, so a change to a kernel it calls from another file would go
+unseen; with one folder for one state of the sources that cannot happen.
+"""
 
 if not os.environ.get("NUMBA_CACHE_DIR"):
-    numba.config.CACHE_DIR = _cache_folder()
+    _folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit" / "kernels" / SOURCES
+    use_folder(_folder)
+    numba.config.CACHE_DIR = str(_folder)
 
 
 def kernel(function: F) -> F:

@@ -41,6 +41,8 @@ class PhaseView(Protocol):
     @property
     def figures(self) -> Mapping[str, float]: ...
     @property
+    def detail(self) -> str: ...
+    @property
     def finished(self) -> bool: ...
     @property
     def wall_seconds(self) -> float: ...
@@ -314,7 +316,8 @@ def _facts(phase: PhaseView) -> str:
     """Rates and figures of the phase on one line."""
     seconds = phase.wall_seconds if phase.work_seconds is None else phase.work_seconds
     counts = (("games", phase.games), ("positions", phase.positions), ("evaluations", phase.evaluations))
-    facts = [f"{format_rate(n / seconds)} {name}/s" for name, n in counts if n is not None and seconds > 0]
+    facts = [phase.detail] if phase.detail else []
+    facts += [f"{format_rate(n / seconds)} {name}/s" for name, n in counts if n is not None and seconds > 0]
     facts += [f"{_short(name)} {format_figure(value)}" for name, value in phase.figures.items()]
     return ", ".join(facts)
 

@@ -12,12 +12,14 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, cast
 
 import psutil
 
 from hexlit.errors import UsageError
+from hexlit.hex.compiled import is_compiled
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, slots_of
@@ -49,8 +51,8 @@ class Workplace:
 class Player(Protocol):
     """Plays an epoch's games, wherever that is."""
 
-    def prepare(self, meanwhile: Callable[[], None] = ...) -> None:
-        """Compile what playing needs, and call `meanwhile`, which this process may have to do besides."""
+    def prepare(self) -> None:
+        """Compile what playing needs, or load it."""
         ...
 
     def play(
@@ -83,14 +85,16 @@ class LocalPlayer:
         """Set up the games of `workplace`."""
         self._settings = workplace.settings
         self._host = workplace.make_host()  # first, for it sets the number of threads
-        self._actor = SelfPlay(**workplace.settings)
 
-    def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+    @cached_property
+    def _actor(self) -> SelfPlay:
+        """The games; made when they are first needed, since starting them takes compiled code."""
+        return SelfPlay(**self._settings)
+
+    def prepare(self) -> None:
         """See `Player`."""
-        SelfPlay(**self._settings | {"games": 1, "groups": 1, "part": 0, "parts": 1}).play(
-            UniformEvaluator(), positions=1
-        )
-        meanwhile()
+        alone = {"games": 1, "groups": 1, "part": 0, "parts": 1}
+        SelfPlay(**self._settings | alone).play(UniformEvaluator(), positions=1)
 
     def play(
         self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
@@ -141,13 +145,15 @@ class WorkerPlayers:
         self._games: int = workplace.settings["games"]
         self._cpu_seconds = [0.0] * count
 
-    def prepare(self, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """See `Player`. The first worker compiles; the others find the machine code on disk."""
-        for worker, connection in enumerate(self._connections):
-            self._send(worker, connection, ("prepare",))
-            if worker == 0:
-                meanwhile()
-            self._receive(worker, connection)
+    def prepare(self) -> None:
+        """See `Player`. What is not on disk the first worker compiles; the others find it there."""
+        places = list(enumerate(self._connections))
+        loads = is_compiled("selfplay")
+        for together in [places] if loads else [places[:1], places[1:]]:
+            for worker, connection in together:
+                self._send(worker, connection, ("prepare",))
+            for worker, connection in together:
+                self._receive(worker, connection)
 
     def play(
         self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None

@@ -153,6 +153,8 @@ class Phase:
         self.goal = goal
         self.done = 0.0
         self.figures: dict[str, float] = {}
+        self.detail = ""
+        """What is being done, for the display."""
         self.games: int | None = None
         self.positions: int | None = None
         self.evaluations: int | None = None

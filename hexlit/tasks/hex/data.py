@@ -1,7 +1,7 @@
 """Self-play as a LightningDataModule: every epoch plays games, keeps them, and trains on a window of the latest."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -190,8 +190,8 @@ class SelfPlayDataModule(HexDataModule):
         )
         return make_loader(EpochDataset(batches), self.profile, batch_size=None)
 
-    def prepare(self, meanwhile: Callable[[], None]) -> None:
-        self.player.prepare(meanwhile=meanwhile)
+    def prepare(self) -> None:
+        self.player.prepare()
 
     def cpu_seconds(self) -> float:
         return self.player.cpu_seconds()

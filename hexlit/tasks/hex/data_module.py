@@ -1,7 +1,6 @@
 """What the training of a Hex network asks of its data, wherever the games come from."""
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import lightning as L
@@ -15,9 +14,9 @@ class HexDataModule(L.LightningDataModule):
     evaluations: int = 0
     """Network evaluations that making the data has taken so far."""
 
-    def prepare(self, meanwhile: Callable[[], None]) -> None:
-        """Compile what makes the data, and do `meanwhile`, beside it where that can be."""
-        meanwhile()
+    def prepare(self) -> None:
+        """Compile what makes the data, or load it."""
+        return
 
     def cpu_seconds(self) -> float:
         """Processor time of other processes that make the data."""

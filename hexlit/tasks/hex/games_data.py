@@ -1,6 +1,5 @@
 """Recorded games as a LightningDataModule: the moves that were played, and who won."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +120,8 @@ class GamesDataModule(HexDataModule):
                     "resume, as other games would validate than those held out so far"
                 )
 
-    def prepare(self, meanwhile: Callable[[], None]) -> None:
+    def prepare(self) -> None:
         self.some_planes(1)
-        meanwhile()
 
     def summary(self) -> dict[str, Any]:
         counts = self.counts()

@@ -1,0 +1,114 @@
+"""The kernels of a run, by what needs them, and how each set is compiled: `python -m hexlit.commands.kernels SET ...`.
+
+This is what a process of its own runs that compiles for others (see `hexlit.commands.compiling`). It imports no torch,
+so that it starts at once. For every function that is compiled it writes a line with the name of its set.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """A set of kernels."""
+
+    what: str
+    """What they do, for people."""
+    functions: int
+    """About how many functions are compiled for it, after the sets above it: for the estimate of the time left."""
+    compile: Callable[[], None]
+    """Compiles them, or loads what was compiled before."""
+
+
+def compile_selfplay() -> None:
+    """What self-play calls, and what rebuilds its positions for training: on any board the same."""
+    from hexlit.hex.record import GameRecord
+    from hexlit.search.config import SearchConfig
+    from hexlit.search.evaluator import UniformEvaluator
+    from hexlit.selfplay.actor import SelfPlay
+    from hexlit.selfplay.config import SelfPlayConfig
+    from hexlit.selfplay.window import ReplayWindow
+
+    games: list[GameRecord] = []
+    actor = SelfPlay(SelfPlayConfig(full_share=1.0), SearchConfig(simulations=2), size=3, games=1, seed=0)
+    actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
+    window = ReplayWindow(size=3, swap=False, capacity=1)
+    window.extend(games)
+    window.epoch(batch=1, steps=1, seed=0, epoch=0)[0]
+
+
+def compile_search() -> None:
+    """What searches positions to measure strength."""
+    from hexlit.search.config import SearchConfig
+    from hexlit.search.evaluator import UniformEvaluator
+    from hexlit.search.search import Search
+
+    search = Search(SearchConfig(simulations=2), size=3, games=1)
+    search.run(np.zeros((1, 9), np.int8), np.ones(1, np.int8), UniformEvaluator())
+
+
+def compile_solver() -> None:
+    """The exact solver."""
+    from hexlit.hex.solver import Solver
+
+    Solver(2).wins(np.zeros(4, np.int8), 1)
+
+
+def compile_positions() -> None:
+    """What plays the games that solved positions come from."""
+    from hexlit.arena.positions import game_positions
+
+    game_positions(3, 12, 0)
+
+
+SETS = {
+    "selfplay": Kernels("self-play", 90, compile_selfplay),
+    "search": Kernels("search", 20, compile_search),
+    "solver": Kernels("the exact solver", 27, compile_solver),
+    "positions": Kernels("games to measure on", 8, compile_positions),
+}
+
+
+def main(names: list[str]) -> None:
+    """Compile the sets `names`, one after the other; ends at once when standard input does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes standard input
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    from numba.core import event
+
+    from hexlit.hex.compiled import mark_compiled
+
+    class Report(event.Listener):  # type: ignore[misc]  # Numba has no types
+        """Writes the name of the set that is compiled."""
+
+        name = ""
+
+        def on_start(self, event: Any) -> None:
+            """Nothing yet."""
+
+        def on_end(self, event: Any) -> None:
+            """A function is compiled."""
+            print(self.name, flush=True)
+
+    report = Report()
+    event.register("numba:compile", report)
+    for name in names:
+        report.name = name
+        SETS[name].compile()
+        mark_compiled(name)
+
+
+def _end_with_parent() -> None:
+    while os.read(0, 1024):  # not sys.stdin, whose lock would be held when this process ends
+        pass
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

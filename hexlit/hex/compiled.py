@@ -1,0 +1,31 @@
+"""Marks beside the compiled kernels: which sets of them are complete, so that nobody has to look."""
+
+import hashlib
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numba
+from numba.core.registry import cpu_target
+
+from hexlit.hex.jit import SOURCES
+
+
+def mark_compiled(name: str) -> None:
+    """Say that the kernels of the set `name` are in the folder."""
+    mark = _mark(name)
+    with suppress(OSError):
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+
+def is_compiled(name: str) -> bool:
+    """Whether the set `name` was compiled for these sources, this processor and these versions, or needs not be."""
+    return bool(numba.config.DISABLE_JIT) or _mark(name).exists()
+
+
+def _mark(name: str) -> Path:
+    machine = cpu_target.target_context.codegen().magic_tuple()  # as in the cache: processor and its features
+    versions = sys.version, numba.__version__
+    digest = hashlib.sha256(repr((SOURCES, machine, versions)).encode()).hexdigest()[:16]
+    return Path(numba.config.CACHE_DIR) / f"{name}-{digest}.compiled"

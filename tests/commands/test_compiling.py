@@ -1,0 +1,88 @@
+"""Kernels compiled by a process of their own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hexlit.commands.compiling import Compiling
+from hexlit.hex.compiled import is_compiled, mark_compiled
+
+numba = pytest.importorskip("numba")
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No set is marked as compiled."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def start_instead(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    popen = subprocess.Popen
+
+    def start(arguments: list[str], **settings: object) -> object:
+        return popen([sys.executable, "-c", program, *arguments[3:]], **settings)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+
+
+def test_a_set_is_marked_once_for_these_sources(empty: Path) -> None:
+    assert not is_compiled("solver")
+    mark_compiled("solver")
+    assert is_compiled("solver")
+    assert not is_compiled("search")
+    compiling = Compiling(["solver"])
+    assert compiling.names == []
+    assert compiling.seconds == 0
+    compiling.wait()
+    compiling.close()
+
+
+def test_it_says_how_far_it_is_and_with_what(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_instead(monkeypatch, "import time; print('search'); print('solver', flush=True); time.sleep(0.6)")
+    compiling = Compiling(["search", "solver"])
+    heard: list[tuple[int, int, str]] = []
+    compiling.wait(lambda done, total, what: heard.append((done, total, what)))
+    assert heard[-1] == (2, compiling.total, "search")
+    assert compiling.total > 2
+    assert compiling.seconds > 0
+
+
+def test_a_failure_is_one_warning(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    start_instead(monkeypatch, "raise SystemExit('no room on the disk')")
+    compiling = Compiling(["solver"])
+    compiling.wait()
+    (record,) = caplog.records
+    assert "failed (exit code 1: no room on the disk)" in record.getMessage()
+
+
+def test_it_can_be_ended_and_that_is_no_failure(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    start_instead(monkeypatch, "import time; time.sleep(100)")
+    compiling = Compiling(["solver"], niceness=10)
+    assert compiling.running
+    assert compiling.cpu_seconds() >= 0
+    compiling.close()
+    compiling.wait()
+    assert not caplog.records
+
+
+@pytest.mark.slow
+def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hexlit.commands.kernels", "solver"]
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""}
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1, "standard input has ended: so has the parent"
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        lines = process.stdout.read().split()
+    assert process.returncode == 0
+    assert set(lines) == {"solver"}
+    assert list(tmp_path.glob("solver-*.compiled"))
