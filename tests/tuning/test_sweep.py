@@ -72,7 +72,7 @@ class Place:
             env=self.environment(accidents, seconds),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
         )
         assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
@@ -117,7 +117,7 @@ def states(trials: list[FrozenTrial]) -> list[str]:
     return [trial.state.name for trial in trials]
 
 
-def until(condition: Any, seconds: float = 60.0) -> None:
+def until(condition: Any, seconds: float = 300.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"
@@ -329,7 +329,7 @@ def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
 
     def run(*overrides: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command(*overrides), cwd=place.folder, env=place.environment(), capture_output=True, text=True, timeout=120
+            command(*overrides), cwd=place.folder, env=place.environment(), capture_output=True, text=True, timeout=600
         )
 
     assert run(LR, "hydra.sweeper.n_trials=1").returncode == 0
