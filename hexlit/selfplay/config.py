@@ -40,8 +40,8 @@ class SelfPlayConfig:
     """Share of games played to the end regardless, which measures how often a resignation would have been wrong."""
 
     gamble_share: float = 0.0
-    """Share of moves that a player who sees itself lost plays at random. Where it is right, no move changes the result;
-    where it is wrong, this finds the replies that network and search overlook."""
+    """Chance at each move that a player who sees itself lost plays at random, once a game. Where it is right, no move
+    changes the result. Where it is wrong, this finds the replies that network and search overlook."""
     gamble_value: float = 0.5
     """A player sees itself lost where the searched value falls below minus this."""
     cache: int = 65_536

@@ -70,6 +70,9 @@ SLOT = np.dtype(
         # Moves in a row at which Black, White saw itself lost.
         ("black_lost", np.int16),
         ("white_lost", np.int16),
+        # Whether Black, White has gambled in this game.
+        ("black_gambled", np.bool_),
+        ("white_gambled", np.bool_),
     ],
     align=True,
 )
@@ -178,6 +181,8 @@ def start_game(
     slot.would_resign = 0
     slot.black_lost = 0
     slot.white_lost = 0
+    slot.black_gambled = False
+    slot.white_gambled = False
     slot.may_resign = uniform(key(rules.seed, game_id, 0, RESIGN), 0) >= rules.resign_off_share
     k = key(rules.seed, game_id, 0, OPENING)
     plies = 0
@@ -226,6 +231,19 @@ def sampled_action(policy: NDArray[np.float32], heat: float, draw: float) -> int
             if left < 0.0:
                 break
     return last
+
+
+@inline
+def may_gamble(games: Games, g: int, colour: int) -> bool:
+    """Whether `colour` has not gambled in game `g` yet; from now on it has."""
+    slot = games.slot[g]
+    if colour > 0:
+        may = not slot.black_gambled
+        slot.black_gambled = True
+    else:
+        may = not slot.white_gambled
+        slot.white_gambled = True
+    return may
 
 
 @inline
@@ -288,7 +306,7 @@ def finish_move(
         action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
     if rules.gamble_share > 0.0 and value < -rules.gamble_value:
         k = key(rules.seed, slot.game_id, ply, GAMBLE)
-        if uniform(k, 0) < rules.gamble_share:
+        if uniform(k, 0) < rules.gamble_share and may_gamble(games, g, colour):
             action = gambled_action(tree, g, k)
     for a in range(row.size):
         games.policies[g, ply, a if colour > 0 else table.transposed[a]] = row[a]
