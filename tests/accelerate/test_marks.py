@@ -3,7 +3,6 @@
 import time
 from typing import Any
 
-import pytest
 import torch
 
 from hexlit.accelerate.marks import DeviceMarks, marks_for, on_its_way
@@ -52,6 +51,8 @@ def test_a_number_on_its_way_arrives() -> None:
 
 def test_the_cpu_is_timed_by_the_host() -> None:
     marks = marks_for(torch.device("cpu"))
+    start = time.perf_counter()
     first = marks.mark()
     time.sleep(0.02)
-    assert marks.between([first, marks.mark()]) == [pytest.approx(0.02, abs=0.015)]
+    (found,) = marks.between([first, marks.mark()])
+    assert 0.019 < found <= time.perf_counter() - start
