@@ -262,6 +262,22 @@ def greedy(temperature: float, halflife: float = 6.0) -> SelfPlayConfig:
 
 
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
+def test_only_a_player_that_sees_itself_lost_gambles_once_and_on_any_legal_move(search: SearchConfig) -> None:
+    gambling = replace(greedy(0.0), gamble_share=1.0, gamble_value=0.6)
+    calm = play(BlackIsHappy(0.9), config=greedy(0.0), search=search)
+    bold = play(BlackIsHappy(0.9), config=gambling, search=search, positions=400)
+    (best,) = {tuple(record.moves.tolist()) for record in calm.values()}
+    assert {record.moves[0] for record in bold.values()} == {best[0]}
+    lines = {tuple(record.moves[1:4].tolist()) for record in bold.values()}
+    assert 8 < len({first for first, *_ in lines}) == len(lines), "it gambles once, and then plays its best"
+    assert all(len({best[0], *line}) == 1 + len(line) for line in lines), "a stone stood there"
+    # A value that never falls so low, or a share of 0, changes no move.
+    for same in (replace(gambling, gamble_value=1.0), replace(gambling, gamble_share=0.0)):
+        again = play(BlackIsHappy(0.9), config=same, search=search)
+        assert {tuple(record.moves.tolist()) for record in again.values()} == {best}
+
+
+@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 def test_temperature_zero_always_plays_the_best_move(search: SearchConfig) -> None:
     lines = {tuple(record.moves.tolist()) for record in play(config=greedy(0.0), search=search).values()}
     assert len(lines) == 1
