@@ -36,6 +36,8 @@ class OptimizerConfig:
     """`cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
     final_lr_share: float = 0.05
     """Where the cosine ends, as a share of `lr`."""
+    decay_share: float = 1.0
+    """Share of the run in which the cosine falls; then the rate stays at `final_lr_share` of `lr`."""
     warmup_steps: int = 100
     """Steps in which the rate rises linearly to `lr`."""
 
@@ -57,6 +59,8 @@ class OptimizerConfig:
                 f"optimizer.momentum={self.momentum}: optimizer.name=adafactor has no momentum; leave it out (null), "
                 "or choose adamw_bf16"
             )
+        if not 0 < self.decay_share <= 1:
+            raise UsageError(f"optimizer.decay_share={self.decay_share}: a share above 0, up to 1")
         if not 0 <= (self.momentum or 0) < 1 or not 0 < self.final_lr_share <= 1 or self.warmup_steps < 0:
             raise UsageError(
                 f"optimizer: momentum={self.momentum} lies in [0, 1), final_lr_share={self.final_lr_share} in (0, 1], "

@@ -54,7 +54,7 @@ def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float])
         warmup = min(1.0, (step + 1) / (config.warmup_steps + 1))
         if config.schedule == "constant":
             return warmup
-        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress())))
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress() / config.decay_share)))
         return warmup * (config.final_lr_share + (1 - config.final_lr_share) * cosine)
 
     return factor
