@@ -41,6 +41,7 @@ class Compiling:
         self.names = [name for name in names if not is_compiled(name)]
         self.total = sum(SETS[name].functions for name in self.names)
         self._compiled = dict.fromkeys(self.names, 0)
+        self._under_way = self.names[0] if self.names else ""
         self._last = ""
         self._cpu_seconds = 0.0
         self._started = time.monotonic()
@@ -94,13 +95,8 @@ class Compiling:
             self._process.wait()
 
     def _progress(self) -> tuple[int, int, str]:
-        done, under_way = 0, self.names[-1]
-        for name in reversed(self.names):
-            functions = SETS[name].functions
-            if self._compiled[name] < functions and under_way:
-                under_way = name
-            done += min(self._compiled[name], functions)
-        return done, self.total, SETS[under_way].what
+        done = sum(min(self._compiled[name], SETS[name].functions) for name in self.names)
+        return done, self.total, SETS[self._under_way].what
 
     def _read(self, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
@@ -108,6 +104,7 @@ class Compiling:
             name = line.strip()
             if name in self._compiled:
                 self._compiled[name] += 1
+                self._under_way = name
                 self.cpu_seconds()
             else:
                 self._last = name or self._last

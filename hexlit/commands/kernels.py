@@ -46,10 +46,12 @@ def compile_selfplay() -> None:
 
 def compile_search() -> None:
     """What searches positions to measure strength."""
+    from hexlit.hex.encoding import encode
     from hexlit.search.config import SearchConfig
     from hexlit.search.evaluator import UniformEvaluator
     from hexlit.search.search import Search
 
+    encode(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
     search = Search(SearchConfig(simulations=2), size=3, games=1)
     search.run(np.zeros((1, 9), np.int8), np.ones(1, np.int8), UniformEvaluator())
 
@@ -57,8 +59,10 @@ def compile_search() -> None:
 def compile_solver() -> None:
     """The exact solver."""
     from hexlit.hex.solver import Solver
+    from hexlit.hex.solver.table import copy, new_table
 
     Solver(2).wins(np.zeros(4, np.int8), 1)
+    copy(new_table(16), new_table(32))  # for longer searches
 
 
 def compile_positions() -> None:
@@ -69,10 +73,10 @@ def compile_positions() -> None:
 
 
 SETS = {
-    "selfplay": Kernels("self-play", 90, compile_selfplay),
-    "search": Kernels("search", 20, compile_search),
-    "solver": Kernels("the exact solver", 27, compile_solver),
-    "positions": Kernels("games to measure on", 8, compile_positions),
+    "selfplay": Kernels("self-play", 54, compile_selfplay),
+    "search": Kernels("search", 15, compile_search),
+    "solver": Kernels("the exact solver", 24, compile_solver),
+    "positions": Kernels("games to measure on", 5, compile_positions),
 }
 
 

@@ -45,7 +45,7 @@ def test_it_says_how_far_it_is_and_with_what(empty: Path, monkeypatch: pytest.Mo
     compiling = Compiling(["search", "solver"])
     heard: list[tuple[int, int, str]] = []
     compiling.wait(lambda done, total, what: heard.append((done, total, what)))
-    assert heard[-1] == (2, compiling.total, "search")
+    assert heard[-1] == (2, compiling.total, "the exact solver")
     assert compiling.total > 2
     assert compiling.seconds > 0
 
