@@ -184,6 +184,12 @@ def test_the_rate_warms_up_and_falls_along_a_cosine() -> None:
     assert factor(50) == pytest.approx(0.1)
 
 
+def test_the_rate_stays_low_after_the_share_of_the_run_in_which_it_falls() -> None:
+    settings = OptimizerConfig(warmup_steps=0, final_lr_share=0.2, decay_share=0.5)
+    at = {share: learning_rate_factor(settings, lambda share=share: share)(1) for share in (0.0, 0.25, 0.5, 0.75, 1.0)}  # type: ignore[misc]
+    assert at == pytest.approx({0.0: 1.0, 0.25: 0.6, 0.5: 0.2, 0.75: 0.2, 1.0: 0.2})
+
+
 def test_a_constant_rate_stays_and_no_warmup_starts_at_once() -> None:
     constant = learning_rate_factor(OptimizerConfig(schedule="constant", warmup_steps=0), lambda: 0.9)
     assert [constant(step) for step in (0, 1, 1000)] == [1.0, 1.0, 1.0]
@@ -202,6 +208,7 @@ def test_a_constant_rate_stays_and_no_warmup_starts_at_once() -> None:
         {"lr_scaling": "log"},
         {"lr_batch": 0},
         {"final_lr_share": 0.0},
+        {"decay_share": 0.0},
         {"warmup_steps": -1},
     ],
     ids=str,
