@@ -79,12 +79,12 @@ def monitor(config: DictConfig) -> None:
     how_it_ended = ""
     with closing(tree):
         sampler = ResourceSampler(tree, settings.interval, target.table, display.update)
-        with display, sampler:
-            try:
+        try:
+            with display, sampler:
                 if sampler.ended.wait(seconds):
                     how_it_ended = f"process {target.pid} has ended"
-            except KeyboardInterrupt:  # the one way to end without a time limit: the result is told all the same
-                how_it_ended = "interrupted"
+        except KeyboardInterrupt:  # the one way to end without a time limit: the result is told all the same
+            how_it_ended = "interrupted"
         display.summarise(how_it_ended, str(target.table), *recommend(tree, sampler))
 
 
