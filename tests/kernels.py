@@ -8,25 +8,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-_SELF_PLAY = """
-import sys
-import numba
-from hexlit.search.config import SearchConfig
-from hexlit.search.evaluator import UniformEvaluator
-from hexlit.selfplay.actor import SelfPlay
-from hexlit.selfplay.config import SelfPlayConfig
-
-numba.set_num_threads(min(int(sys.argv[1]), numba.config.NUMBA_NUM_THREADS))
-SelfPlay(SelfPlayConfig(), SearchConfig(simulations=4), size=3, games=1, seed=0).play(UniformEvaluator(), positions=1)
-"""
-
-_SOLVER = """
-import numpy as np
-from hexlit.hex.solver import Solver
-
-Solver(3).solve(np.zeros(9, np.int8), 1)
-"""
-
 _BASELINES = """
 import numpy as np
 from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
@@ -35,8 +16,12 @@ for player in (TwoDistancePlayer(depth=1, seed=0), ResistancePlayer(depth=1, see
     player.choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 """
 
-PROGRAMS = (("self-play", _SELF_PLAY, "2"), ("solver", _SOLVER), ("baselines", _BASELINES), ("alone", _SELF_PLAY, "1"))
-"""Name, text and arguments of each program; those that take longest come first."""
+PROGRAMS = (
+    ("-m", "hexlit.commands.kernels", "selfplay", "search"),
+    ("-m", "hexlit.commands.kernels", "solver", "positions"),
+    ("-c", _BASELINES),
+)
+"""Arguments of Python for each program; those that take longest come first."""
 
 
 def missing(folder: Path) -> bool:
@@ -48,8 +33,11 @@ def compile_kernels(processes: int) -> None:
     """Compile, in as many processes at a time. What fails here is for the tests to tell."""
 
     def run(program: tuple[str, ...]) -> None:
-        _, text, *arguments = program
-        subprocess.run([sys.executable, "-c", text, *arguments], check=False, capture_output=True)
+        # Its standard input stays open: these programs end with the process that holds it.
+        with subprocess.Popen(
+            [sys.executable, *program], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            process.wait()
 
     with ThreadPoolExecutor(processes) as pool:
         list(pool.map(run, PROGRAMS))
