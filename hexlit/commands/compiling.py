@@ -2,8 +2,8 @@
 
 Numba compiles one function at a time in a process. Another process writes its machine code to the folder on disk from
 which this one, and those that it starts, then load it. Two that compile the same function at once do no harm: every
-file there is written whole. Nor does one that is killed, or fails: what it has not written is compiled where it is
-needed.
+file there is written whole. A process that is killed or fails does no harm either: the kernels it has not written
+are compiled in the process that needs them.
 """
 
 import contextlib

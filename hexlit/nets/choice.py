@@ -1,4 +1,4 @@
-"""Which path evaluates a network fastest on this CPU: measured once where there is a choice, then remembered."""
+"""The fastest path to evaluate a network on this CPU: measured once where there is a choice, then remembered."""
 
 import json
 import os

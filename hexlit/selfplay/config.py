@@ -13,8 +13,8 @@ class SelfPlayConfig:
     positions: int = 4096
     """Positions searched in full that one epoch collects, at least."""
     games: int = 256
-    """Games side by side, in all processes together, on every device: with `positions` it decides for how many epochs,
-    and so networks, a game goes on."""
+    """Games side by side, in all processes together, on every device. With `positions` this decides how many epochs,
+    and so networks, a game lasts."""
     full_share: float = 0.5
     """Share of moves that are searched in full and become targets (playout cap randomisation, Wu 2019)."""
     fast_simulations: int = 8
@@ -40,8 +40,8 @@ class SelfPlayConfig:
     """Share of games played to the end regardless, which measures how often a resignation would have been wrong."""
 
     gamble_share: float = 0.0
-    """Chance at each move that a player who sees itself lost plays at random, once a game. Where it is right, no move
-    changes the result. Where it is wrong, this finds the replies that network and search overlook."""
+    """Chance at each move that a player who sees itself lost plays at random, once a game. A lost position stays lost
+    whatever is played. A position wrongly believed lost gets the replies that network and search overlook."""
     gamble_value: float = 0.5
     """A player sees itself lost where the searched value falls below minus this."""
     cache: int = 65_536

@@ -60,7 +60,7 @@ class Proof(L.Callback):
         return self.summary()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on counting; with other thresholds than the checkpoint's from nothing."""
+        """Continue the count; other thresholds than the checkpoint's begin it again."""
         if (state_dict["least"], state_dict["evaluations"]) != (self.least, self.wanted):
             return
         self.running, self.proved_after = state_dict["running"], state_dict["proved_after"]
