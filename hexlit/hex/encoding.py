@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import kernel, part
+from hexlit.hex.jit import borrowing_kernel, borrowing_part
 
 PLANES = 5
 """0 the mover's stones, 1 the opponent's stones, 2 the mover's edges (first and last row), 3 the opponent's edges
@@ -21,7 +21,7 @@ def blank_planes(batch: int, size: int) -> NDArray[np.int8]:
     return planes
 
 
-@part
+@borrowing_part
 def write_planes(
     planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], to_move: int, may_swap: bool, table: Geometry
 ) -> None:
@@ -38,7 +38,7 @@ def write_planes(
             planes[row, MAY_SWAP, r, c] = may_swap
 
 
-@kernel
+@borrowing_kernel
 def _write_all(
     planes: NDArray[np.int8],
     cells: NDArray[np.int8],

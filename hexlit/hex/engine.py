@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.geometry import OUTSIDE, Geometry
-from hexlit.hex.jit import inline, kernel, part
+from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 
 BOTH_EDGES = 3
 
@@ -44,7 +44,7 @@ def find(parent: NDArray[np.int16], cell: int) -> int:
     return cell
 
 
-@part
+@borrowing_part
 def place(stones: Stones, g: int, cell: int, colour: int, table: Geometry) -> bool:
     """Put a stone of `colour` on the empty `cell` of game `g`; True when that connects its owner's edges."""
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
@@ -85,7 +85,7 @@ def copy_stones(source: Stones, g: int, target: Stones, h: int) -> None:
         target.touch[h, cell] = source.touch[g, cell]
 
 
-@part
+@borrowing_part
 def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
     """White answers Black's only stone by swap-pieces: it becomes a white stone on the mirror image."""
     for cell in range(table.size * table.size):
@@ -95,7 +95,7 @@ def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
             return
 
 
-@part
+@borrowing_part
 def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometry) -> bool:
     """Play an action of the mover's frame for `colour` in game `g`; True when that wins.
 
@@ -107,7 +107,7 @@ def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometr
     return place(stones, g, action if colour > 0 else table.transposed[action], colour, table)
 
 
-@kernel
+@borrowing_kernel
 def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry) -> int:
     """Set up the stones of `colours` `[size*size]` in game `g`; the winner's colour, or 0."""
     clear(stones, g)
@@ -118,7 +118,7 @@ def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry
     return winner
 
 
-@kernel
+@borrowing_kernel
 def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geometry) -> int:
     """Play `moves` (cells, or the swap at ply 1) from the empty board in game `g`.
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -53,7 +53,7 @@ def gumbel(k: np.uint64, i: int) -> float:
     return -math.log(-math.log(uniform(k, i) + 0.5 * _UNIT))
 
 
-@kernel
+@borrowing_kernel
 def gamma(k: np.uint64, alpha: float) -> float:
     """A Gamma(alpha, 1) variate (Marsaglia and Tsang 2000; for alpha < 1 with their boost)."""
     boost = 1.0

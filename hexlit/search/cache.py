@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 from hexlit.hex.rng import GOLDEN, mix
 from hexlit.search.tree import NONE
 
@@ -45,13 +45,15 @@ def position_key(planes: NDArray[np.int8]) -> np.uint64:
 
     Up to 5x5 no two positions share one; on larger boards two of them do with a probability of 2^-64.
     """
-    own, opponent, may_swap = planes[OWN].ravel(), planes[OPPONENT].ravel(), planes[MAY_SWAP].ravel()
+    size = planes.shape[1]
     key, word = GOLDEN, _EMPTY
-    for cell in range(own.size):
-        word = word << _TWO | np.uint64(own[cell]) << _ONE | np.uint64(opponent[cell])
-        if cell % _CELLS_A_WORD == _CELLS_A_WORD - 1:
-            key, word = mix(key ^ word), _EMPTY
-    key = mix(key ^ (word << _ONE | np.uint64(may_swap[0])))
+    for row in range(size):
+        for column in range(size):
+            stones = np.uint64(planes[OWN, row, column]) << _ONE | np.uint64(planes[OPPONENT, row, column])
+            word = word << _TWO | stones
+            if (row * size + column) % _CELLS_A_WORD == _CELLS_A_WORD - 1:
+                key, word = mix(key ^ word), _EMPTY
+    key = mix(key ^ (word << _ONE | np.uint64(planes[MAY_SWAP, 0, 0])))
     return key if key != _EMPTY else _ONE
 
 
@@ -65,7 +67,7 @@ def recall(cache: AnswerCache, planes: NDArray[np.int8]) -> int:
     return place if cache.keys[place] == key else NONE
 
 
-@kernel
+@borrowing_kernel
 def remember(
     cache: AnswerCache, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
 ) -> None:

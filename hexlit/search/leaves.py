@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel, part
+from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.search.config import Params
 from hexlit.search.gumbel import halving_drops
 from hexlit.search.simulate import back_up, choose, expand, finished, write_leaf
@@ -97,7 +97,7 @@ def back_up_loss(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
     back_up(tree, g, leaf, -1.0)
 
 
-@part
+@borrowing_part
 def receive_leaves(
     tree: Tree,
     flight: Flight,
@@ -118,7 +118,7 @@ def receive_leaves(
     flight.leaves[g] = 0
 
 
-@part
+@borrowing_part
 def select_apart(
     tree: Tree,
     flight: Flight,
@@ -144,7 +144,7 @@ def select_apart(
     return NONE if flight.waiting[g, node] > 0 else node
 
 
-@part
+@borrowing_part
 def simulate_apart(
     tree: Tree,
     flight: Flight,
@@ -171,7 +171,7 @@ def simulate_apart(
         depart(tree, flight, g, leaf)
 
 
-@kernel
+@borrowing_kernel
 def advance_leaves(
     tree: Tree,
     flight: Flight,

@@ -5,13 +5,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import inline, kernel, part
+from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.hex.rng import gamma, mix
 from hexlit.search.config import Params
 from hexlit.search.tree import NONE, Tree, child_value, find_next_action
 
 
-@part
+@borrowing_part
 def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
     """Child with the highest Q + U, or NONE when that is the best action not tried yet."""
     visits = tree.node[g, node].visits
@@ -34,7 +34,7 @@ def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
     return best
 
 
-@kernel
+@borrowing_kernel
 def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
     """Mix Dirichlet noise into the priors of the root, as much as the search's noise scale asks."""
     policy = tree.policy[g, 0]
@@ -42,24 +42,24 @@ def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
     legal = 0
     for action in range(policy.size):
         legal += policy[action] > 0.0
-    noise = np.zeros(policy.size)
     total = 0.0
     for action in range(policy.size):
         if policy[action] > 0.0:
-            noise[action] = gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)
-            total += noise[action]
+            total += gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)
     if total == 0.0:  # every draw of a Dirichlet with tiny parameters can vanish
         return
     for action in range(policy.size):
         if policy[action] > 0.0:
-            policy[action] = (1.0 - share) * policy[action] + share * noise[action] / total
+            noise = gamma(mix(tree.game[g].key + np.uint64(action)), params.noise_total / legal)  # as above: no array
+            policy[action] = (1.0 - share) * policy[action] + share * noise / total
     find_next_action(tree, g, 0)
 
 
 @inline
 def visit_policy(tree: Tree, g: int, policy: NDArray[np.float32]) -> int:
     """Write each root action's share of the visits into `policy` `[A]`; returns the action visited most."""
-    policy[:] = 0.0
+    for action in range(policy.size):
+        policy[action] = 0.0
     total = tree.node[g, 0].visits - 1
     best, most = NONE, 0
     child = tree.node[g, 0].first_child

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel, part
+from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.search.cache import AnswerCache, recall
 from hexlit.search.config import Params
 from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action
@@ -18,7 +18,7 @@ from hexlit.search.puct import add_dirichlet_noise, puct_child
 from hexlit.search.tree import NONE, SMALLEST_PRIOR, Tree, add_child, clear_node
 
 
-@part
+@borrowing_part
 def choose(tree: Tree, g: int, node: int, schedule: NDArray[np.int32], params: Params) -> int:
     """Child of `node` to go to: a child tried before, or a new one for the best action not tried yet."""
     if not params.gumbel:
@@ -37,7 +37,7 @@ def choose(tree: Tree, g: int, node: int, schedule: NDArray[np.int32], params: P
     return child
 
 
-@part
+@borrowing_part
 def select(
     tree: Tree, roots: Stones, walk: Stones, g: int, schedule: NDArray[np.int32], params: Params, table: Geometry
 ) -> int:
@@ -58,7 +58,7 @@ def at_least(number: np.float32, least: np.float32) -> np.float32:
     return least if number < least else number
 
 
-@part
+@borrowing_part
 def expand(
     tree: Tree, g: int, leaf: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: float, params: Params
 ) -> None:
@@ -66,17 +66,20 @@ def expand(
 
     Marks the game as faulty where the answer holds NaN or infinity.
     """
-    own, opponent = planes[OWN].ravel(), planes[OPPONENT].ravel()
+    size = planes.shape[1]
+    cells = size * size
     priors = tree.policy[g, leaf]
     total = np.float32(0.0)
-    for cell in range(own.size):
-        legal = own[cell] + opponent[cell] == 0
-        priors[cell] = at_least(policy[cell], SMALLEST_PRIOR) if legal else np.float32(0.0)
-        total += priors[cell]
+    for row in range(size):
+        for column in range(size):
+            cell = row * size + column
+            legal = planes[OWN, row, column] + planes[OPPONENT, row, column] == 0
+            priors[cell] = at_least(policy[cell], SMALLEST_PRIOR) if legal else np.float32(0.0)
+            total += priors[cell]
     if params.swap:
         legal = tree.game[g].ply + (0 if leaf == 0 else depth(tree, g, leaf)) == 1
-        priors[own.size] = at_least(policy[own.size], SMALLEST_PRIOR) if legal else np.float32(0.0)
-        total += priors[own.size]
+        priors[cells] = at_least(policy[cells], SMALLEST_PRIOR) if legal else np.float32(0.0)
+        total += priors[cells]
     if not abs(total + np.float32(value)) < np.inf:  # false for NaN, too
         tree.game[g].faulty = True
         return
@@ -167,7 +170,7 @@ def finished(tree: Tree, g: int) -> bool:
     return bool(tree.node[g, 0].visits > tree.game[g].budget)
 
 
-@part
+@borrowing_part
 def receive(
     tree: Tree,
     g: int,
@@ -187,7 +190,7 @@ def receive(
     tree.game[g].leaf = NONE
 
 
-@part
+@borrowing_part
 def simulate(
     tree: Tree,
     roots: Stones,
@@ -223,7 +226,7 @@ def simulate(
     return recalled
 
 
-@kernel
+@borrowing_kernel
 def advance(
     first: int,
     last: int,
@@ -249,7 +252,7 @@ def advance(
     return waiting
 
 
-@kernel
+@borrowing_kernel
 def begin_all(
     tree: Tree, to_move: NDArray[np.int8], ply: NDArray[np.int16], budget: int, noise: float, keys: NDArray[np.uint64]
 ) -> None:

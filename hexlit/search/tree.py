@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import inline, part
+from hexlit.hex.jit import borrowing_part, inline
 
 NONE = -1
 """No node, or no action."""
@@ -134,7 +134,7 @@ def find_next_action(tree: Tree, g: int, node: int) -> None:
     tree.node[g, node].next_action = best
 
 
-@part
+@borrowing_part
 def add_child(tree: Tree, g: int, node: int, action: int) -> int:
     """Try `action`, untried so far, at `node`; returns the new node at its other end."""
     child = int(tree.game[g].nodes)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, clear, place, play_action
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel, part
+from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline, kernel
 from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
 from hexlit.search.cache import AnswerCache
@@ -139,7 +139,7 @@ def temperature(ply: int, rules: Rules) -> float:
     return float(rules.temperature_final + (rules.temperature - rules.temperature_final) * share)
 
 
-@part
+@borrowing_part
 def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
     """Start the search for the next move of game `g`, with its draw of a full or a fast budget.
 
@@ -280,7 +280,7 @@ def looks_lost(games: Games, g: int, value: float, colour: int, rules: Rules) ->
     return bool(slot.may_resign)
 
 
-@part
+@borrowing_part
 def finish_move(
     games: Games,
     stones: Stones,
@@ -324,7 +324,7 @@ def finish_move(
         begin_search(games, tree, g, rules)
 
 
-@kernel
+@borrowing_kernel
 def advance_games(
     first: int,
     last: int,
@@ -360,7 +360,7 @@ def advance_games(
     return over, recalled
 
 
-@kernel
+@borrowing_kernel
 def restart_searches(games: Games, tree: Tree, rules: Rules) -> None:
     """Begin the running searches anew, because the network has changed."""
     for g in range(tree.game.size):
