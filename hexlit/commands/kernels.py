@@ -73,7 +73,7 @@ def compile_positions() -> None:
 
 
 SETS = {
-    "selfplay": Kernels("self-play", 54, compile_selfplay),
+    "selfplay": Kernels("self-play", 51, compile_selfplay),
     "search": Kernels("search", 15, compile_search),
     "solver": Kernels("the exact solver", 24, compile_solver),
     "positions": Kernels("games to measure on", 5, compile_positions),
