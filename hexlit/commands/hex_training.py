@@ -164,7 +164,7 @@ def train_hex(
             LogFigures("train", lambda: {"lr": module.learning_rate}),
             wall_time,
             *budgets,
-            KernelsPhase(kernels, clock),
+            KernelsPhase(kernels, clock, evaluation.is_due),
             evaluation,
             *([] if proof is None else [proof]),
             *rating,

@@ -1,6 +1,6 @@
 """The kernels of a training run: self-play's are compiled first, those that measure strength beside the first epoch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import lightning as L
 
@@ -59,14 +59,15 @@ class RunKernels:
 class KernelsPhase(L.Callback):
     """Before the first evaluation: waits, as the phase `compiling`, for kernels that are still compiled."""
 
-    def __init__(self, kernels: RunKernels, clock: PhaseClock) -> None:
-        """The row goes to `clock`."""
+    def __init__(self, kernels: RunKernels, clock: PhaseClock, is_due: Callable[[L.Trainer], bool]) -> None:
+        """The row goes to `clock`; `is_due(trainer)` says whether the epoch that ends is measured."""
         self._kernels = kernels
         self._clock = clock
+        self._is_due = is_due
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Wait where there is something to wait for."""
-        if self._kernels.running:
+        if self._kernels.running and self._is_due(trainer):
             with self._clock.phase("compiling", trainer.current_epoch) as phase:
                 self._kernels.await_all(phase)
 

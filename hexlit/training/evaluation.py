@@ -164,10 +164,9 @@ class EvaluationPhase(L.Callback):
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Measure, where it is time to."""
-        epoch = trainer.current_epoch
-        final = trainer.should_stop or epoch + 1 == trainer.max_epochs
-        if not self._every_epochs or (not final and (epoch + 1) % self._every_epochs):
+        if not self.is_due(trainer):
             return
+        epoch, final = trainer.current_epoch, _is_last(trainer)
         if self._proof is not None or not final:
             self.evaluate(epoch, final=False)
         if self._proof is not None and self._proof.judge(epoch + 1, self.latest):
@@ -176,6 +175,11 @@ class EvaluationPhase(L.Callback):
             self.evaluate(epoch, final=True)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
         pl_module.log_dict({f"{MEASURED}{name}": value for name, value in numbers.items()})
+
+    def is_due(self, trainer: L.Trainer) -> bool:
+        """Whether the epoch that ends now is measured."""
+        every = self._every_epochs
+        return every > 0 and (_is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
 
     def finish(self, epochs: int, *, restored: bool) -> None:
         """Measure what a fit of `epochs` epochs has left: weights that were put back, or all after an untimely kill."""
@@ -205,6 +209,10 @@ class Saving(L.Callback):
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The epoch has been measured."""
         self._clock.outside(SAVING, trainer.current_epoch)
+
+
+def _is_last(trainer: L.Trainer) -> bool:
+    return trainer.should_stop or trainer.current_epoch + 1 == trainer.max_epochs
 
 
 class LogFigures(L.Callback):
