@@ -58,7 +58,7 @@ class AcceleratorConfig:
     further groups. A matter of speed and memory: what is learned does not depend on it."""
 
     train_batch: int | None = None
-    """Examples in one optimisation step; null is what the recipe says, else 512, on every device."""
+    """Examples in one optimisation step; null is what the recipe says (`data.batch`), the same on every device."""
 
     micro_batch: int | None = None
     """Most examples that go through the network at once in training; the gradients of a step are added up over its

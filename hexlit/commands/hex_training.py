@@ -25,7 +25,7 @@ from hexlit.commands.hex_data import make_data
 from hexlit.commands.rating_pool import rating_callbacks
 from hexlit.commands.run_folder import command_to_go_on
 from hexlit.commands.run_kernels import KernelsPhase, RunKernels
-from hexlit.commands.train import TrainConfig, sets_to_begin, sets_to_measure
+from hexlit.commands.train import TrainConfig, accelerator_of, sets_to_begin, sets_to_measure
 from hexlit.errors import UsageError
 from hexlit.nets.agreement import measure_agreement
 from hexlit.nets.config import NetConfig
@@ -75,7 +75,7 @@ def train_hex(
     """
     started = time.monotonic() if started is None else started
     quiet_lightning()
-    profile = build_profile(config.accelerator)
+    profile = build_profile(accelerator_of(config))
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
     limit = config.trainer.max_seconds

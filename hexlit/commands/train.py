@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +194,12 @@ def terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def accelerator_of(settings: TrainConfig) -> AcceleratorConfig:
+    """What the run asks of the hardware; its examples a step are the recipe's, unless the hardware's section says."""
+    asked = settings.accelerator
+    return replace(asked, train_batch=settings.data.batch if asked.train_batch is None else asked.train_batch)
 
 
 def sets_to_begin(settings: TrainConfig) -> list[str]:

@@ -14,6 +14,8 @@ class DataConfig:
 
     source: str = "selfplay"
     """`selfplay` (games that the network plays as it learns) or `games` (recorded ones; an epoch sees each once)."""
+    batch: int = 512
+    """Examples in one optimisation step, on every device; `accelerator.train_batch` overrides it."""
     window: int = 60_000
     """Self-play: positions in the replay window, those of the latest games."""
     reuse: float = 4.0
@@ -41,6 +43,8 @@ class DataConfig:
     def __post_init__(self) -> None:
         if self.source not in SOURCES:
             raise UsageError(f"data.source={self.source}: choose {' or '.join(SOURCES)}")
+        if self.batch < 1:
+            raise UsageError(f"data.batch={self.batch}: a step takes at least 1 example")
         if self.window < 1:
             raise UsageError(f"data.window={self.window}: a window holds at least 1 position")
         if self.reuse <= 0:

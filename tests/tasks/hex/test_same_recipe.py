@@ -13,7 +13,7 @@ from hexlit.accelerate import precision, profile
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.commands.application import typed
 from hexlit.commands.hex_data import make_data
-from hexlit.commands.train import TrainConfig
+from hexlit.commands.train import TrainConfig, accelerator_of
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
@@ -35,7 +35,7 @@ def profile_of(config: TrainConfig, device: str, monkeypatch: pytest.MonkeyPatch
     """The profile that `config` gets on `device`, which need not be here."""
     monkeypatch.setattr(profile, "choose_device", lambda requested: torch.device(DEVICES[device]))
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
-    return build_profile(config.accelerator)
+    return build_profile(accelerator_of(config))
 
 
 class Here:
