@@ -46,7 +46,9 @@ class Sweep:
 
 
 def sweep(folder: Path, *overrides: str) -> Sweep:
-    tiny = [override for override in TINY if not override.startswith(("accelerator.threads", "logger=", "optimizer.lr="))]
+    tiny = [
+        override for override in TINY if not override.startswith(("accelerator.threads", "logger=", "optimizer.lr="))
+    ]
     fixed = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra.sweep.dir=sweep", POINTS]
     with as_a_process(folder):
         assert main([*fixed, *tiny, *overrides]) == 0
