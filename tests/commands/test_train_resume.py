@@ -291,7 +291,7 @@ def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
 @pytest.mark.parametrize(
     ("override", "was"),
     [
-        ("optimizer.lr=1e-5", "optimizer.lr=0.015"),
+        ("optimizer.lr=1e-5", "optimizer.lr=0.01"),
         ("optimizer=sgd", "optimizer.name=adamw"),
         ("trainer.ema_decay=0.9", "trainer.ema_decay=0.0"),
     ],

@@ -27,7 +27,6 @@ TINY = [
     "data.window=70",
     "trainer.max_epochs=2",
     "trainer.ema_decay=0",
-    "optimizer.lr=1.5e-2",
     "optimizer.final_lr_share=0.05",
     "optimizer.decay_share=1",
     "evaluation.simulations=8",
