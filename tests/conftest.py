@@ -44,13 +44,15 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Workers, where `-n` asks for them, take neighbouring tests: few need the fixtures of the same module.
+    """Use all cores, unless the command line says otherwise (`-n 0`), xdist is not there, or one test is asked for.
 
-    They are not the default: in whole runs one of them died now and then without a trace.
+    Workers take neighbouring tests, so that few of them need the fixtures of the same module.
     """
     option = config.option
     if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
         return
+    if option.numprocesses is None and not option.tx and not any("::" in argument for argument in config.args):
+        option.numprocesses = "auto"
     if option.numprocesses and option.dist == "no":
         option.dist = "worksteal"
 
