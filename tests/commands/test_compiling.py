@@ -12,10 +12,6 @@ from hexlit.hex.compiled import is_compiled, mark_compiled
 
 numba = pytest.importorskip("numba")
 
-# In three whole runs a worker of pytest-xdist died here without a trace, alone never. Until the reason is known these
-# tests run with -m slow, in one process (-n 0).
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
