@@ -25,7 +25,7 @@ def profile_on(device: torch.device, monkeypatch: pytest.MonkeyPatch, **fields: 
 @pytest.fixture(params=[True, False], ids=["bf16", "no bf16"])
 def has_bf16(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     found: bool = request.param
-    monkeypatch.setattr(precision, "cpu_has_bf16", lambda: found)
+    monkeypatch.setattr(precision, "cpu_prefers_bf16", lambda: found)
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: found)
     return found
 
@@ -133,6 +133,26 @@ def test_cpu_with_emulated_bf16_is_not_taken_for_one_that_has_it(monkeypatch: py
     assert not precision.cpu_has_bf16()
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: True)
     assert precision.cpu_has_bf16()
+
+
+@pytest.mark.parametrize(("seconds", "preferred"), [(2.0, False), (0.97, True), (0.5, True)])
+def test_bf16_is_taken_where_a_product_is_as_fast_in_it(
+    seconds: float, preferred: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AVX512-BF16 without AMX is slower than float32 on some processors: `auto` measures, and keeps to it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(precision, "cpu_has_bf16", lambda: True)
+    monkeypatch.setattr(precision, "seconds_of_formats", lambda: {"bf16": seconds, "fp32": 1.0})
+    assert precision.cpu_prefers_bf16() is preferred
+    monkeypatch.setattr(precision, "seconds_of_formats", lambda: {"bf16": 1.0, "fp32": 1.0 if preferred else 9.0})
+    assert precision.cpu_prefers_bf16() is preferred
+
+
+def test_both_formats_are_timed() -> None:
+    """The measurement itself."""
+    found = precision.seconds_of_formats()
+    assert set(found) == {"bf16", "fp32"}
+    assert all(0 < taken < 60 for taken in found.values())
 
 
 @pytest.mark.parametrize(("asked", "tf32"), [("highest", False), ("high", True)])
