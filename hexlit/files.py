@@ -1,10 +1,12 @@
 """Whole files or none: what a reader finds under a name is never half written."""
 
 import errno
+import json
+import math
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -100,3 +102,28 @@ def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
             temporary.rename(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_json_atomic(path: Path, content: Any) -> None:
+    """Write `content` as JSON with sorted keys, whole or not at all; see `plain`."""
+    write_text_atomic(path, json.dumps(plain(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON can say it: NaN and infinities become null, paths strings, arrays lists.
+
+    Raises TypeError for what JSON cannot say.
+    """
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, str | bool | int) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, Sequence):
+        return [plain(entry) for entry in value]
+    raise TypeError(f"a document holds a {type(value).__name__}, which JSON cannot say: {value!r}")

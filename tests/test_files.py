@@ -1,5 +1,6 @@
 """Folders that are built once, whoever asks, and whole or not at all; what no file replaces."""
 
+import json
 import os
 import signal
 import subprocess
@@ -8,9 +9,10 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hexlit.files import make_folder_once, write_text_atomic
+from hexlit.files import make_folder_once, write_json_atomic, write_text_atomic
 
 
 def test_of_many_who_ask_at_once_one_builds_and_the_others_wait(tmp_path: Path) -> None:
@@ -82,3 +84,47 @@ def test_a_device_or_a_pipe_is_never_replaced_by_a_file(tmp_path: Path) -> None:
         write_text_atomic(pipe, "text")
     assert pipe.is_fifo()
     assert list(tmp_path.iterdir()) == [pipe]
+
+
+def test_json_has_null_for_nan_and_sorted_keys(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "summary.json"
+    write_json_atomic(
+        path,
+        {
+            "b": float("nan"),
+            "a": {"z": float("inf"), "y": [1.5, float("-inf")]},
+            "c": np.float32("nan"),
+            "d": np.array([1, 2]),
+            "e": path.parent,
+            "f": np.True_,
+        },
+    )
+    text = path.read_text()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    read = json.loads(text)
+    assert list(read) == ["a", "b", "c", "d", "e", "f"]
+    assert read["a"] == {"y": [1.5, None], "z": None}
+    assert (read["b"], read["c"], read["d"], read["e"], read["f"]) == (None, None, [1, 2], str(path.parent), True)
+
+
+def test_what_json_cannot_say_is_refused_and_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    write_json_atomic(path, {"games": 1})
+    with pytest.raises(TypeError, match="holds a object"):
+        write_json_atomic(path, {"games": object()})
+    assert json.loads(path.read_text()) == {"games": 1}
+
+
+def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "summary.json"
+    write_json_atomic(path, {"games": 1})
+
+    def full_disk(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_json_atomic(path, {"games": 2})
+    assert json.loads(path.read_text()) == {"games": 1}
+    assert [entry.name for entry in tmp_path.iterdir()] == ["summary.json"]

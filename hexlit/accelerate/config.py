@@ -28,7 +28,7 @@ class AcceleratorConfig:
     """Precision of training: auto, 32-true, bf16-mixed or 16-mixed. Parameters stay fp32 in all of them."""
 
     inference_precision: str = "auto"
-    """Number format of the network in self-play, matches and play: auto, fp32, bf16 or fp16."""
+    """Number format of the network where it is only evaluated: auto, fp32, bf16 or fp16."""
 
     matmul_precision: str = "high"
     """Inner precision of fp32 products, as `torch.set_float32_matmul_precision` takes it: highest, high or medium."""
@@ -53,10 +53,6 @@ class AcceleratorConfig:
     """How the network is evaluated: auto, eager, compile, graph (CUDA), or on a CPU fused, onnxruntime or openvino.
     On a CPU auto is the fastest of the last three; it is measured once, where there is a choice, and remembered."""
 
-    selfplay_games: int | None = None
-    """Most positions in one network call of self-play, in all processes together; `selfplay.games` that do not fit take
-    further groups. A matter of speed and memory: what is learned does not depend on it."""
-
     train_batch: int | None = None
     """Examples in one optimisation step; null is what the recipe says (`data.batch`), the same on every device."""
 
@@ -65,7 +61,7 @@ class AcceleratorConfig:
     micro-batches. Null is the whole batch. It halves by itself when the device runs out of memory."""
 
     evaluation_batch: int | None = None
-    """Examples, or games side by side, when the network is only evaluated; null is what suits the task."""
+    """Examples in one call when the network is only evaluated; null is what suits the device."""
 
     checkpoint_gradients: bool = False
     """Whether activations are computed again in the backward pass: less memory for about a quarter more time."""
@@ -80,8 +76,8 @@ class AcceleratorConfig:
     """Batches that each loading process prepares ahead; null is 2. Without such processes it means nothing."""
 
     persistent_workers: bool | None = None
-    """Whether loading processes live on between epochs; null is yes, where there are any. Self-play has another data
-    set each epoch, and so another loader: there they live as long as an epoch."""
+    """Whether loading processes live on between epochs; null is yes, where there are any. A task with another
+    data set each epoch has another loader, too: there they live as long as an epoch."""
 
     pin_memory: bool | None = None
     """Whether host batches are page-locked; only cuda can, null is true on cuda and false elsewhere."""
@@ -93,10 +89,7 @@ class AcceleratorConfig:
     """MB (10^6 bytes) of host or device memory above which an epoch is warned of."""
 
     threads: int = 0
-    """CPU threads of torch and of the search; 0 is all cores this process may use."""
-
-    groups: int | None = None
-    """Groups of games that alternate: while one is in the network, the trees of another grow."""
+    """CPU threads of torch and of whatever else computes; 0 is all cores this process may use."""
 
     def __post_init__(self) -> None:
         if not DEVICE_FORM.fullmatch(self.device):
@@ -106,7 +99,7 @@ class AcceleratorConfig:
         _one_of("matmul_precision", self.matmul_precision, MATMUL_PRECISIONS)
         _one_of("inference", self.inference, INFERENCE_PATHS)
         _one_of("compile_mode", self.compile_mode, COMPILE_MODES)
-        for key in ("selfplay_games", "train_batch", "micro_batch", "evaluation_batch", "prefetch", "groups"):
+        for key in ("train_batch", "micro_batch", "evaluation_batch", "prefetch"):
             _at_least(key, getattr(self, key), 1)
         for key in ("workers", "threads"):
             _at_least(key, getattr(self, key), 0)

@@ -56,7 +56,7 @@ class DeviceProfile:
 
     inference: str
     """Evaluation path to try first: eager, fused, graph, compile, onnxruntime or openvino. One `auto` is left, on a cpu
-    with an optional backend: which is the fastest depends on the network, the board and the batch."""
+    with an optional backend: which is the fastest depends on the network, its input and the batch."""
 
     pin_memory: bool
     """Whether host batches are page-locked."""
@@ -77,7 +77,7 @@ class DeviceProfile:
     """Most examples that go through the network at once in training."""
 
     evaluation_batch: int
-    """Examples or games side by side when the network is only evaluated."""
+    """Examples in one call when the network is only evaluated."""
 
     checkpoint_gradients: bool
     """Whether activations are computed again in the backward pass."""
@@ -91,23 +91,12 @@ class DeviceProfile:
     memory_warning: float
     """MB of host or device memory above which an epoch is warned of."""
 
-    selfplay_games: int
-    """Most positions in one network call, where one process plays."""
-
-    groups: int
-    """Groups of games that alternate, at least."""
-
-    selfplay_workers: int
-    """Processes that play unless the user says how many; 0 is the main process. At least one on every device: games are
-    then one epoch ahead of the training on all of them."""
-
     threads: int
-    """CPU threads of torch and of the search."""
+    """CPU threads of torch and of whatever else computes."""
 
     def share(self, workers: int) -> "DeviceProfile":
-        """The part of each of `workers` processes (0 is one): of the threads and of the games, at least one of each."""
-        parts = max(1, workers)
-        return replace(self, threads=max(1, self.threads // parts), selfplay_games=max(1, self.selfplay_games // parts))
+        """The part of each of `workers` processes (0 is one): of the threads, at least one."""
+        return replace(self, threads=max(1, self.threads // max(1, workers)))
 
     def apply(self) -> None:
         """Set what torch keeps for the whole process: threads, fp32 precision of products and convolutions alike,
@@ -134,25 +123,20 @@ class _Defaults:
     inference: str
     pin_memory: bool
     workers: int
-    selfplay_games: int
-    groups: int
+    evaluation_batch: int
 
 
 # The fused path and the calls of the cpu are measured; those of cuda and mps keep the device busy with small networks
 # without more than a few hundred MiB.
 DEFAULTS = {
-    "cpu": _Defaults(True, "fused", False, 0, 256, 1),
-    "cuda": _Defaults(True, "graph", True, 0, 1024, 2),
-    "mps": _Defaults(False, "eager", False, 0, 512, 1),
+    "cpu": _Defaults(True, "fused", False, 0, 256),
+    "cuda": _Defaults(True, "graph", True, 0, 1024),
+    "mps": _Defaults(False, "eager", False, 0, 512),
 }
 
 TRAIN_BATCH = 512
 """Examples in one optimisation step unless a recipe says another number: the same on every device, since steps an
 epoch and the learning rate depend on it."""
-
-MOST_WORKERS = 8
-"""A process of one thread evaluates more positions than its share of a call over all threads; but each holds half a
-gigabyte, and a small share of the games."""
 
 
 def build_profile(config: AcceleratorConfig) -> DeviceProfile:
@@ -175,7 +159,6 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
     threads = config.threads or usable_cores()
     workers = _filled(config.workers, defaults.workers)
     train_batch = _filled(config.train_batch, TRAIN_BATCH)
-    selfplay_games = _filled(config.selfplay_games, defaults.selfplay_games)
     return DeviceProfile(
         device=device,
         accelerator=device.type,
@@ -195,15 +178,12 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         persistent_workers=_filled(config.persistent_workers, workers > 0),
         train_batch=train_batch,
         micro_batch=min(train_batch, _filled(config.micro_batch, train_batch)),
-        evaluation_batch=_filled(config.evaluation_batch, selfplay_games),
+        evaluation_batch=_filled(config.evaluation_batch, defaults.evaluation_batch),
         checkpoint_gradients=config.checkpoint_gradients,
         # Fused kernels unscale float16 gradients inside the update, after they have been clipped.
         fused_optimizer=_filled(config.fused_optimizer, precision != "16-mixed"),
         memory_cap=config.memory_cap,
         memory_warning=config.memory_warning,
-        selfplay_games=selfplay_games,
-        groups=_filled(config.groups, defaults.groups),
-        selfplay_workers=min(threads, MOST_WORKERS) if device.type == "cpu" else 1,
         threads=threads,
     )
 

@@ -80,7 +80,7 @@ def why_absent(way: Way, device: torch.device) -> str:
 
 def batches_of(profile: DeviceProfile) -> list[int]:
     """The batches that are measured; on an accelerator that of self-play, too."""
-    return list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.selfplay_games})
+    return list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.evaluation_batch})
 
 
 def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: bool) -> list[Way]:
@@ -131,7 +131,7 @@ def measure_forward(
 
 def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceProfile) -> Measurement:
     """As `measure_forward`, by the path that self-play takes: where that is not there, the one that takes its place."""
-    evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=profile.selfplay_games, profile=profile)
+    evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=profile.evaluation_batch, profile=profile)
     rates = rates_in_turn(effort, {"": _work_of(evaluator)}, profile)[""]
     return _line(evaluator, net, rates, f"{evaluator.path} {short(evaluator.dtype)}")
 

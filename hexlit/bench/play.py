@@ -15,8 +15,9 @@ from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.workers import Workplace, make_player
-from hexlit.tasks.hex.data import HostMaker, share_of, weights_of
+from hexlit.tasks.hex.data import HostMaker, weights_of
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,13 @@ def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DevicePro
 
 
 def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> Measurement:
-    batch = profile.selfplay_games  # of each group
+    where = placement_of(game.selfplay, profile.device.type, profile.threads)
+    batch = where.batch  # of each group
     asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
     evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=asked)
     # As in the midst of self-play, every game is somewhere else; so the first ones end soon, too.
     selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3)
-    actor = SelfPlay(selfplay, game.search, size=game.size, games=batch * profile.groups, groups=profile.groups, seed=0)
+    actor = SelfPlay(selfplay, game.search, size=game.size, games=batch * where.groups, groups=where.groups, seed=0)
     shares, games = [], []
 
     def play(rounds: int) -> float:
@@ -60,12 +62,14 @@ def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProf
     """Evaluations a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
     weights = weights_of(net)
     settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
-    games = profile.selfplay_games
+    where = placement_of(game.selfplay, profile.device.type, profile.threads)
+    games = where.batch
     found = []
     for workers in (1, 2, 4):
-        share = share_of(profile, games, workers)
-        maker = HostMaker(net.config, game.size, False, share)
-        sizes = {"games": games, "groups": share.groups}
+        groups, rows = replace(where, workers=workers).cut(games)
+        share = profile.share(workers)
+        maker = HostMaker(net.config, game.size, False, rows, share)
+        sizes = {"games": games, "groups": groups}
         player = make_player(Workplace(settings | sizes, maker), workers)
         ended: list[tuple[int, float]] = []
 

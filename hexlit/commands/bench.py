@@ -137,7 +137,7 @@ def measure(
     from hexlit.bench.optimisation import Recipe, advice, measure_training
     from hexlit.bench.play import Game, measure_selfplay, measure_workers
     from hexlit.bench.solver import measure_solver
-    from hexlit.commands.hex_training import quiet_lightning
+    from hexlit.training.run import quiet_lightning
 
     quiet_lightning()
     effort = Effort(config.repeats, config.seconds)
@@ -225,7 +225,7 @@ def compare_devices(
             device="cpu",
             threads=config.accelerator.threads,
             train_batch=profile.train_batch,
-            selfplay_games=profile.selfplay_games,
+            evaluation_batch=profile.evaluation_batch,
         )
     )
     found = compare(net, recipe, effort, cpu, None if profile.device.type == "cpu" else profile)

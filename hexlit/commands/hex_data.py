@@ -3,16 +3,16 @@
 from pathlib import Path
 
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.commands.caches import cache_folder
-from hexlit.commands.train import TrainConfig
+from hexlit.files import cache_folder
 from hexlit.tasks.hex.data import SelfPlayDataModule
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.games_data import GamesDataModule
+from hexlit.tasks.hex.train_config import HexTrainConfig
 from hexlit.training.phases import PhaseClock
 
 
 def make_data(
-    config: TrainConfig, profile: DeviceProfile, folder: Path, clock: PhaseClock, deadline: float | None
+    config: HexTrainConfig, profile: DeviceProfile, folder: Path, clock: PhaseClock, deadline: float | None
 ) -> HexDataModule:
     """The data of a run; games of self-play are kept in `folder`."""
     if config.data.source == "games":
@@ -35,7 +35,7 @@ def make_data(
     )
 
 
-def recorded_games(config: TrainConfig, profile: DeviceProfile) -> GamesDataModule:
+def recorded_games(config: HexTrainConfig, profile: DeviceProfile) -> GamesDataModule:
     """The games at `data.path`, split."""
     data = config.data
     assert data.path is not None

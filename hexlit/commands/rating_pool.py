@@ -6,30 +6,19 @@ from pathlib import Path
 import lightning as L
 import torch
 
-from hexlit.accelerate.profile import DeviceProfile
 from hexlit.arena.match import Player
 from hexlit.arena.players import RandomPlayer, SearchPlayer
 from hexlit.arena.pool import RatingPool
-from hexlit.commands.train import TrainConfig
+from hexlit.commands.rating_phase import RatingPhase
 from hexlit.files import replacing
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.tasks.hex.data import EvaluatorHost, Weights, weights_of
 from hexlit.tasks.hex.module import HexModule
-from hexlit.training.evaluation import Display
-from hexlit.training.phases import PhaseClock
-from hexlit.training.rating import RatingPhase
+from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.training.task import Session
 
 
-def rating_callbacks(
-    config: TrainConfig,
-    folder: Path,
-    module: HexModule,
-    profile: DeviceProfile,
-    clock: PhaseClock,
-    display: Display,
-    *,
-    first_epoch: int,
-) -> list[L.Callback]:
+def rating_callbacks(config: HexTrainConfig, module: HexModule, session: Session) -> list[L.Callback]:
     """The callback that rates the network of `module`; none where `evaluation.pool.every_epochs` is 0.
 
     Networks play with the evaluation's search; random play is the anchor, search with random playouts the other fixed
@@ -41,8 +30,9 @@ def rating_callbacks(
     games = evaluation.pool.pairs
     search = replace(config.search, simulations=evaluation.simulations)
     size, swap = config.board, config.swap
-    profile = replace(profile, selfplay_games=games)
-    own, other = (EvaluatorHost(config.net, size=size, swap=swap, profile=profile) for _ in range(2))
+    own, other = (
+        EvaluatorHost(config.net, size=size, swap=swap, batch=games, profile=session.profile) for _ in range(2)
+    )
 
     def playing(host: EvaluatorHost, weights: Weights) -> Player:
         return SearchPlayer(search, host.refreshed(weights), size=size, batch=games, swap=swap)
@@ -53,21 +43,21 @@ def rating_callbacks(
         "rollouts": SearchPlayer(search, rollouts, size=size, batch=games),
     }
     pool = RatingPool(
-        folder,
+        session.folder,
         evaluation.pool,
         fixed,
         lambda path: playing(other, load_weights(path)),
         size=size,
         seed=evaluation.seed,
     )
-    pool.resume(first_epoch)
+    pool.resume(session.first_epoch)
 
     def rate(epoch: int) -> dict[str, float]:
         weights = weights_of(module.net_in_use)
         rating = pool.play(epoch, playing(own, weights), lambda path: save_weights(path, weights))
         return {"elo": rating.elo, "elo_low": rating.low, "elo_high": rating.high}
 
-    return [RatingPhase(rate, clock, display, every_epochs=evaluation.pool.every_epochs)]
+    return [RatingPhase(rate, session.clock, session.display, every_epochs=evaluation.pool.every_epochs)]
 
 
 def save_weights(path: Path, weights: Weights) -> None:

@@ -1,9 +1,7 @@
 """The folder of a run: the id in its name, who is at work in it, and how a command goes on in it."""
 
-import os
 import secrets
-import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,12 +32,6 @@ def resumed_arguments(argv: list[str]) -> list[str]:
     earlier = [override for override in overrides if not override.startswith("resume=")]
     later = [argument for argument in argv if not argument.startswith("resume=")]
     return [*earlier, *later, f"resume={quoted(str(folder))}", f"hydra.run.dir={quoted(str(folder))}"]
-
-
-def command_to_go_on(folder: Path, changes: Mapping[str, str]) -> str:
-    """The command, ready for a shell, that goes on with the run in `folder`, with other values for some settings."""
-    arguments = [f"resume={os.path.relpath(folder)}", *(f"{name}={value}" for name, value in changes.items())]
-    return "hexlit train " + shlex.join(arguments)
 
 
 @contextmanager

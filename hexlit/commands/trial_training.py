@@ -10,9 +10,9 @@ import lightning as L
 
 from hexlit.accelerate.memory import is_out_of_memory
 from hexlit.accelerate.profile import build_profile
-from hexlit.commands.hex_training import train_hex
-from hexlit.commands.train import TrainConfig
+from hexlit.commands.task_run import train_task
 from hexlit.errors import UsageError
+from hexlit.tasks.run_config import RunConfig
 from hexlit.training.budget import spent
 from hexlit.training.config import TrainerConfig
 from hexlit.training.loggers import note_in_wandb
@@ -23,7 +23,7 @@ from hexlit.tuning.ticket import TrialTicket
 from hexlit.tuning.trial import RunningTrial, running_trial
 
 
-def train_trial(settings: TrainConfig, folder: Path, ticket: TrialTicket) -> float | list[float] | None:
+def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> float | list[float] | None:
     """Work on the trial of `ticket` in `folder`; its value or values, None when it was pruned."""
     if settings.logger.wandb.group is None:
         settings.logger.wandb.group = ticket.group
@@ -38,7 +38,7 @@ def train_trial(settings: TrainConfig, folder: Path, ticket: TrialTicket) -> flo
     return None if not values else values[0] if len(values) == 1 else values
 
 
-def train_seed(settings: TrainConfig, folder: Path, trial: RunningTrial, number: int) -> None:
+def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: int) -> None:
     """Train with the seed of this `number`, in a folder of its own where there are several."""
     own = replace(settings, seed=(settings.seed + number) % 2**32)
     place = folder if trial.ticket.seeds == 1 else folder / f"seed-{number}"
@@ -48,7 +48,7 @@ def train_seed(settings: TrainConfig, folder: Path, trial: RunningTrial, number:
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
     parts = place.relative_to(trial.ticket.folder).parts
     name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *parts])
-    summary = train_hex(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name)
+    summary = train_task(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name)
     values = pruning.metrics | dict(numbers(summary))
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
         raise UsageError(
@@ -114,9 +114,9 @@ class WandbNotes(L.Callback):
         note_in_wandb(trainer.loggers, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
 
 
-def micro_batch_of(settings: TrainConfig, error: Exception) -> int | None:
+def micro_batch_of(settings: RunConfig, error: Exception) -> int | None:
     """What went through the network at once when `error` came; None where it is not one of memory."""
-    return build_profile(settings.accelerator).micro_batch if is_out_of_memory(error) else None
+    return build_profile(settings.hardware).micro_batch if is_out_of_memory(error) else None
 
 
 def numbers(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:

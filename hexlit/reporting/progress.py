@@ -49,15 +49,11 @@ class PhaseView(Protocol):
     @property
     def work_seconds(self) -> float | None: ...
     @property
-    def games(self) -> int | None: ...
-    @property
-    def positions(self) -> int | None: ...
-    @property
-    def evaluations(self) -> int | None: ...
+    def counts(self) -> Mapping[str, int]: ...
 
 
 class TrainingProgress:
-    """Shows a run while it goes on; a listener of the phases, fed with losses and strength by `update`.
+    """Shows a run while it goes on; a listener of the phases, fed with losses and figures by `update`.
 
     On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of
     the last epochs. Elsewhere: one line at the end of each phase, at most one every ten seconds within a phase, and one
@@ -67,7 +63,7 @@ class TrainingProgress:
         with TrainingProgress(epochs=40, max_time=3600) as progress:
             clock.listeners.append(progress)
             ...
-            progress.update(epoch=3, losses={"policy": 1.91, "value": 0.4}, strength={"search_optimality": 0.97})
+            progress.update(epoch=3, losses={"policy": 1.91, "value": 0.4}, figures={"search_optimality": 0.97})
 
     Args:
         epochs: number of epochs of the whole run, None where only `max_time` ends it.
@@ -107,7 +103,7 @@ class TrainingProgress:
         self._phase_runs = False
         self._next_line = 0.0
         self._losses: dict[int, dict[str, float]] = {}
-        self._strength: dict[int, dict[str, object]] = {}
+        self._figures: dict[int, dict[str, object]] = {}
         self._display = Live(
             console=self.console,
             get_renderable=self.render,
@@ -164,16 +160,16 @@ class TrainingProgress:
             self._line(f"{self._position(phase.epoch)}  {phase.name}: {facts}")
 
     def update(
-        self, *, epoch: int, losses: Mapping[str, float] | None = None, strength: Mapping[str, object] | None = None
+        self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None
     ) -> None:
-        """Set the losses, the strength or both of `epoch` (see `format_strength` for the names that it knows)."""
+        """Set the losses of `epoch`, the figures of its evaluation, or both (see `format_strength` for their names)."""
         if losses:
             self._losses[epoch] = {**self._losses.get(epoch, {}), **losses}
-        if strength:
-            self._strength[epoch] = {**self._strength.get(epoch, {}), **strength}
+        if figures:
+            self._figures[epoch] = {**self._figures.get(epoch, {}), **figures}
         if not self.live:
             shown = {_short(name): format_figure(value) for name, value in (losses or {}).items()}
-            shown.update(format_strength(strength or {}))
+            shown.update(format_strength(figures or {}))
             self._line(f"{self._position(epoch)}  " + ", ".join(f"{name} {text}" for name, text in shown.items()))
 
     def seconds_left(self) -> float | None:
@@ -237,14 +233,14 @@ class TrainingProgress:
         return bars
 
     def _table(self) -> Table | None:
-        epochs = sorted({*self._losses, *self._strength})[-self._rows :]
+        epochs = sorted({*self._losses, *self._figures})[-self._rows :]
         if not epochs:
             return None
         rows: list[dict[str, str]] = []
         for epoch in epochs:
             row = {"epoch": str(epoch), "time": format_duration(self._durations.get(epoch))}
             row.update({_short(name): format_figure(value) for name, value in self._losses.get(epoch, {}).items()})
-            row.update({f"{k} ": text for k, text in format_strength(self._strength.get(epoch, {})).items()})
+            row.update({f"{k} ": text for k, text in format_strength(self._figures.get(epoch, {})).items()})
             rows.append(row)
         losses = {_short(name): None for epoch in epochs for name in self._losses.get(epoch, ())}
         strength = {name: None for row in rows for name in row if name.endswith(" ")}
@@ -315,9 +311,8 @@ def _time_of_day(when: float) -> str:
 def _facts(phase: PhaseView) -> str:
     """Rates and figures of the phase on one line."""
     seconds = phase.wall_seconds if phase.work_seconds is None else phase.work_seconds
-    counts = (("games", phase.games), ("positions", phase.positions), ("evaluations", phase.evaluations))
     facts = [phase.detail] if phase.detail else []
-    facts += [f"{format_rate(n / seconds)} {name}/s" for name, n in counts if n is not None and seconds > 0]
+    facts += [f"{format_rate(n / seconds)} {name}/s" for name, n in phase.counts.items() if seconds > 0]
     facts += [f"{_short(name)} {format_figure(value)}" for name, value in phase.figures.items()]
     return ", ".join(facts)
 

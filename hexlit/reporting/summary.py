@@ -1,8 +1,7 @@
-"""What a run came to: `summary.json`, and the same as tables at the end of the run."""
+"""What a run came to, as tables at its end."""
 
-import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hexlit.files import write_text_atomic
+from hexlit.files import plain as plain
 from hexlit.reporting.quantities import (
     DASH,
     format_bytes,
@@ -27,18 +26,13 @@ from hexlit.reporting.strength import opening_maps
 _GAP = 2
 """Columns between two figures."""
 
-
-def write_summary(path: Path, summary: Mapping[str, Any]) -> None:
-    """Write `summary` as JSON with sorted keys, whole or not at all.
-
-    NaN and infinities become null, paths strings, NumPy and torch scalars and arrays plain numbers and lists. Raises
-    TypeError for what JSON cannot say.
-    """
-    write_text_atomic(path, json.dumps(plain(summary), indent=2, sort_keys=True, allow_nan=False) + "\n")
+_RATE = "_per_second"
+_SHORT = {"evaluations": "evals"}
+"""Headings of units, where they are shorter than their names."""
 
 
-def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
-    """Print the time by phase, the strength and, where there is one, the map of the openings.
+def print_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
+    """Print the time by phase, the strength and, where there is one, the map of the openings; and the run's `folder`.
 
     Every entry may be missing: `wall_seconds`, `games`, `positions`, `device` (text), `phases` (by name, with the
     columns of `phases.csv`), `precision` (a number format beside float32), `strength` (numbers; `opening_map` and
@@ -64,6 +58,12 @@ def print_summary(console: Console, summary: Mapping[str, Any]) -> None:
             maps["by the value alone"] = strength["value_opening_map"]
         console.print()
         console.print(opening_maps(maps, strength.get("opening_truth"), console.width))
+    print_folder(console, folder)
+
+
+def print_folder(console: Console, folder: Path) -> None:
+    """Say where everything of a run is."""
+    console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False)
 
 
 def _tables_of(figures: Mapping[str, Mapping[str, str]], width: int) -> Iterator[Table]:
@@ -115,7 +115,10 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
     """Rows for the phases, one for the wall time that no phase explains, and one for all."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title_justify="left", show_footer=False)
     table.add_column("phase")
-    for heading in ("time", "share", "busy", "outside network", "games/s", "positions/s", "evals/s"):
+    columns = dict.fromkeys(name for row in phases.values() for name in row)
+    units = [name.removesuffix(_RATE) for name in columns if name.endswith(_RATE)]
+    blank = 2 + len(units)
+    for heading in ("time", "share", "busy", "outside network", *(f"{_SHORT.get(unit, unit)}/s" for unit in units)):
         table.add_column(heading, justify="right")
     measured = sum(row.get("wall_seconds") or 0.0 for row in phases.values())
     whole = measured if wall is None else max(wall, measured)
@@ -125,35 +128,15 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
 
     for name, row in phases.items():
         seconds = row.get("wall_seconds") or 0.0
-        rates = [format_rate(row.get(f"{unit}_per_second")) for unit in ("games", "positions", "evaluations")]
+        rates = [format_rate(row.get(unit + _RATE)) for unit in units]
         outside = format_share(row.get("outside_network_share"))
         busy = format_share(row.get("device_utilisation"))
         table.add_row(name, format_duration(seconds), share(seconds), busy, outside, *rates)
     if whole - measured > 0.001 * whole:
-        table.add_row("other", format_duration(whole - measured), share(whole - measured), *[DASH] * 5, style="dim")
+        table.add_row("other", format_duration(whole - measured), share(whole - measured), *[DASH] * blank, style="dim")
     for name, row in phases.items():
         beside = (row.get("work_seconds") or 0.0) - (row.get("wall_seconds") or 0.0)
         if beside > 0.01 * whole:
             table.caption = f"{name} went on for {format_duration(beside)} more, beside the other phases"
-    table.add_row("all", format_duration(whole), share(whole), "", "", "", "", "", style="bold")
+    table.add_row("all", format_duration(whole), share(whole), *[""] * blank, style="bold")
     return table
-
-
-def plain(value: Any) -> Any:
-    """`value` as JSON can say it: NaN and infinities become null, paths strings, arrays lists.
-
-    Raises TypeError for what JSON cannot say.
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, str | bool | int) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, Sequence):
-        return [plain(entry) for entry in value]
-    raise TypeError(f"summary holds a {type(value).__name__}, which JSON cannot say: {value!r}")

@@ -46,6 +46,12 @@ class SelfPlayConfig:
     """A player sees itself lost where the searched value falls below minus this."""
     cache: int = 65_536
     """Answers of the network to keep while it does not change, which many leaves then find; 0 keeps none."""
+    batch: int | None = None
+    """Most positions in one network call, in all processes together; `games` that do not fit take further groups. Null
+    is what suits the device. What is learned does not depend on it."""
+    groups: int | None = None
+    """Groups of games that alternate: while one is in the network, the trees of another grow. Null is what suits the
+    device."""
     workers: int | None = None
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
     what suits the device."""
@@ -67,9 +73,12 @@ class SelfPlayConfig:
             ("opening_plies", 0),
             ("cache", 0),
             ("resign_plies", 1),
+            ("batch", 1),
+            ("groups", 1),
             ("workers", 0),
         ):
-            if (getattr(self, name) or 0) < least:
+            value = getattr(self, name)
+            if value is not None and value < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
         for name in ("temperature", "temperature_final"):
             if not 0 <= getattr(self, name) <= 1:

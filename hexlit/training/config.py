@@ -78,14 +78,15 @@ class TrainerConfig:
     """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`. None: no
     limit. A resumed run has it anew. A run that will not do all its epochs in it says so after a few of them."""
     max_flops: float | None = None
-    """Floating-point operations of self-play and training after which no further epoch begins, such as 1e15; evaluating
-    strength and validation do not count. Unlike `max_time` it ends the same run at the same epoch on every machine."""
+    """Floating-point operations after which no further epoch begins, such as 1e15: of the training, and of the network
+    where it makes its own data. Evaluation and validation do not count. Unlike `max_time` it ends the same run at the
+    same epoch on every machine."""
     patience: int | None = None
     """Measured epochs without a better `monitor` after which training ends; the run then goes on with the weights of
     its best epoch, also where it ends for another reason. None: never, and with those of the last."""
-    monitor: str = "strength.score"
+    monitor: str = "train.loss"
     """Metric, a column of metrics.csv, by which `patience` and `best.ckpt` tell the best epoch."""
-    monitor_mode: str = "max"
+    monitor_mode: str = "min"
     """Whether the highest (`max`) or the lowest (`min`) of it is the best."""
     gradient_clip: float = 5.0
     """Largest norm of the gradient; 0 leaves it as it is."""
@@ -100,7 +101,7 @@ class TrainerConfig:
         if self.patience is not None and self.patience < 1:
             raise UsageError(f"trainer.patience={self.patience}: must be 1 or more, or null to never stop early")
         if not self.monitor:
-            raise UsageError("trainer.monitor='': name a column of metrics.csv, such as strength.score")
+            raise UsageError("trainer.monitor='': name a column of metrics.csv, such as train.loss")
         if self.monitor_mode not in MONITOR_MODES:
             raise UsageError(f"trainer.monitor_mode={self.monitor_mode}: choose {' or '.join(MONITOR_MODES)}")
         if self.gradient_clip < 0:

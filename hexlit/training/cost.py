@@ -15,11 +15,11 @@ of matrices in the forward pass has two of the same size in the backward one, fo
 class Cost(L.Callback):
     """Counts the floating-point operations of a run over all its sessions, and logs them after every epoch.
 
-    A network evaluation of self-play is one forward pass, an example of a training step is `TRAINING_PASSES`. These are
-    the operations that the method asks for, whatever carries them out: padding of a batch, activations computed again
-    to save memory, steps begun again after memory ran out, and the optimizer (well below a hundredth) are left out.
-    So are validation, measuring strength, and games played ahead for an epoch that never came. The same run counts the
-    same on every machine that plays the same games.
+    An example that goes through the network while data is made is one forward pass, an example of a training step is
+    `TRAINING_PASSES`. These are the operations that the method asks for, whatever carries them out. Left out are the
+    padding of a batch, activations computed again to save memory, steps begun again after memory ran out, and the
+    optimizer (well below a hundredth). So are validation, evaluation, and data made ahead for an epoch that never came.
+    The same run counts the same on every machine that makes the same data.
 
     Logs `cost.flops` and `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
     """
@@ -29,8 +29,8 @@ class Cost(L.Callback):
     ) -> None:
         """A forward pass of one example takes `forward_flops`.
 
-        `evaluations()` and `seconds()` are the network evaluations and the wall time of the run until now, its earlier
-        sessions included.
+        `evaluations()` are the forward passes that making data has taken until now, `seconds()` is the wall time; both
+        with the earlier sessions.
         """
         self.forward_flops = forward_flops
         self._evaluations = evaluations

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from hexlit.errors import UsageError
 from hexlit.training.config import TrainerConfig
-from hexlit.training.evaluation import MEASURED
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +26,13 @@ class EarlyStopping(L.Callback):
         restored: whether the module has been given back the weights of an epoch before its last.
     """
 
-    def __init__(self, config: TrainerConfig) -> None:
-        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights."""
+    def __init__(self, config: TrainerConfig, measured: str | None = None) -> None:
+        """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
+
+        Metrics that begin with `measured.` do not come in every epoch.
+        """
         self.monitor = config.monitor
+        self._rare = () if measured is None else (f"{measured}.",)
         self._sign = 1.0 if config.monitor_mode == "max" else -1.0
         self._mode = config.monitor_mode
         self._patience = config.patience
@@ -116,7 +119,7 @@ class EarlyStopping(L.Callback):
     def _check_name(self, trainer: L.Trainer) -> None:
         """Tell an epoch without a measurement from a name that no metric has, as early as can be."""
         names = sorted(map(str, trainer.callback_metrics))
-        rooms = (self.monitor.partition(".")[0] + ".", MEASURED)
+        rooms = (self.monitor.partition(".")[0] + ".", *self._rare)
         everything = trainer.current_epoch + 1 == trainer.max_epochs or any(name.startswith(rooms) for name in names)
         if not self._seen and everything:
             raise UsageError(f"trainer.monitor={self.monitor}: no metric of that name; there are {', '.join(names)}")

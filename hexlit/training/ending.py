@@ -1,10 +1,14 @@
 """Why a run has come to its end, and how far it had come by then."""
 
+import os
+import shlex
+from pathlib import Path
 from typing import Any
 
 import lightning as L
 
 from hexlit.training.budget import Budget
+from hexlit.training.config import TrainerConfig
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.proof import Proof
 
@@ -42,3 +46,10 @@ def ending_of(
 def is_interruption(stop: BaseException) -> bool:
     """Whether `stop` is Ctrl-C, or the exit that Lightning makes of it."""
     return isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
+
+
+def command_to_go_on(folder: Path, trainer: TrainerConfig) -> str:
+    """The command, ready for a shell, that goes on with the run in `folder` to its last epoch."""
+    limits = {"trainer.max_time": trainer.max_time, "trainer.max_flops": trainer.max_flops}
+    lifted = [f"{name}=null" for name, value in limits.items() if value is not None]
+    return "hexlit train " + shlex.join([f"resume={os.path.relpath(folder)}", *lifted])

@@ -1,42 +1,28 @@
 """Callbacks that make an epoch's phases visible: optimisation and evaluation, timed and shown."""
 
 import contextlib
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import lightning as L
 from torch import Tensor
 
 from hexlit.training.batches import batch_size
+from hexlit.training.display import FigureDisplay
 from hexlit.training.phases import SAVING, PhaseClock
 from hexlit.training.proof import Proof
 
 Figures = Mapping[str, Any]
 
-SHOWN = ("loss", "standardised_loss", "top1_accuracy")
-"""What is shown of a validation while the run goes on."""
-
-MEASURED = "strength."
-"""Names of what `EvaluationPhase` logs begin so."""
-
-
-class Display(Protocol):
-    """What shows the run's figures."""
-
-    def update(
-        self, *, epoch: int, losses: Mapping[str, float] | None = None, strength: Mapping[str, object] | None = None
-    ) -> None:
-        """Show the figures of `epoch`."""
-        ...
-
 
 class OptimisationPhase(L.Callback):
     """Times the optimisation steps of each epoch as the phase `training`, and shows the mean losses."""
 
-    def __init__(self, clock: PhaseClock, display: Display) -> None:
-        """Rows go to `clock`, losses to `display`."""
+    def __init__(self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples") -> None:
+        """Rows go to `clock`, losses to `display`; an example is counted as one `unit`."""
         self._clock = clock
         self._display = display
+        self._unit = unit
         self._open = contextlib.ExitStack()
         self._phase: Any = None
 
@@ -49,7 +35,7 @@ class OptimisationPhase(L.Callback):
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """A step is done."""
-        self._phase.add(positions=len(batch[0]))
+        self._phase.add(**{self._unit: batch_size(batch)})
         self._phase.advance(batch_idx + 1)
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -74,10 +60,14 @@ class ValidationPhase(L.Callback):
         rows: what was logged as `val.*`, by epoch.
     """
 
-    def __init__(self, clock: PhaseClock, display: Display) -> None:
-        """Rows go to `clock`, figures to `display`."""
+    def __init__(
+        self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples", shown: Collection[str] = ("loss",)
+    ) -> None:
+        """Rows go to `clock`, the figures named in `shown` to `display`; an example is counted as one `unit`."""
         self._clock = clock
         self._display = display
+        self._unit = unit
+        self._shown = shown
         self._open = contextlib.ExitStack()
         self._phase: Any = None
         self.rows: dict[int, dict[str, float]] = {}
@@ -107,7 +97,7 @@ class ValidationPhase(L.Callback):
         dataloader_idx: int = 0,
     ) -> None:
         """A batch is done."""
-        self._phase.add(positions=batch_size(batch))
+        self._phase.add(**{self._unit: batch_size(batch)})
         self._phase.advance(batch_idx + 1)
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -119,7 +109,7 @@ class ValidationPhase(L.Callback):
         found = logged(trainer, "val.")
         if found:
             self.rows[trainer.current_epoch] = found
-            losses = {f"val {name}": value for name, value in found.items() if name in SHOWN}
+            losses = {f"val {name}": value for name, value in found.items() if name in self._shown}
             self._display.update(epoch=trainer.current_epoch, losses=losses)
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
@@ -128,7 +118,7 @@ class ValidationPhase(L.Callback):
 
 
 class EvaluationPhase(L.Callback):
-    """Measures strength after every `every_epochs` epochs and after the last, and logs its numbers as `strength.*`.
+    """Measures the network after every `every_epochs` epochs and after the last, and logs the numbers as `prefix.*`.
 
     With 0 epochs it never does. With a `proof` the last epoch is measured twice: for the proof, and for good.
     """
@@ -137,8 +127,9 @@ class EvaluationPhase(L.Callback):
         self,
         measure: Callable[[bool], Figures],
         clock: PhaseClock,
-        display: Display,
+        display: FigureDisplay,
         *,
+        prefix: str,
         every_epochs: int = 1,
         proof: Proof | None = None,
     ) -> None:
@@ -147,6 +138,7 @@ class EvaluationPhase(L.Callback):
         Figures that are not final go to `proof`, which may end the run.
         """
         self._measure = measure
+        self._prefix = prefix
         self._clock = clock
         self._display = display
         self._every_epochs = every_epochs
@@ -174,7 +166,7 @@ class EvaluationPhase(L.Callback):
         if final:
             self.evaluate(epoch, final=True)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
-        pl_module.log_dict({f"{MEASURED}{name}": value for name, value in numbers.items()})
+        pl_module.log_dict({f"{self._prefix}.{name}": value for name, value in numbers.items()})
 
     def is_due(self, trainer: L.Trainer) -> bool:
         """Whether the epoch that ends now is measured."""
@@ -193,7 +185,7 @@ class EvaluationPhase(L.Callback):
         with self._clock.phase("evaluation", epoch):
             self.latest = self._measure(final)
         self.measured_after = epoch + 1
-        self._display.update(epoch=epoch, strength=self.latest)
+        self._display.update(epoch=epoch, figures=self.latest)
 
 
 class Saving(L.Callback):
@@ -218,14 +210,14 @@ def _is_last(trainer: L.Trainer) -> bool:
 class LogFigures(L.Callback):
     """Logs numbers that some part of the run keeps, after every epoch."""
 
-    def __init__(self, prefix: str, figures: Callable[[], Mapping[str, float]]) -> None:
-        """`figures()` are logged as `prefix.name`."""
-        self._prefix = prefix
+    def __init__(self, figures: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
+        """`figures()` are numbers by prefix and name; they are logged as `prefix.name`."""
         self._figures = figures
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log them."""
-        pl_module.log_dict({f"{self._prefix}.{name}": float(value) for name, value in self._figures().items()})
+        for prefix, figures in self._figures().items():
+            pl_module.log_dict({f"{prefix}.{name}": float(value) for name, value in figures.items()})
 
 
 def logged(trainer: L.Trainer, prefix: str) -> dict[str, float]:

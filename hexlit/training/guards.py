@@ -106,7 +106,7 @@ class MemoryWatch(L.Callback):
             self._warned = True
             log.warning(
                 "epoch %d: %s is %.0f, above accelerator.memory_warning=%g; a smaller accelerator.micro_batch or "
-                "accelerator.checkpoint_gradients=true takes less of a device, fewer selfplay.workers less of the host",
+                "accelerator.checkpoint_gradients=true takes less of a device, fewer processes less of the host",
                 trainer.current_epoch,
                 name,
                 figures[name],

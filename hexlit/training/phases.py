@@ -3,9 +3,9 @@
 import csv
 import io
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -13,24 +13,21 @@ from hexlit.accelerate.gauge import DeviceFigures, DeviceGauge
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
-COLUMNS = (
-    "epoch",
-    "phase",
+TIMES = (
     "wall_seconds",
     "cpu_seconds",
     "device_utilisation",
     "work_seconds",
     "network_seconds",
     "outside_network_share",
-    "games",
-    "positions",
-    "evaluations",
-    "games_per_second",
-    "positions_per_second",
-    "evaluations_per_second",
-    "peak_device_bytes",
-    "not_measured",
 )
+"""Columns before the counts of a phase, after `epoch` and `phase`."""
+
+DEVICE = ("peak_device_bytes", "not_measured")
+"""Columns after the counts and their rates."""
+
+PER_SECOND = "_per_second"
+"""A rate is the name of what is counted with this behind it."""
 
 
 COMPILING = "compiling"
@@ -42,11 +39,18 @@ STARTING, BETWEEN, SAVING, FINISHING = "starting", "between", "saving", "finishi
 ONCE = (COMPILING, STARTING, FINISHING)
 """Phases of a session, not of an epoch: no pace includes them."""
 
+ASIDE = (*ONCE, BETWEEN, SAVING)
+"""Phases in which no work of the run is done."""
+
 Number = TypeVar("Number", int, float)
 
 
 def _sum(left: Number | None, right: Number | None) -> Number | None:
     return left if right is None else right if left is None else left + right
+
+
+def _added(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
+    return {**left, **{unit: left.get(unit, 0) + count for unit, count in right.items()}}
 
 
 @dataclass
@@ -63,9 +67,8 @@ class PhaseTotals:
     one. Rates and shares of the network refer to it."""
     network_seconds: float | None = None
     """Part of `work_seconds` that was spent waiting for the network."""
-    games: int | None = None
-    positions: int | None = None
-    evaluations: int | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    """What was done, by unit; a unit that was never counted is missing."""
     busy_seconds: float | None = None
     """Part of `watched_seconds` in which the device worked."""
     watched_seconds: float = 0.0
@@ -89,24 +92,19 @@ class PhaseTotals:
             return None
         return (self.work_seconds - self.network_seconds) / self.work_seconds
 
-    @property
-    def games_per_second(self) -> float | None:
-        return self._rate(self.games)
-
-    @property
-    def positions_per_second(self) -> float | None:
-        return self._rate(self.positions)
-
-    @property
-    def evaluations_per_second(self) -> float | None:
-        return self._rate(self.evaluations)
-
-    def _rate(self, count: int | None) -> float | None:
+    def rate(self, unit: str) -> float | None:
+        """How much of `unit` was done in a second of the work."""
+        count = self.counts.get(unit)
         return None if count is None or self.work_seconds <= 0.0 else count / self.work_seconds
 
-    def as_dict(self) -> dict[str, float | int | str | None]:
-        """Every number and rate by its column name, for `summary.json`."""
-        return {name: getattr(self, name) for name in ("epochs", *COLUMNS[2:])}
+    def as_dict(self, units: Sequence[str]) -> dict[str, float | int | str | None]:
+        """Every number, and of `units` every count and rate, by column."""
+        return {
+            **{name: getattr(self, name) for name in TIMES},
+            **{unit: self.counts.get(unit) for unit in units},
+            **{unit + PER_SECOND: self.rate(unit) for unit in units},
+            **{name: getattr(self, name) for name in DEVICE},
+        }
 
     def include(self, other: "PhaseTotals") -> None:
         """Add the numbers of `other`; what only one of the two has is kept as it is."""
@@ -115,9 +113,7 @@ class PhaseTotals:
         self.work_seconds += other.work_seconds
         self.cpu_seconds = _sum(self.cpu_seconds, other.cpu_seconds)
         self.network_seconds = _sum(self.network_seconds, other.network_seconds)
-        self.games = _sum(self.games, other.games)
-        self.positions = _sum(self.positions, other.positions)
-        self.evaluations = _sum(self.evaluations, other.evaluations)
+        self.counts = _added(self.counts, other.counts)
         self.busy_seconds = _sum(self.busy_seconds, other.busy_seconds)
         self.watched_seconds += other.watched_seconds
         if other.peak_device_bytes is not None:
@@ -136,7 +132,7 @@ class PhaseTotals:
 class Phase:
     """A phase under way: `PhaseClock.phase` gives it, the code inside the phase feeds it, listeners read it.
 
-    `goal` is the number that `done` reaches at the end (games, steps, positions), None where it is not known.
+    `goal` is the number that `done` reaches at the end (steps, examples), None where it is not known.
     `figures` are numbers to show beside it, such as losses; they are not written to the file.
     """
 
@@ -147,6 +143,7 @@ class Phase:
         goal: float | None,
         listeners: "list[PhaseListener]",
         cpu_clock: Callable[[], float] = time.process_time,
+        units: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.epoch = epoch
@@ -155,15 +152,15 @@ class Phase:
         self.figures: dict[str, float] = {}
         self.detail = ""
         """What is being done, for the display."""
-        self.games: int | None = None
-        self.positions: int | None = None
-        self.evaluations: int | None = None
+        self.counts: dict[str, int] = {}
+        """What has been done so far, by unit."""
         self.network_seconds: float | None = None
         self.work_seconds: float | None = None
         """Wall time of the work so far where others do it, perhaps since before this phase; None: it is this phase."""
         self.finished = False
         """Whether the phase ended without an exception."""
         self._listeners = listeners
+        self._units = units
         self._measured: PhaseTotals | None = None
         self.started = time.perf_counter()
         """When it began, on `time.perf_counter()`."""
@@ -175,17 +172,15 @@ class Phase:
         """Seconds since the start, or of the whole phase once it has ended."""
         return time.perf_counter() - self.started if self._measured is None else self._measured.wall_seconds
 
-    def add(
-        self,
-        games: int | None = None,
-        positions: int | None = None,
-        evaluations: int | None = None,
-        network_seconds: float | None = None,
-    ) -> None:
-        """Count work that was done since the last call. What is never counted stays unknown."""
-        self.games = _sum(self.games, games)
-        self.positions = _sum(self.positions, positions)
-        self.evaluations = _sum(self.evaluations, evaluations)
+    def add(self, network_seconds: float | None = None, **counts: int) -> None:
+        """Count work that was done since the last call, by unit. What is never counted stays unknown.
+
+        Raises:
+            ValueError: the clock counts no such unit.
+        """
+        if not counts.keys() <= set(self._units):
+            raise ValueError(f"{', '.join(counts)}: this clock counts {', '.join(self._units)}")
+        self.counts = _added(self.counts, counts)
         self.network_seconds = _sum(self.network_seconds, network_seconds)
 
     def advance(self, done: float, **figures: float) -> None:
@@ -206,9 +201,7 @@ class Phase:
             cpu_seconds=self._cpu_clock() - self._started_cpu,
             work_seconds=wall_seconds if self.work_seconds is None else self.work_seconds,
             network_seconds=self.network_seconds,
-            games=self.games,
-            positions=self.positions,
-            evaluations=self.evaluations,
+            counts=self.counts,
         )
         return self._measured
 
@@ -229,18 +222,21 @@ class PhaseClock:
     Rows that `path` already holds are kept, so that the totals of a run that was interrupted stay right; call
     `resume` with the first epoch that is done again. With `path=None` nothing is written.
 
-        with clock.phase("selfplay", epoch=3, goal=400) as phase:
-            phase.add(games=5, positions=812, evaluations=30_000, network_seconds=1.2)
-            phase.advance(5)
+        with clock.phase("training", epoch=3, goal=400) as phase:
+            phase.add(examples=128)
+            phase.advance(1)
 
     A phase that ends with an exception leaves no row: a resumed run does it again.
 
     After `account` the time outside the phases has rows as well, so that all rows add up to the wall time.
     """
 
-    def __init__(self, path: Path | None, gauge: DeviceGauge | None = None) -> None:
-        """`gauge` reads the device; without one its figures are not measured."""
+    def __init__(
+        self, path: Path | None, gauge: DeviceGauge | None = None, units: Sequence[str] = ("examples",)
+    ) -> None:
+        """`gauge` reads the device; without one its figures are not measured. `units` are what phases count."""
         self.path = path
+        self.units = tuple(units)
         self.cpu_clock: Callable[[], float] = time.process_time
         """Processor time so far of everything that works for the run."""
         self._gauge = gauge
@@ -249,7 +245,7 @@ class PhaseClock:
         self._current: Phase | None = None
         self._gap: _Gap | None = None
         if path is not None and path.exists():
-            self._rows = _read(path)
+            self._rows = _read(path, self.units)
 
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
@@ -261,7 +257,7 @@ class PhaseClock:
         started = time.monotonic()
         if self._gauge is not None:
             self._gauge.restart()
-        phase = Phase(name, epoch, goal, self.listeners, self.cpu_clock)
+        phase = Phase(name, epoch, goal, self.listeners, self.cpu_clock, self.units)
         self._book_gap(phase.started)
         self._current = phase
         finished = False
@@ -334,6 +330,15 @@ class PhaseClock:
         """Wall time of the phases `names` so far, or of all where none is named; 0 for what never came."""
         return sum(row.wall_seconds for _, name, row in self._rows if not names or name in names)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of `phases.csv`."""
+        return ("epoch", "phase", *PhaseTotals().as_dict(self.units))
+
+    def summary(self) -> dict[str, dict[str, float | int | str | None]]:
+        """For `summary.json`: the totals of every phase, by column."""
+        return {name: {"epochs": row.epochs, **row.as_dict(self.units)} for name, row in self.totals().items()}
+
     def epoch_seconds(self, epoch: int) -> float:
         """Wall time of the phases of `epoch` so far."""
         return sum(row.wall_seconds for at, _, row in self._rows if at == epoch)
@@ -356,9 +361,9 @@ class PhaseClock:
             return
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(COLUMNS)
+        rows.writerow(self.columns)
         for epoch, name, row in self._rows:
-            rows.writerow([epoch, name, *(_format(getattr(row, column)) for column in COLUMNS[2:])])
+            rows.writerow([epoch, name, *map(_format, row.as_dict(self.units).values())])
         write_text_atomic(self.path, text.getvalue())
 
 
@@ -380,12 +385,12 @@ def _format(value: float | int | str | None) -> str:
     return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
 
 
-def _read(path: Path) -> list[tuple[int, str, PhaseTotals]]:
+def _read(path: Path, units: Sequence[str]) -> list[tuple[int, str, PhaseTotals]]:
     rows = []
     with path.open(newline="", encoding="utf-8") as file:
         for line, row in enumerate(csv.DictReader(file), start=2):
             try:
-                rows.append((int(row["epoch"]), row["phase"], _parse(row)))
+                rows.append((int(row["epoch"]), row["phase"], _parse(row, units)))
             except (KeyError, TypeError, ValueError) as error:
                 raise UsageError(
                     f"{path} line {line}: not a row of a phase table ({error!r}); move the file away or restore it"
@@ -393,9 +398,7 @@ def _read(path: Path) -> list[tuple[int, str, PhaseTotals]]:
     return rows
 
 
-def _parse(row: dict[str, str]) -> PhaseTotals:
-    names = ("games", "positions", "evaluations", "peak_device_bytes")
-    counts = {name: int(row[name]) if row.get(name) else None for name in names}
+def _parse(row: dict[str, str], units: Sequence[str]) -> PhaseTotals:
     wall_seconds, utilisation = float(row["wall_seconds"]), row["device_utilisation"]
     return PhaseTotals(
         epochs=1,
@@ -406,5 +409,6 @@ def _parse(row: dict[str, str]) -> PhaseTotals:
         work_seconds=float(row["work_seconds"]),
         cpu_seconds=float(row["cpu_seconds"]) if row["cpu_seconds"] else None,
         network_seconds=float(row["network_seconds"]) if row["network_seconds"] else None,
-        **counts,
+        counts={unit: int(row[unit]) for unit in units if row.get(unit)},
+        peak_device_bytes=int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None,
     )

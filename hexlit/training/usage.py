@@ -4,7 +4,7 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -14,7 +14,7 @@ from hexlit.accelerate.process_file import remove_process_file, write_process_fi
 from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.resources import ResourceSampler
-from hexlit.training.phases import PhaseClock
+from hexlit.training.phases import ASIDE, PhaseClock
 
 log = logging.getLogger(__name__)
 
@@ -36,15 +36,15 @@ class RunUsage:
         gauge: reads the device.
     """
 
-    def __init__(self, folder: Path, profile: DeviceProfile) -> None:
-        """The run in `folder` on the device of `profile`."""
+    def __init__(self, folder: Path, profile: DeviceProfile, units: Sequence[str] = ("examples",)) -> None:
+        """The run in `folder` on the device of `profile`; its phases count `units`."""
         self._folder = folder
         self._device = profile.device
         self._tree = ProcessTree(os.getpid(), nvml_of(profile.device))
         self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / "resources.csv")
         self._open = contextlib.ExitStack()
         self.gauge = DeviceGauge(profile.device, profile.threads, self._sampler.mean)
-        self.clock = PhaseClock(folder / "phases.csv", self.gauge)
+        self.clock = PhaseClock(folder / "phases.csv", self.gauge, units)
 
     def __enter__(self) -> Self:
         self._open.enter_context(contextlib.closing(self._tree))
@@ -67,12 +67,13 @@ class RunUsage:
 
     def summary(self) -> dict[str, Any]:
         """For `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
-        peaks = [row.peak_device_bytes for row in self.clock.totals().values() if row.peak_device_bytes is not None]
+        totals = self.clock.totals()
+        peaks = [row.peak_device_bytes for row in totals.values() if row.peak_device_bytes is not None]
         memory = {
             "host_peak_bytes": self._sampler.mean().host_bytes_peak,
             "device_peak_bytes": max(peaks, default=None),
         }
-        steady = {name: self.clock.steady(name).device_utilisation for name in ("selfplay", "training")}
+        steady = {name: self.clock.steady(name).device_utilisation for name in totals if name not in ASIDE}
         return {"memory": memory, "steady_utilisation": steady}
 
     def warn_of_idling(self) -> None:

@@ -103,25 +103,18 @@ def test_inference_path_of_another_device_is_refused(
 
 
 def test_what_the_user_sets_wins_over_the_device_defaults(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = profile_on(
-        CUDA, monkeypatch, workers=0, pin_memory=False, train_batch=7, selfplay_games=3, groups=1, threads=5
-    )
-    assert (made.workers, made.pin_memory, made.train_batch, made.selfplay_games) == (0, False, 7, 3)
-    assert (made.groups, made.threads) == (1, 5)
+    made = profile_on(CUDA, monkeypatch, workers=0, pin_memory=False, train_batch=7, evaluation_batch=3, threads=5)
+    assert (made.workers, made.pin_memory, made.train_batch, made.evaluation_batch) == (0, False, 7, 3)
+    assert made.threads == 5
 
 
-@pytest.mark.parametrize(("threads", "workers"), [(1, 1), (2, 2), (6, 6), (64, 8)])
-def test_a_cpu_plays_in_processes_of_their_own(
-    threads: int, workers: int, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """E8: other devices have one such process, as more would only cut their calls into pieces."""
+@pytest.mark.parametrize("threads", [1, 2, 6, 64])
+def test_processes_share_the_threads(threads: int, has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E8."""
     made = profile_on(CPU, monkeypatch, threads=threads)
-    assert made.selfplay_workers == workers
-    share = made.share(workers)
-    assert share.threads == threads // max(1, workers)
-    assert share.selfplay_games == made.selfplay_games // max(1, workers)
-    assert made.share(1000).threads == made.share(1000).selfplay_games == 1
-    assert profile_on(MPS, monkeypatch, threads=threads).selfplay_workers == 1
+    assert made.share(0) == made.share(1) == made
+    assert made.share(2).threads == max(1, threads // 2)
+    assert made.share(1000).threads == 1
 
 
 def test_cpu_with_emulated_bf16_is_not_taken_for_one_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

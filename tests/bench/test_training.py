@@ -43,7 +43,7 @@ def net() -> HexNet:
 
 @pytest.fixture
 def profile() -> DeviceProfile:
-    fields: dict[str, Any] = {"precision": "32-true", "train_batch": 16, "selfplay_games": 8}
+    fields: dict[str, Any] = {"precision": "32-true", "train_batch": 16, "evaluation_batch": 8}
     return build_profile(AcceleratorConfig(device="cpu", threads=2, **fields))
 
 
@@ -115,7 +115,7 @@ def test_the_batch_is_written_as_a_config_that_hydra_takes(
     assert main([*command.split()[2:], "--cfg", "job"]) == 0
     shown = capfd.readouterr().out
     assert "train_batch: 48" in shown
-    assert "selfplay_games: 256" in shown  # of the group's own cpu
+    assert "memory_warning: 8000.0" in shown  # what the file does not name stays
 
 
 class Slowed(Dataset[Any]):

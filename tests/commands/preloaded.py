@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["hexlit.commands.hex_training"])
+_CONTEXT.set_forkserver_preload(["hexlit.commands.hex_task"])
 
 
 def run_program(program: str, *arguments: str) -> tuple[int, str]:

@@ -368,7 +368,7 @@ def test_a_run_ends_once_it_has_proved_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In two evaluations in a row; a resumed run stays so, until it is told to go on."""
-    monkeypatch.setattr("hexlit.commands.hex_training.proof_of", lambda config, size: {"search_optimality": 0.0})
+    monkeypatch.setattr("hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0})
     run = train(tmp_path, "trainer.max_epochs=9", "evaluation.every_epochs=2")
     assert epochs_of(run) == 4
     ending = run.summary["ending"]

@@ -1,7 +1,6 @@
 """`hexlit train` end to end: what a run costs, what it may cost, and the best epoch that it ends with."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,10 +11,10 @@ from omegaconf import DictConfig, OmegaConf
 from hexlit.accelerate.profile import build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.application import typed
-from hexlit.commands.train import TrainConfig
 from hexlit.nets.flops import forward_flops
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.data import EvaluatorHost, weights_of
+from hexlit.tasks.hex.train_config import HexTrainConfig
 from tests.commands.test_train import Run, same_weights, train
 
 EARLY = ("trainer.max_epochs=12", "trainer.patience=2", "trainer.ema_decay=0.5")
@@ -29,13 +28,15 @@ def early(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 def strength_of(run: Run, name: str, *, final: bool) -> dict[str, Any]:
     """What a checkpoint of the run measures, as the run does."""
-    composed = OmegaConf.merge(OmegaConf.structured(TrainConfig), OmegaConf.load(run.folder / ".hydra" / "config.yaml"))
-    config = typed(cast(DictConfig, composed), TrainConfig)
+    composed = OmegaConf.merge(
+        OmegaConf.structured(HexTrainConfig), OmegaConf.load(run.folder / ".hydra" / "config.yaml")
+    )
+    config = typed(cast(DictConfig, composed), HexTrainConfig)
     profile = build_profile(config.accelerator)
-    profile = replace(profile, selfplay_games=evaluation_batch(config.evaluation, 3, profile.evaluation_batch))
+    batch = evaluation_batch(config.evaluation, 3, profile.evaluation_batch)
     net = load_network(run.folder / "checkpoints" / name).net
-    host = EvaluatorHost(net.config, size=3, swap=False, profile=profile)
-    strength = Strength(config.evaluation, config.search, size=3, swap=False, batch=profile.selfplay_games)
+    host = EvaluatorHost(net.config, size=3, swap=False, batch=batch, profile=profile)
+    strength = Strength(config.evaluation, config.search, size=3, swap=False, batch=batch)
     return dict(strength.measure(host.refreshed(weights_of(net)), final=final))
 
 

@@ -36,7 +36,7 @@ from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.module import HexModule
 import lightning as L
-from hexlit.commands import hex_training
+from hexlit.training import run
 
 where, count, *arguments = sys.argv[1:]
 left = int(count)
@@ -67,7 +67,7 @@ points = {
     "evaluated": (Strength, "measure", None, tick),
     "checkpoint": (L.Trainer, "save_checkpoint", tick, None),
     "saved": (L.Trainer, "save_checkpoint", None, tick),
-    "summary": (hex_training, "write_summary", tick, None),
+    "summary": (run, "write_json_atomic", tick, None),
 }
 if where in points:
     wrap(*points[where])

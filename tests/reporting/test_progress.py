@@ -28,7 +28,7 @@ def picture(progress: TrainingProgress) -> str:
 
 
 def run_epochs(progress: TrainingProgress, epochs: int) -> None:
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     listener: PhaseListener = progress
     clock.listeners.append(listener)
     for epoch in range(epochs):
@@ -39,13 +39,13 @@ def run_epochs(progress: TrainingProgress, epochs: int) -> None:
         with clock.phase("optimise", epoch, goal=2) as phase:
             phase.advance(1, policy_loss=2.5)
             phase.advance(2, policy_loss=2.25)
-        progress.update(epoch=epoch, losses={"train/policy_loss": 2.25}, strength={"search_optimality": 0.995})
+        progress.update(epoch=epoch, losses={"train/policy_loss": 2.25}, figures={"search_optimality": 0.995})
 
 
 def test_a_phase_that_waited_for_work_tells_the_time_of_both_and_the_rate_of_the_work() -> None:
     console, file = plain()
     with TrainingProgress(1, console=console) as progress:
-        clock = PhaseClock(None)
+        clock = PhaseClock(None, units=("games", "positions", "evaluations"))
         clock.listeners.append(progress)
         with clock.phase("selfplay", 0, goal=100) as phase:
             phase.add(games=100)
@@ -84,7 +84,7 @@ def test_a_long_phase_gets_at_most_one_line_in_ten_seconds(monkeypatch: pytest.M
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     console, file = plain()
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     with TrainingProgress(1, console=console) as progress:
         clock.listeners.append(progress)
         with clock.phase("selfplay", 0, goal=350) as phase:
@@ -107,7 +107,7 @@ def test_live_picture_shows_epochs_phase_rates_losses_and_strength() -> None:
     text = picture(progress)
     for part in ("1/4", "optimise", "2/2", "policy 2.2500", "search optimal", "99.5%", "ends by "):
         assert part in text
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     clock.listeners.append(progress)
     with clock.phase("selfplay", 2, goal=8) as phase:
         phase.add(games=4, positions=100, evaluations=100)
@@ -159,7 +159,7 @@ def test_from_the_first_epoch_on_the_run_says_when_it_ends_and_compiling_is_in_n
     live = TrainingProgress(10, console=screen()[0], live=True)
     console, file = plain()
     lines = TrainingProgress(10, console=console)
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     clock.listeners += [live, lines]
     with clock.phase("compiling", 0):
         now[0] += 100.0
@@ -198,7 +198,7 @@ def test_compiling_is_announced_and_a_phase_with_a_goal_says_how_long_it_takes(m
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
     console, file = plain()
     live, lines = TrainingProgress(10, console=screen()[0], live=True), TrainingProgress(10, console=console)
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     clock.listeners += [live, lines]
     with clock.phase("compiling", 0) as phase:
         assert file.getvalue().startswith("epoch 0 of 10  compiling: takes longer the first time")
@@ -220,7 +220,7 @@ def test_a_resumed_run_goes_on_counting_at_its_epoch() -> None:
 
 def test_an_update_costs_less_than_twenty_microseconds() -> None:
     console, _ = screen()
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     with TrainingProgress(1, console=console, live=True) as progress:
         clock.listeners.append(progress)
         with clock.phase("optimise", 0, goal=2000) as phase:

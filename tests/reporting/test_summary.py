@@ -1,19 +1,16 @@
 """The summary of a run, as a file and as tables."""
 
 import io
-import json
-import os
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from rich.console import Console
 
 from hexlit.errors import UsageError
 from hexlit.reporting.openings import WRONG_STYLE, draw_openings
 from hexlit.reporting.quantities import format_strength, format_validation, format_value
-from hexlit.reporting.summary import print_summary, write_summary
+from hexlit.reporting.summary import print_summary
 
 SUMMARY: dict[str, Any] = {
     "wall_seconds": 100.0,
@@ -43,52 +40,8 @@ SUMMARY: dict[str, Any] = {
 
 def printed(summary: dict[str, Any]) -> str:
     console = Console(file=io.StringIO(), width=100, record=True)
-    print_summary(console, summary)
+    print_summary(console, summary, Path("runs/one"))
     return console.export_text()
-
-
-def test_json_has_null_for_nan_and_sorted_keys(tmp_path: Path) -> None:
-    path = tmp_path / "run" / "summary.json"
-    write_summary(
-        path,
-        {
-            "b": float("nan"),
-            "a": {"z": float("inf"), "y": [1.5, float("-inf")]},
-            "c": np.float32("nan"),
-            "d": np.array([1, 2]),
-            "e": path.parent,
-            "f": np.True_,
-        },
-    )
-    text = path.read_text()
-    assert "NaN" not in text
-    assert "Infinity" not in text
-    read = json.loads(text)
-    assert list(read) == ["a", "b", "c", "d", "e", "f"]
-    assert read["a"] == {"y": [1.5, None], "z": None}
-    assert (read["b"], read["c"], read["d"], read["e"], read["f"]) == (None, None, [1, 2], str(path.parent), True)
-
-
-def test_what_json_cannot_say_is_refused_and_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "summary.json"
-    write_summary(path, {"games": 1})
-    with pytest.raises(TypeError, match="holds a object"):
-        write_summary(path, {"games": object()})
-    assert json.loads(path.read_text()) == {"games": 1}
-
-
-def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "summary.json"
-    write_summary(path, {"games": 1})
-
-    def full_disk(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        write_summary(path, {"games": 2})
-    assert json.loads(path.read_text()) == {"games": 1}
-    assert [entry.name for entry in tmp_path.iterdir()] == ["summary.json"]
 
 
 def test_e3_table_shows_each_phase_and_the_time_that_no_phase_explains() -> None:
@@ -202,7 +155,7 @@ def test_every_heading_is_whole_where_the_terminal_is_narrow() -> None:
     }
     losses = {"loss": 1.2, "standardised_loss": 0.8, "policy_loss": 2.1, "value_loss": 0.6, "value_brier": 0.2}
     console = Console(file=io.StringIO(), width=80, record=True)
-    print_summary(console, {"strength": strength, "val": losses | shares})
+    print_summary(console, {"strength": strength, "val": losses | shares}, Path("runs/one"))
     text = console.export_text()
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80

@@ -66,10 +66,15 @@ def trained(
     **settings: Any,
 ) -> tuple[Normed, EarlyStopping, L.Trainer, list[State]]:
     """A run that is measured every so many epochs, to the given `scores`; with a `folder`, of checkpoints."""
-    config = TrainerConfig(**{"patience": 2, "ema_decay": 0.5, "gradient_clip": 0.0} | settings)
+    config = TrainerConfig(
+        **{"patience": 2, "monitor": "strength.score", "monitor_mode": "max", "ema_decay": 0.5, "gradient_clip": 0.0}
+        | settings
+    )
     module, stopping, keep = Normed(config), EarlyStopping(config), Keep()
     left = iter(scores)
-    phase = EvaluationPhase(lambda final: {"score": next(left)}, PhaseClock(None), Display(), every_epochs=every)
+    phase = EvaluationPhase(
+        lambda final: {"score": next(left)}, PhaseClock(None), Display(), prefix="strength", every_epochs=every
+    )
     callbacks: list[L.Callback] = [phase, stopping, keep]
     if folder is not None:
         shared: dict[str, Any] = {"dirpath": folder, "enable_version_counter": False}

@@ -35,12 +35,12 @@ class Display:
         self.strength: dict[int, Mapping[str, object]] = {}
 
     def update(
-        self, *, epoch: int, losses: Mapping[str, float] | None = None, strength: Mapping[str, object] | None = None
+        self, *, epoch: int, losses: Mapping[str, float] | None = None, figures: Mapping[str, object] | None = None
     ) -> None:
         if losses is not None:
             self.losses[epoch] = dict(losses)
-        if strength is not None:
-            self.strength[epoch] = strength
+        if figures is not None:
+            self.strength[epoch] = figures
 
 
 def fit(epochs: int, callbacks: list[L.Callback], *, logger: Any = False) -> L.Trainer:
@@ -71,7 +71,7 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
         return {"score": 0.1 * len(calls), "opening_map": [1.0, -1.0]}
 
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
-    phase = EvaluationPhase(measure, clock, display, every_epochs=every)
+    phase = EvaluationPhase(measure, clock, display, prefix="strength", every_epochs=every)
     logger = MetricsCsv(tmp_path)
     fit(5, [phase], logger=logger)
     assert list(display.strength) == expected
@@ -89,7 +89,7 @@ def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> Non
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
     fit(2, [OptimisationPhase(clock, display)])
     totals = clock.totals()["training"]
-    assert (totals.epochs, totals.positions) == (2, 2 * 3 * 4)
+    assert (totals.epochs, totals.counts) == (2, {"examples": 2 * 3 * 4})
     assert totals.wall_seconds > 0
     assert set(display.losses) == {0, 1}
     assert display.losses[1]["loss"] < display.losses[0]["loss"]
@@ -120,7 +120,9 @@ def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path)
         def on_train_epoch_end(self, trainer: L.Trainer, pl_module: Any) -> None:
             weights.append(pl_module.layer.weight.item())
 
-    phase = EvaluationPhase(lambda final: {"score": next(scores)}, PhaseClock(None), Display(), every_epochs=2)
+    phase = EvaluationPhase(
+        lambda final: {"score": next(scores)}, PhaseClock(None), Display(), prefix="strength", every_epochs=2
+    )
     best = ModelCheckpoint(
         dirpath=tmp_path, filename="best", monitor="strength.score", mode="max", enable_version_counter=False
     )
@@ -132,6 +134,6 @@ def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path)
 
 def test_figures_of_a_part_are_logged_under_its_name(tmp_path: Path) -> None:
     logger = MetricsCsv(tmp_path)
-    fit(2, [LogFigures("selfplay", lambda: {"games": 7, "rate": 0.5})], logger=logger)
+    fit(2, [LogFigures(lambda: {"selfplay": {"games": 7, "rate": 0.5}})], logger=logger)
     header, *rows = [line.split(",") for line in (tmp_path / "metrics.csv").read_text().splitlines()]
     assert [float(row[header.index("selfplay.games")]) for row in rows] == [7, 7]

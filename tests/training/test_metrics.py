@@ -147,7 +147,9 @@ def test_a_file_that_is_no_table_of_metrics_is_refused(tmp_path: Path) -> None:
 
 def test_the_row_in_a_checkpoint_holds_what_its_epoch_logged_and_no_more(tmp_path: Path) -> None:
     """A24: Lightning remembers the strength of an earlier epoch, which a resumed run would take for this one's."""
-    phase = EvaluationPhase(lambda final: {"score": 0.5}, PhaseClock(None), Display(), every_epochs=3)
+    phase = EvaluationPhase(
+        lambda final: {"score": 0.5}, PhaseClock(None), Display(), prefix="strength", every_epochs=3
+    )
     latest = LatestRow(MetricsCsv(tmp_path))
     rows: list[dict[str, float]] = []
 

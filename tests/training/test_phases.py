@@ -10,7 +10,9 @@ import torch
 
 from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.errors import UsageError
-from hexlit.training.phases import COLUMNS, Phase, PhaseClock
+from hexlit.training.phases import Phase, PhaseClock
+
+UNITS = ("games", "positions", "evaluations")
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -19,7 +21,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_e3_phases_of_a_run_add_up_to_its_wall_time_within_two_percent() -> None:
-    clock = PhaseClock(None)  # without the disk, whose speed is not the clock's
+    clock = PhaseClock(None, units=UNITS)  # without the disk, whose speed is not the clock's
     start = time.perf_counter()
     for epoch in range(2):
         for name, seconds in (("selfplay", 0.2), ("optimise", 0.15), ("evaluate", 0.1)):
@@ -30,7 +32,7 @@ def test_e3_phases_of_a_run_add_up_to_its_wall_time_within_two_percent() -> None
 
 
 def test_e3_rows_of_the_file_are_in_order_and_add_up_to_the_totals(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv")
+    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     for epoch in range(2):
         for name in ("selfplay", "optimise", "evaluate"):
             with clock.phase(name, epoch):
@@ -45,13 +47,13 @@ def test_e3_rows_of_the_file_are_in_order_and_add_up_to_the_totals(tmp_path: Pat
 
 
 def test_e3_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv")
+    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     with clock.phase("selfplay", epoch=3) as phase:
         phase.add(games=2, positions=100, network_seconds=0.01)
         phase.add(games=3, positions=50, evaluations=4000, network_seconds=0.01)
         time.sleep(0.04)
     (row,) = rows_of(tmp_path / "phases.csv")
-    assert tuple(row) == COLUMNS
+    assert tuple(row) == clock.columns
     wall = float(row["wall_seconds"])
     assert (row["games"], row["positions"], row["evaluations"]) == ("5", "150", "4000")
     assert float(row["games_per_second"]) == pytest.approx(5 / wall)
@@ -61,15 +63,15 @@ def test_e3_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: P
 
 
 def test_e13_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv")
+    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     clock.cpu_clock = iter([10.0, 17.5]).__next__  # of this process and of those that work for it
     with clock.phase("selfplay", epoch=0) as phase:
         phase.add(games=8, network_seconds=3.0)
         phase.work_seconds = 4.0
-    for totals in (clock.totals(), PhaseClock(tmp_path / "phases.csv").totals()):
+    for totals in (clock.totals(), PhaseClock(tmp_path / "phases.csv", units=UNITS).totals()):
         total = totals["selfplay"]
         assert total.wall_seconds < 4.0
-        assert (total.work_seconds, total.games_per_second, total.outside_network_share) == (4.0, 2.0, 0.25)
+        assert (total.work_seconds, total.rate("games"), total.outside_network_share) == (4.0, 2.0, 0.25)
         assert total.cpu_seconds == 7.5
 
 
@@ -77,7 +79,7 @@ def test_e13_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: P
 def test_e3_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Path, threads: int | None) -> None:
     for _ in range(2):  # the second clock reads the rows of the first
         gauge = None if threads is None else DeviceGauge(torch.device("cpu"), threads)
-        clock = PhaseClock(tmp_path / "phases.csv", gauge)
+        clock = PhaseClock(tmp_path / "phases.csv", gauge, UNITS)
         with clock.phase("work", epoch=0):
             end = time.process_time() + 0.05
             while time.process_time() < end:
@@ -95,7 +97,7 @@ def test_e3_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path:
 
 
 def test_cpu_seconds_measure_work_and_not_waiting(tmp_path: Path) -> None:
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=UNITS)
     with clock.phase("wait", 0):
         time.sleep(0.1)
     with clock.phase("work", 0):
@@ -110,7 +112,7 @@ def test_cpu_seconds_measure_work_and_not_waiting(tmp_path: Path) -> None:
 
 
 def test_unknown_numbers_are_empty_and_a_counted_zero_is_zero(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv")
+    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     with clock.phase("evaluate", 0) as phase:
         phase.add(games=0)
     (row,) = rows_of(tmp_path / "phases.csv")
@@ -120,7 +122,7 @@ def test_unknown_numbers_are_empty_and_a_counted_zero_is_zero(tmp_path: Path) ->
 
 
 def test_a_phase_inside_a_phase_is_refused_and_the_outer_one_goes_on(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv")
+    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     refused = pytest.raises(RuntimeError, match="'optimise' cannot start inside phase 'selfplay'")
     with clock.phase("selfplay", 0), refused, clock.phase("optimise", 0):
         pass
@@ -128,7 +130,7 @@ def test_a_phase_inside_a_phase_is_refused_and_the_outer_one_goes_on(tmp_path: P
 
 
 def test_a_phase_that_fails_leaves_no_row_and_the_clock_can_be_used_again(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv")
+    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     with pytest.raises(KeyboardInterrupt), clock.phase("selfplay", 0):
         raise KeyboardInterrupt
     with clock.phase("selfplay", 0):
@@ -138,26 +140,26 @@ def test_a_phase_that_fails_leaves_no_row_and_the_clock_can_be_used_again(tmp_pa
 
 def test_resume_drops_the_epochs_that_are_done_again_and_keeps_the_totals_of_the_others(tmp_path: Path) -> None:
     path = tmp_path / "phases.csv"
-    first = PhaseClock(path)
+    first = PhaseClock(path, units=UNITS)
     for epoch in range(3):
         with first.phase("selfplay", epoch) as phase:
             phase.add(games=10, evaluations=1000, network_seconds=0.001)
             time.sleep(0.01)
     kept = sum(float(row["wall_seconds"]) for row in rows_of(path)[:2])
-    second = PhaseClock(path)
+    second = PhaseClock(path, units=UNITS)
     second.resume(2)
     assert [row["epoch"] for row in rows_of(path)] == ["0", "1"]
     assert second.totals()["selfplay"].wall_seconds == pytest.approx(kept)
     with second.phase("selfplay", 2) as phase:
         phase.add(games=5)
     total = second.totals()["selfplay"]
-    assert (total.epochs, total.games, total.evaluations) == (3, 25, 2000)
+    assert (total.epochs, total.counts) == (3, {"games": 25, "evaluations": 2000})
     assert [row["epoch"] for row in rows_of(path)] == ["0", "1", "2"]
 
 
 def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "phases.csv"
-    clock = PhaseClock(path)
+    clock = PhaseClock(path, units=UNITS)
     with clock.phase("selfplay", 0):
         pass
     before = path.read_bytes()
@@ -174,9 +176,9 @@ def test_a_write_that_fails_midway_keeps_the_old_file(tmp_path: Path, monkeypatc
 
 def test_a_broken_table_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "phases.csv"
-    path.write_text(",".join(COLUMNS) + "\n0,selfplay,fast\n")
+    path.write_text(",".join(PhaseClock(None, units=UNITS).columns) + "\n0,selfplay,fast\n")
     with pytest.raises(UsageError, match="phases.csv line 2"):
-        PhaseClock(path)
+        PhaseClock(path, units=UNITS)
 
 
 class Recorder:
@@ -194,7 +196,7 @@ class Recorder:
 
 
 def test_listeners_hear_of_start_progress_and_end() -> None:
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=UNITS)
     recorder = Recorder()
     clock.listeners.append(recorder)
     with clock.phase("optimise", 4, goal=100) as phase:
@@ -214,12 +216,12 @@ def test_listeners_hear_of_start_progress_and_end() -> None:
 
 def test_the_steady_state_leaves_the_first_epoch_out(tmp_path: Path) -> None:
     """C15-16: it warms up; where there is no other it is all there is."""
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=UNITS)
     assert clock.steady("training").epochs == 0
     for epoch in range(3):
         with clock.phase("training", epoch) as phase:
             phase.add(positions=10 ** (3 - epoch))
-        assert clock.steady("training").positions == (1000, 100, 110)[epoch]
+        assert clock.steady("training").counts["positions"] == (1000, 100, 110)[epoch]
         with clock.phase("evaluation", epoch):
             pass
 
@@ -263,7 +265,7 @@ def test_f5_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> 
 
 
 def test_f5_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(tmp_path: Path) -> None:
-    clock = PhaseClock(tmp_path / "phases.csv")
+    clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     clock.account(time.monotonic(), 0)
     with clock.phase("training", 0):
         pass
@@ -272,7 +274,7 @@ def test_f5_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once
         time.sleep(0.01)
         clock.settle()
     clock.outside("finishing", 1)
-    again = PhaseClock(tmp_path / "phases.csv")
+    again = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     again.resume(1)
     saving = again.totals()["saving"]
     assert saving.wall_seconds == pytest.approx(clock.totals()["saving"].wall_seconds, rel=0.5)
@@ -280,7 +282,7 @@ def test_f5_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once
 
 
 def test_without_accounting_only_phases_have_rows() -> None:
-    clock = PhaseClock(None)
+    clock = PhaseClock(None, units=UNITS)
     clock.outside("saving", 0)
     clock.settle()
     with clock.phase("training", 0):

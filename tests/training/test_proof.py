@@ -73,7 +73,7 @@ class Measured:
 
 def run(scores: Sequence[float], folder: Path, *, epochs: int = 9, every: int = 1) -> tuple[L.Trainer, Measured, Proof]:
     measured, proof = Measured(scores), Proof(LEAST, 2)
-    phase = EvaluationPhase(measured, PhaseClock(None), Display(), every_epochs=every, proof=proof)
+    phase = EvaluationPhase(measured, PhaseClock(None), Display(), prefix="strength", every_epochs=every, proof=proof)
     last = ModelCheckpoint(folder, "last", enable_version_counter=False, save_on_train_epoch_end=True)
     return fit(epochs, [phase, proof, last], logger=MetricsCsv(folder)), measured, proof
 
@@ -95,7 +95,7 @@ def test_the_last_epoch_may_still_prove_the_run(tmp_path: Path) -> None:
 
 def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: Path) -> None:
     run([0.9] * 9, tmp_path)
-    proof, phase = Proof(LEAST, 2), EvaluationPhase(Measured([]), PhaseClock(None), Display())
+    proof, phase = Proof(LEAST, 2), EvaluationPhase(Measured([]), PhaseClock(None), Display(), prefix="strength")
     trainer = L.Trainer(
         accelerator="cpu",
         max_epochs=9,
@@ -111,7 +111,7 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
 
 
 def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
-    nothing = EarlyStopping(TrainerConfig())
+    nothing = EarlyStopping(TrainerConfig(), "strength")
 
     def why(trainer: L.Trainer, proof: Proof | None = None, **arguments: Any) -> object:
         found = ending_of(trainer, proof=proof, stopping=nothing, **arguments)

@@ -18,9 +18,10 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.actor import SelfPlayCounts, rows_of
+from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
@@ -38,18 +39,17 @@ COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 class EvaluatorHost:
     """A network of its own, and the evaluator that reads it; new weights need no compiling."""
 
-    def __init__(self, net: NetConfig, *, size: int, swap: bool, profile: DeviceProfile) -> None:
-        """The evaluator is made when the first weights come."""
+    def __init__(self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
+        """The evaluator, of `batch` positions a call, is made when the first weights come."""
         self._net = HexNet(net).eval()
-        self._settings: dict[str, Any] = {"size": size, "swap": swap, "profile": profile}
+        self._settings: dict[str, Any] = {"size": size, "swap": swap, "batch": batch, "profile": profile}
         self._evaluator: NetworkEvaluator | None = None
 
     def refreshed(self, weights: Weights) -> NetworkEvaluator:
         """The evaluator with the network's state `weights`."""
         self._net.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
         if self._evaluator is None:
-            batch = self._settings["profile"].selfplay_games
-            self._evaluator = NetworkEvaluator(self._net, batch=batch, **self._settings)
+            self._evaluator = NetworkEvaluator(self._net, **self._settings)
         else:
             self._evaluator.refresh(self._net)
         return self._evaluator
@@ -69,6 +69,7 @@ class HostMaker:
     net: NetConfig
     size: int
     swap: bool
+    batch: int
     profile: DeviceProfile
 
     def __call__(self) -> EvaluatorHost:
@@ -76,23 +77,7 @@ class HostMaker:
         # Numba first: where it starts its threads, it gives OpenMP, which torch shares, all cores again.
         numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
         self.profile.apply()
-        return EvaluatorHost(self.net, size=self.size, swap=self.swap, profile=self.profile)
-
-
-def workers_of(selfplay: SelfPlayConfig, profile: DeviceProfile) -> int:
-    """Processes that play: as configured, or what suits the device."""
-    return profile.selfplay_workers if selfplay.workers is None else selfplay.workers
-
-
-def share_of(profile: DeviceProfile, games: int, workers: int) -> DeviceProfile:
-    """The profile of each of `workers` processes (0 is one) that play `games` games side by side, all together.
-
-    Its `groups` are as many as keep a call within `selfplay_games`, and its `selfplay_games` are the rows of a call.
-    """
-    parts = max(1, workers)
-    share = profile.share(workers)
-    groups = min(max(share.groups, -(-games // (parts * share.selfplay_games))), max(1, games // parts))
-    return replace(share, groups=groups, selfplay_games=rows_of(games, parts, groups))
+        return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=self.profile)
 
 
 def weights_of(net: torch.nn.Module) -> Weights:
@@ -138,8 +123,8 @@ class SelfPlayDataModule(HexDataModule):
         self.seed = seed
         self.profile = profile
         self.clock = clock
-        workers = min(workers_of(selfplay, profile), selfplay.games)
-        each = share_of(profile, selfplay.games, workers)
+        where = placement_of(selfplay, profile.device.type, profile.threads)
+        groups, rows = where.cut(selfplay.games)
         settings = {
             "config": selfplay,
             "search": search,
@@ -147,11 +132,12 @@ class SelfPlayDataModule(HexDataModule):
             "swap": swap,
             "seed": seed,
             "games": selfplay.games,
-            "groups": each.groups,
+            "groups": groups,
         }
-        self.player = make_player(Workplace(settings, HostMaker(net, size, swap, each)), workers)
+        maker = HostMaker(net, size, swap, rows, profile.share(where.workers))
+        self.player = make_player(Workplace(settings, maker), where.workers)
         self.store = GameStore(folder)
-        ahead = workers > 0 if selfplay.ahead is None else selfplay.ahead
+        ahead = where.workers > 0 if selfplay.ahead is None else selfplay.ahead
         self.rounds = SelfPlayRounds(
             self.player, self.store, positions=selfplay.positions, ahead=ahead, deadline=deadline
         )

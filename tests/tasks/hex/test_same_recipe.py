@@ -13,11 +13,12 @@ from hexlit.accelerate import precision, profile
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.commands.application import typed
 from hexlit.commands.hex_data import make_data
-from hexlit.commands.train import TrainConfig, accelerator_of
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
+from hexlit.selfplay.placement import placement_of
 from hexlit.tasks.hex.data import SelfPlayDataModule
+from hexlit.tasks.hex.train_config import HexTrainConfig
 from hexlit.training.optimizer import scaled_lr
 from hexlit.training.phases import PhaseClock
 
@@ -26,16 +27,16 @@ EXPERIMENTS = ("quick", "hex5", "hex7", "hex9", "hex11")
 EPOCHS = 12
 
 
-def recipe(device: str, *overrides: str) -> TrainConfig:
+def recipe(device: str, *overrides: str) -> HexTrainConfig:
     with initialize_config_module("hexlit.conf", version_base="1.3"):
-        return typed(compose("train", [f"accelerator={device}", "accelerator.threads=2", *overrides]), TrainConfig)
+        return typed(compose("train", [f"accelerator={device}", "accelerator.threads=2", *overrides]), HexTrainConfig)
 
 
-def profile_of(config: TrainConfig, device: str, monkeypatch: pytest.MonkeyPatch) -> DeviceProfile:
+def profile_of(config: HexTrainConfig, device: str, monkeypatch: pytest.MonkeyPatch) -> DeviceProfile:
     """The profile that `config` gets on `device`, which need not be here."""
     monkeypatch.setattr(profile, "choose_device", lambda requested: torch.device(DEVICES[device]))
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
-    return build_profile(accelerator_of(config))
+    return build_profile(config.hardware)
 
 
 class Here:
@@ -71,7 +72,8 @@ def test_steps_and_learning_rate_are_the_same_on_every_device(experiment: str, m
     for device in DEVICES:
         config = recipe(device, f"experiment={experiment}")
         made = profile_of(config, device, monkeypatch)
-        found[device] = (made.train_batch, scaled_lr(config.optimizer, made.train_batch), made.selfplay_workers > 0)
+        workers = placement_of(config.selfplay, device, made.threads).workers
+        found[device] = (made.train_batch, scaled_lr(config.optimizer, made.train_batch), workers > 0)
     assert found["cuda"] == found["mps"] == found["cpu"]
 
 

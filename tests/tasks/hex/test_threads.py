@@ -13,7 +13,7 @@ def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
         "from hexlit.nets.config import NetConfig\n"
         "from hexlit.tasks.hex.data import HostMaker\n"
         "profile = build_profile(AcceleratorConfig(device='cpu', threads=2)).share(2)\n"
-        "HostMaker(NetConfig(channels=8, blocks=[1]), 3, False, profile)()\n"
+        "HostMaker(NetConfig(channels=8, blocks=[1]), 3, False, 4, profile)()\n"
         "print(torch.get_num_threads())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import lightning as L
 
-from hexlit.training.evaluation import Display
+from hexlit.training.display import FigureDisplay
 from hexlit.training.phases import PhaseClock
 
 
@@ -12,7 +12,12 @@ class RatingPhase(L.Callback):
     """Rates the network after every `every_epochs` epochs and after the last, and logs the numbers as `rating.*`."""
 
     def __init__(
-        self, rate: Callable[[int], Mapping[str, float]], clock: PhaseClock, display: Display, *, every_epochs: int
+        self,
+        rate: Callable[[int], Mapping[str, float]],
+        clock: PhaseClock,
+        display: FigureDisplay,
+        *,
+        every_epochs: int,
     ) -> None:
         """`rate(epoch)` gives the figures of the network as it is after `epoch`."""
         self._rate = rate
@@ -29,4 +34,4 @@ class RatingPhase(L.Callback):
         with self._clock.phase("rating", epoch):
             figures = self._rate(epoch)
         pl_module.log_dict({f"rating.{name}": float(value) for name, value in figures.items()})
-        self._display.update(epoch=epoch, strength={"elo": figures["elo"]})
+        self._display.update(epoch=epoch, figures={"elo": figures["elo"]})

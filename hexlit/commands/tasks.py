@@ -1,0 +1,70 @@
+"""The table of tasks: what `hexlit train task=NAME` can learn. Nothing heavy is imported until a task is chosen."""
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.plugins import Plugins
+from hydra.plugins.search_path_plugin import SearchPathPlugin
+
+from hexlit.commands.application import register_schema
+
+GROUP = "hexlit.tasks"
+"""Entry points of other packages that bring a task; each leads to a `TaskEntry`."""
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """Where a task is found; every place is written `module:name`."""
+
+    settings: str
+    """Its configuration, a dataclass derived from `hexlit.tasks.run_config.RunConfig`; imports no torch."""
+    make: str
+    """Makes the task: `make(settings, console)`, or `make(settings, console, begun)` with a `prelude`."""
+    prelude: str | None = None
+    """Begins what takes long before torch is imported: `begun = prelude(settings)`."""
+    conf: str | None = None
+    """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
+
+
+TASKS = {
+    "hex": TaskEntry(
+        settings="hexlit.tasks.hex.train_config:HexTrainConfig",
+        make="hexlit.commands.hex_task:HexTask",
+        prelude="hexlit.commands.hex_prelude:begin",
+    ),
+}
+"""The tasks that hexlit brings, by name."""
+
+
+@cache
+def known_tasks() -> Mapping[str, TaskEntry]:
+    """The tasks of hexlit and those of other packages by name; hexlit's own name wins."""
+    others = {point.name: point.load() for point in entry_points(group=GROUP)}
+    return {**others, **TASKS}
+
+
+def found(place: str) -> Any:
+    """The object at `module:name`, which is imported for it."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+class TaskConfigs(SearchPathPlugin):
+    """Lets Hydra find the YAML files of tasks from other packages."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        for name, entry in known_tasks().items():
+            if entry.conf is not None:
+                search_path.append(provider=f"task {name}", path=f"pkg://{entry.conf}")
+
+
+def register() -> None:
+    """Make the schemas of all tasks known to Hydra, each as `NAME_schema`, and where their YAML files are."""
+    for name, entry in known_tasks().items():
+        register_schema(name, found(entry.settings))
+    Plugins.instance().register(TaskConfigs)

@@ -1,0 +1,73 @@
+"""The configuration of `hexlit train task=hex`."""
+
+import math
+from dataclasses import dataclass, field, replace
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.config import EvaluationConfig
+from hexlit.errors import UsageError
+from hexlit.nets.config import NetConfig
+from hexlit.search.config import SearchConfig
+from hexlit.selfplay.config import SelfPlayConfig, check_search
+from hexlit.tasks.hex.config import DataConfig
+from hexlit.tasks.run_config import RunConfig
+
+LARGEST_BOARD = 19
+
+
+@dataclass
+class HexTrainConfig(RunConfig):
+    """What `hexlit train` takes to teach a network Hex."""
+
+    board: int = 5
+    """Size of the board, 2 to 19."""
+    swap: bool = False
+    """Whether White may answer the first move by swap-pieces."""
+    init_from: str | None = None
+    """Checkpoint, or folder of a run, whose network a new run begins with instead of random weights."""
+    policy_weight: float = 1.0
+    """Weight of the policy loss in the loss that is minimised."""
+    value_weight: float = 1.0
+    """Weight of the value loss in it."""
+    net: NetConfig = field(default_factory=NetConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2 <= self.board <= LARGEST_BOARD:
+            raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
+        check_search(self.search)
+        for name in ("policy_weight", "value_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name}={getattr(self, name)}: must be 0 or more")
+        if self.policy_weight == self.value_weight == 0:
+            raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned; give one of them a weight")
+        self._check_monitor()
+
+    def _check_monitor(self) -> None:
+        """What is watched must be measured; the run itself would find out only in its last epoch."""
+        monitor = self.trainer.monitor
+        if monitor.startswith("val.") and self.data.source != "games":
+            raise UsageError(
+                f"trainer.monitor={monitor}: only data=games is validated; with self-play choose strength.score, or "
+                "train.loss with trainer.monitor_mode=min"
+            )
+        if monitor.startswith("strength.") and not self.evaluation.every_epochs:
+            loss = "val.loss" if self.data.source == "games" else "train.loss"
+            raise UsageError(
+                f"trainer.monitor={monitor}: evaluation.every_epochs=0 measures no strength; measure it, or choose "
+                f"trainer.monitor={loss} trainer.monitor_mode=min"
+            )
+
+    @property
+    def subject(self) -> str:
+        return f"{self.board}×{self.board}"
+
+    @property
+    def hardware(self) -> AcceleratorConfig:
+        """Examples a step are the recipe's, unless the hardware's section says otherwise."""
+        asked = self.accelerator
+        return replace(asked, train_batch=self.data.batch if asked.train_batch is None else asked.train_batch)

@@ -1,0 +1,244 @@
+"""One run of any task: its Trainer with all shared callbacks, its files, and what it came to."""
+
+import logging
+import platform
+import re
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.errors import UsageError
+from hexlit.files import write_json_atomic
+from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
+from hexlit.training.config import TrainerConfig
+from hexlit.training.cost import Cost
+from hexlit.training.display import Display
+from hexlit.training.early_stopping import EarlyStopping
+from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
+from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
+from hexlit.training.guards import FiniteGuard, MemoryWatch
+from hexlit.training.loggers import build_loggers, close_loggers
+from hexlit.training.metrics import LatestRow, MetricsCsv
+from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
+from hexlit.training.phases import COMPILING, FINISHING
+from hexlit.training.proof import Proof
+from hexlit.training.steps import StepClock
+from hexlit.training.task import Evaluation, RunSettings, Session, Task
+from hexlit.training.usage import RunUsage
+
+log = logging.getLogger(__name__)
+
+VERSIONS = ("hexlit", "torch", "lightning", "numba", "numpy")
+"""Packages whose versions a summary names."""
+
+
+def run(
+    config: RunSettings,
+    task: Task,
+    folder: Path,
+    profile: DeviceProfile,
+    display_from: Callable[[int], Display],
+    *,
+    callbacks: Sequence[L.Callback] = (),
+    run_name: str | None = None,
+    started: float | None = None,
+) -> dict[str, Any]:
+    """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
+
+    `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
+    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now.
+
+    Raises:
+        UsageError: a setting does not suit the task, the data or the run to go on with.
+    """
+    started = time.monotonic() if started is None else started
+    quiet_lightning()
+    profile.apply()
+    deadline = None if config.trainer.max_seconds is None else started + config.trainer.max_seconds
+    checkpoint = resumed_checkpoint(config, task, folder)
+    first_epoch = 0 if checkpoint is None else int(checkpoint["epoch"]) + 1
+
+    usage = RunUsage(folder, profile, task.units)
+    clock = usage.clock
+    clock.resume(first_epoch)
+    phases_before = clock.seconds_of()
+    clock.account(started, first_epoch)
+    clock.cpu_clock = lambda: time.process_time() + task.cpu_seconds()
+    display = display_from(first_epoch)
+    clock.listeners.append(display)
+    L.seed_everything(config.seed, workers=True, verbose=False)
+    task.set_up(Session(folder, profile, clock, display, first_epoch, deadline))
+    module = task.module
+    steps = module.clock = StepClock(folder / "steps.csv", profile.device, usage.gauge)
+    steps.resume(first_epoch)
+
+    run_name = run_name or f"{config.name}-{folder.name}"
+    loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
+    metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
+    metrics.resume(first_epoch)
+    measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
+    proof = None if measured.least is None else Proof(measured.least, measured.in_a_row)
+    evaluation = EvaluationPhase(
+        measured.measure, clock, display, prefix=measured.prefix, every_epochs=measured.every_epochs, proof=proof
+    )
+    validation = ValidationPhase(clock, display, task.unit, task.shown)
+    wall_time = WallTime(started, settle=clock.settle, phases_before=phases_before)
+    cost = Cost(task.forward_flops(), evaluations=task.forward_passes, seconds=lambda: wall_time.seconds)
+    budgets: list[Budget] = [] if deadline is None else [TimeBudget(deadline, lambda: clock.seconds_of(COMPILING))]
+    if config.trainer.max_flops is not None:
+        budgets.append(FlopBudget(config.trainer.max_flops, lambda: cost.flops))
+    stopping = EarlyStopping(config.trainer, measured.prefix or None)
+    trainer = L.Trainer(
+        accelerator=profile.accelerator,
+        devices=profile.devices,
+        precision=profile.precision,  # type: ignore[arg-type]  # a plain string by now
+        max_epochs=config.trainer.max_epochs,
+        logger=loggers,
+        callbacks=[
+            OptimisationPhase(clock, display, task.unit),
+            steps,
+            FiniteGuard(folder),
+            LogFigures(task.figures),
+            validation,
+            LogFigures(lambda: {"train": {"lr": module.learning_rate}}),
+            wall_time,
+            *budgets,
+            *task.before_evaluation(evaluation.is_due),
+            evaluation,
+            *([] if proof is None else [proof]),
+            *task.callbacks(),
+            stopping,
+            cost,
+            MemoryWatch(profile.memory_warning, usage.peaks),
+            LatestRow(metrics),
+            Saving(clock),
+            *checkpoints(folder, config.trainer),
+            *callbacks,
+        ],
+        default_root_dir=folder,
+        reload_dataloaders_every_n_epochs=int(task.fresh_data),
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        log_every_n_steps=1,
+        num_sanity_val_steps=0,
+    )
+    failed = True
+    compile_seconds = None
+    try:
+        with usage, display:
+            if first_epoch < config.trainer.max_epochs:
+                with clock.phase(COMPILING, first_epoch) as phase:
+                    task.prepare(phase)
+                    compile_seconds = module.prepare()
+            ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
+            trainer.fit(module, task.data, ckpt_path=ckpt, weights_only=True)
+            clock.outside(FINISHING, trainer.current_epoch)
+            evaluation.finish(trainer.current_epoch, restored=stopping.restored)
+        clock.outside(FINISHING, trainer.current_epoch)
+        state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
+        found = task.finish()
+        failed = False
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if is_interruption(stop):
+            ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
+            reached = dict(evaluation.latest) | {"measured_after": evaluation.measured_after}
+            task.show_ending(ending, reached, command_to_go_on(folder, config.trainer))
+        raise
+    finally:
+        task.close()  # Lightning tears the data down only after a fit that came to its end
+        close_loggers(loggers, failed)
+    usage.warn_of_idling()
+    ending = ending_of(trainer, proof=proof, stopping=stopping)
+    clock.settle()
+    summary = {
+        "name": config.name,
+        "task": config.task,
+        "seed": config.seed,
+        "wall_seconds": wall_time.seconds,
+        "cost": cost.summary(),
+        "epochs": trainer.current_epoch,
+        "ending": ending,
+        "val": validation.of(stopping.best_epoch if stopping.restored else None),
+        "best": stopping.summary(),
+        "phases": clock.summary(),
+        "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
+        "optimizer_state_bytes": state_bytes,
+        **usage.summary(),
+        "parameters": sum(p.numel() for p in module.net.parameters()),
+        "compile_seconds": compile_seconds,
+        "device": ", ".join(filter(None, [describe_device(profile), task.engine()])),
+        "versions": {name: version(name) for name in VERSIONS},
+        **({measured.prefix: dict(evaluation.latest)} if measured.prefix else {}),
+        **found,
+        **task.summary(),
+    }
+    write_json_atomic(folder / "summary.json", summary)
+    task.show_summary(summary)
+    task.show_ending(ending, evaluation.latest, command_to_go_on(folder, config.trainer))
+    return summary
+
+
+def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
+    """The latest state after every epoch, and the one of the best epoch by `trainer.monitor`."""
+    shared: dict[str, Any] = {"dirpath": folder / "checkpoints", "enable_version_counter": False}
+    return [
+        ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, save_top_k=1, **shared),
+        ModelCheckpoint(filename="last", save_top_k=1, save_on_train_epoch_end=True, **shared),
+    ]
+
+
+def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> dict[str, Any] | None:
+    """The checkpoint to go on from; None for a new run, or one killed before its first epoch had ended.
+
+    Raises:
+        UsageError: it cannot be read, or the run was started with other settings.
+    """
+    path = folder / "checkpoints" / "last.ckpt"
+    if config.resume is None or not path.exists():
+        return None
+    try:
+        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+        saved = checkpoint["hyper_parameters"]
+    except Exception as error:  # a broken file can make torch raise anything
+        raise UsageError(
+            f"{path}: not a checkpoint to go on from ({type(error).__name__}); "
+            "put best.ckpt of the same folder in its place, or start a new run"
+        ) from error
+    task.check_resume(saved, folder)
+    learning = {**vars(config.optimizer), "ema_decay": config.trainer.ema_decay}
+    for name, value in learning.items():
+        was = saved.get("learning", learning).get(name, value)
+        if was != value:  # the checkpoint's would win: its optimizer and its schedule are taken over
+            key = f"trainer.{name}" if name == "ema_decay" else f"optimizer.{name}"
+            raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
+    return checkpoint
+
+
+def describe_device(profile: DeviceProfile) -> str:
+    """One line on the device, its threads, and the precision of training."""
+    kind = profile.device.type
+    name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
+    return f"{kind} ({name}, {profile.threads} threads), training {profile.precision}"
+
+
+def quiet_lightning() -> None:
+    """Keep Lightning's greetings off the terminal, and a deprecation inside Lightning; its other warnings stay."""
+    warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
+    warnings.filterwarnings("ignore", message=r".*does not have many workers")
+    # The module times the way of a batch to the device, whoever loads it.
+    warnings.filterwarnings("ignore", message=r"You have overridden `transfer_batch_to_device`")
+    warnings.filterwarnings("ignore", message=r"You defined a `validation_step` but have no `val_dataloader`")
+    # Not every metric is measured after every epoch.
+    warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
+    # It does exist: a resumed run goes on in its own folder.
+    warnings.filterwarnings("ignore", message=r"Checkpoint directory .* exists and is not empty")
+    for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
+        logging.getLogger(name).setLevel(logging.WARNING)
