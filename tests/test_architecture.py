@@ -34,7 +34,7 @@ ARROWS: dict[str, set[str]] = {
     "tuning": {"accelerate", "reporting"},
     "reporting": {"hex"},
     "arena": {"selfplay", "search", "nets", "hex"},
-    "tasks": {"selfplay", "nets", "training", "accelerate"},
+    "tasks": {"tuning", "reporting", "arena", "selfplay", "nets", "training", "accelerate"},
     "selfplay": {"search", "hex"},
     "search": {"hex"},
     "nets": {"accelerate", "hex"},  # hex: the number and the meaning of the input planes

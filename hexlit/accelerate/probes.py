@@ -22,8 +22,11 @@ COMPILE_TOLERANCE = 1e-4
 """Largest difference of an output or a gradient, of the largest of them."""
 PRECISION_TOLERANCE = 0.1
 """Largest difference of the gradients from those in fp32, as a share of their length."""
-TIMED_POSITIONS = 128
-"""Positions in a step: fewer would time the calls more than the arithmetic."""
+CHANNELS, SIDE = 4, 9
+"""Shape of the images that are tried: `[B, CHANNELS, SIDE, SIDE]`."""
+
+TIMED_IMAGES = 128
+"""Images in a step: fewer would time the calls more than the arithmetic."""
 TIMED_SECONDS = 0.5
 """For how long a precision is timed, after two steps; one step at least."""
 
@@ -70,11 +73,11 @@ class CompileProbe:
 
 
 class TinyNet(nn.Module):
-    """Planes `[B, 5, n, n]` → `[B]`: convolutions, a norm, an addition and a mean, as hexlit's networks have them."""
+    """Images `[B, CHANNELS, n, n]` → `[B]`: convolutions, a norm, an addition and a mean, as hexlit's networks have them."""
 
     def __init__(self, channels: int, factor: float = 1.0) -> None:
         super().__init__()
-        self.stem = nn.Conv2d(5, channels, 3, padding=1)
+        self.stem = nn.Conv2d(CHANNELS, channels, 3, padding=1)
         self.norm = nn.BatchNorm2d(channels)
         self.inner = nn.Conv2d(channels, channels, 3, padding=1)
         self.last = nn.Linear(channels, 1)
@@ -82,8 +85,8 @@ class TinyNet(nn.Module):
         self.inner_dtype = torch.float32
         """Format in which the convolution of the last call gave its result."""
 
-    def forward(self, planes: Tensor) -> Tensor:
-        x = self.norm(self.stem(planes)).relu()
+    def forward(self, images: Tensor) -> Tensor:
+        x = self.norm(self.stem(images)).relu()
         y = self.inner(x) * self.factor
         if not torch.compiler.is_compiling():
             self.inner_dtype = y.dtype
@@ -153,15 +156,15 @@ def probe_compile(device: torch.device) -> CompileProbe:
         with _full_fp32(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             net = TinyNet(16, factor=1.0 + secrets.randbelow(10**9) / 1e10).to(device)
-            planes = torch.randn(8, 5, 5, 5, generator=torch.Generator().manual_seed(0)).to(device)
+            images = torch.randn(8, CHANNELS, 5, 5, generator=torch.Generator().manual_seed(0)).to(device)
             twin = copy.deepcopy(net)
             twin.compile(dynamic=False)
             graphs, start = _compiled_graphs(), time.perf_counter()
-            found = _outputs_and_gradients(twin, planes)
+            found = _outputs_and_gradients(twin, images)
             seconds = time.perf_counter() - start
             if _compiled_graphs() == graphs:
                 raise RuntimeError("torch.compile ran the net without compiling it")
-            expected = _outputs_and_gradients(net, planes)
+            expected = _outputs_and_gradients(net, images)
     except Exception as error:
         return CompileProbe(False, None, None, why_all("works seconds difference", said(error)))
     finally:
@@ -207,8 +210,8 @@ def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float
     torch.manual_seed(0)
     layout = torch.contiguous_format if device.type == "mps" else torch.channels_last  # as hexlit trains
     net = TinyNet(64).to(device).to(memory_format=layout)  # type: ignore[call-overload]
-    planes = torch.randn(TIMED_POSITIONS, 5, 9, 9, generator=torch.Generator().manual_seed(0))
-    planes = planes.to(device).contiguous(memory_format=layout)
+    images = torch.randn(TIMED_IMAGES, CHANNELS, SIDE, SIDE, generator=torch.Generator().manual_seed(0))
+    images = images.to(device).contiguous(memory_format=layout)
     times: list[float] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -217,7 +220,7 @@ def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float
             synchronize(device)
             start = time.perf_counter()
             with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-                loss = net(planes).float().square().mean()
+                loss = net(images).float().square().mean()
             loss.backward()
             synchronize(device)
             times.append(time.perf_counter() - start)
@@ -226,8 +229,8 @@ def _timed_step(device: torch.device, dtype: torch.dtype) -> tuple[Tensor, float
     return _gradients(net), min(times[2:])
 
 
-def _outputs_and_gradients(net: TinyNet, planes: Tensor) -> Tensor:
-    values = net(planes)
+def _outputs_and_gradients(net: TinyNet, images: Tensor) -> Tensor:
+    values = net(images)
     values.sum().backward()
     return torch.cat((values.detach().cpu(), _gradients(net)))
 

@@ -23,6 +23,13 @@ VERSION_BASE = "1.3"
 _TYPES = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false", "Path": "a path"}
 
 
+MOVED = {
+    "accelerator.selfplay_games": "selfplay.batch",
+    "accelerator.groups": "selfplay.groups",
+}
+"""Keys that there were, and what they are called now."""
+
+
 def one_line(text: str) -> str:
     """`text` with every run of white space made a single blank."""
     return " ".join(text.split())
@@ -104,6 +111,8 @@ def _wrong_type(error: ValidationError, override: str | None) -> str:
 
 
 def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
+    if key in MOVED:
+        return f"{key} is called {MOVED[key]} now"
     known = _known_keys(key, config_name, argv)
     parent, _, leaf = key.rpartition(".")
     while parent and parent not in known:

@@ -22,7 +22,7 @@ CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps"
 @pytest.fixture(autouse=True)
 def _in_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes, "TIMED_SECONDS", 0.0)
-    monkeypatch.setattr(probes, "TIMED_POSITIONS", 8)
+    monkeypatch.setattr(probes, "TIMED_IMAGES", 8)
 
 
 def fail(*arguments: object, **keywords: object) -> Any:

@@ -466,6 +466,8 @@ def test_a_time_limit_ends_a_run_well_however_short_it_is(limit: str, tmp_path: 
         (["seed=9223372036854775807"], "seed=9223372036854775807"),
         (["evaluation.seed=-1"], "evaluation.seed=-1"),
         (["task=go"], "task=go"),
+        (["accelerator.selfplay_games=64"], "accelerator.selfplay_games is called selfplay.batch now"),
+        (["accelerator.groups=2"], "accelerator.groups is called selfplay.groups now"),
         (["name=a/b"], "name='a/b'"),
         (["optimizer.lr=0"], "optimizer.lr=0"),
         (["data.reuse=0"], "data.reuse=0"),

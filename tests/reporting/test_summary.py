@@ -23,6 +23,7 @@ SUMMARY: dict[str, Any] = {
             "device_utilisation": 0.93,
             "outside_network_share": 0.25,
             "games_per_second": 20.0,
+            "positions_per_second": None,
             "evaluations_per_second": 14700.0,
         },
         "optimise": {"wall_seconds": 30.0, "outside_network_share": None, "positions_per_second": 1480.0},

@@ -66,11 +66,10 @@ def trained(
     **settings: Any,
 ) -> tuple[Normed, EarlyStopping, L.Trainer, list[State]]:
     """A run that is measured every so many epochs, to the given `scores`; with a `folder`, of checkpoints."""
-    config = TrainerConfig(
-        **{"patience": 2, "monitor": "strength.score", "monitor_mode": "max", "ema_decay": 0.5, "gradient_clip": 0.0}
-        | settings
-    )
-    module, stopping, keep = Normed(config), EarlyStopping(config), Keep()
+    usual: dict[str, Any] = {"patience": 2, "ema_decay": 0.5, "gradient_clip": 0.0}
+    watched: dict[str, Any] = {"monitor": "strength.score", "monitor_mode": "max"}
+    config = TrainerConfig(**usual | watched | settings)
+    module, stopping, keep = Normed(config), EarlyStopping(config, "strength"), Keep()
     left = iter(scores)
     phase = EvaluationPhase(
         lambda final: {"score": next(left)}, PhaseClock(None), Display(), prefix="strength", every_epochs=every

@@ -11,6 +11,7 @@ from hydra import compose, initialize_config_module
 
 from hexlit.accelerate import precision, profile
 from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.commands import tasks
 from hexlit.commands.application import typed
 from hexlit.commands.hex_data import make_data
 from hexlit.hex.record import GameRecord
@@ -28,6 +29,7 @@ EPOCHS = 12
 
 
 def recipe(device: str, *overrides: str) -> HexTrainConfig:
+    tasks.register()
     with initialize_config_module("hexlit.conf", version_base="1.3"):
         return typed(compose("train", [f"accelerator={device}", "accelerator.threads=2", *overrides]), HexTrainConfig)
 

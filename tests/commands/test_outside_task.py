@@ -1,0 +1,107 @@
+"""F7: a task of another package trains, goes on after a kill, and is swept, with nothing of hexlit changed for it."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.row("F7")
+
+OUTSIDE = Path(__file__).parent.parent / "outside"
+ENTRY_POINTS = "[hexlit.tasks]\nline = linetask:ENTRY\n"
+DIES = """
+import os, signal, sys
+from linetask.task import LineModule
+from hexlit.commands.train import main
+steps, inner = 0, LineModule.training_step
+def step(self, batch, batch_idx):
+    global steps
+    steps += 1
+    if steps == 11:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return inner(self, batch, batch_idx)
+LineModule.training_step = step
+main(sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    """The environment of a process in which the package of the task is installed."""
+    metadata = tmp_path / "site" / "linetask-0.1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: linetask\nVersion: 0.1\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    paths = [str(OUTSIDE), str(metadata.parent)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HEXLIT_SLOTS": str(tmp_path / "slots")}
+
+
+def hexlit(folder: Path, environment: dict[str, str], *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
+    with (run / table).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def losses(run: Path) -> list[str]:
+    return [row["train.loss"] + " " + row["val.loss"] for row in rows(run)]
+
+
+SETTINGS = ["task=line", "accelerator=cpu", "accelerator.threads=1", "optimizer.lr=0.1", "optimizer.warmup_steps=0"]
+TRAIN = ["-m", "hexlit", "train", *SETTINGS]
+
+
+def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: dict[str, str]) -> None:
+    said = hexlit(tmp_path, installed, *TRAIN, "hydra.run.dir=whole")
+    assert "hexlit train · line · line" in said
+    assert "slope" in said
+    summary = json.loads((tmp_path / "whole" / "summary.json").read_text())
+    assert (summary["task"], summary["epochs"], summary["ending"]["why"]) == ("line", 4, "epochs")
+    assert summary["cost"]["flops"] == 2 * 3 * 4 * 64  # forward and twice as much backward, epochs, points
+    assert [row["points"] for row in rows(tmp_path / "whole", "phases.csv") if row["phase"] == "training"] == ["64"] * 4
+    assert float(rows(tmp_path / "whole")[-1]["val.loss"]) < float(rows(tmp_path / "whole")[0]["val.loss"])
+
+    killed = subprocess.run(
+        [sys.executable, "-c", DIES, *SETTINGS, "hydra.run.dir=killed"], cwd=tmp_path, env=installed, check=False
+    )
+    assert killed.returncode == -9
+    assert len(rows(tmp_path / "killed")) == 2
+    hexlit(tmp_path, installed, "-m", "hexlit", "train", "resume=killed")
+    assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
+
+
+def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
+    arguments = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra.sweep.dir=sweep"]
+    hexlit(tmp_path, installed, *TRAIN, *arguments, "optimizer.weight_decay=0,0.1", "hydra.sweeper.n_jobs=1")
+    results = json.loads((tmp_path / "sweep" / "overall_results.json").read_text())
+    assert [trial["state"] for trial in results["trials"]] == ["complete"] * 2
+    said = hexlit(tmp_path, installed, *TRAIN, "+best=sweep", "hydra.run.dir=best", "trainer.max_epochs=1")
+    assert "slope" in said
+
+
+def test_a_mistake_in_its_settings_is_one_line(tmp_path: Path, installed: dict[str, str]) -> None:
+    done = subprocess.run(
+        [sys.executable, *TRAIN, "points=1"], cwd=tmp_path, env=installed, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (2, "hexlit train: points=1: a line takes 2 or more\n")
+    other = subprocess.run(
+        [sys.executable, "-m", "hexlit", "train", "task=none"],
+        cwd=tmp_path,
+        env=installed,
+        capture_output=True,
+        text=True,
+    )
+    assert (other.returncode, other.stderr) == (
+        2,
+        "hexlit train: task=none: there is no such option; choose from hex, line\n",
+    )
