@@ -15,7 +15,6 @@ from hexlit.tuning.ranking import MAXIMIZE, MINIMIZE, Objective, Ranking, rank_t
 from hexlit.tuning.sweep_folder import (
     SweepFacts,
     is_tuned,
-    load_study,
     numbered_folders,
     read_facts,
     swept_overrides,
@@ -103,6 +102,8 @@ def read_results(folder: Path, now: float | None = None, study: "Study | None" =
 
 
 def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> SweepResults:
+    from hexlit.tuning.study import load_study
+
     facts, problems = read_facts(folder)
     try:
         study = study or load_study(folder)

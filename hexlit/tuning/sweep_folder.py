@@ -1,4 +1,4 @@
-"""A sweep's folder: what kind of sweep it holds, what `sweep.json` says of it, its study, and where the newest is."""
+"""A sweep's folder: what kind of sweep it holds, what `sweep.json` says of it, and where the newest is."""
 
 import json
 import math
@@ -6,12 +6,9 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hexlit.errors import UsageError
-
-if TYPE_CHECKING:
-    from optuna import Study
 
 SWEEP_FILE = "sweep.json"
 JOURNAL_FILE = "study.journal"
@@ -104,40 +101,6 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
         ),
         [],
     )
-
-
-def load_study(folder: Path) -> "Study":
-    """The Optuna study of the sweep in `folder`, to read from.
-
-    Raises:
-        UsageError: there is none, or it cannot be read.
-    """
-    import optuna
-
-    from hexlit.tuning.storage import open_storage, whole_url
-
-    facts, _ = read_facts(folder)
-    path = folder / JOURNAL_FILE if facts.storage is None else _file_of(facts.storage)
-    if path is not None and not path.is_file():  # opening it would make one
-        raise UsageError(f"{path}: there is no such study yet")
-    try:
-        storage = open_storage(whole_url(facts.storage), folder)
-        # The sampler is never asked; the default one would take time to make.
-        return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
-    except UsageError:
-        raise
-    except Exception as error:  # a damaged study, or a missing driver, can make Optuna raise anything
-        raise UsageError(f"{path or facts.storage}: the study cannot be read ({type(error).__name__})") from error
-
-
-def _file_of(storage: str) -> Path | None:
-    """The file of a study that is kept in one: a journal, or SQLite's; None for a server."""
-    kind, separator, rest = storage.partition("://")
-    if not separator:
-        return Path(storage)
-    if kind.partition("+")[0] not in ("sqlite", "journal"):
-        return None
-    return Path(rest.partition("?")[0].removeprefix("/" if kind.startswith("sqlite") else ""))
 
 
 def swept_overrides(folder: Path) -> tuple[list[str], int | None]:
