@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.errors import UsageError
+from hexlit.tuning.config import DIRECTION_OF_MODE
 
 SWEEP_FILE = "sweep.json"
 JOURNAL_FILE = "study.journal"
@@ -27,6 +28,8 @@ class SweepFacts:
     directions: tuple[str, ...] = ()
     monitor: str | None = None
     """The metric that intermediate values are of."""
+    comparable: str | None = None
+    """The loss that all trials weigh alike, without the name of the data, such as `comparable_loss`."""
     n_trials: int | None = None
     n_jobs: int | None = None
     sampler: str | None = None
@@ -89,6 +92,7 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
             objectives=_texts(found, "objectives"),
             directions=_texts(found, "directions"),
             monitor=_text(found, "monitor"),
+            comparable=_text(found, "comparable"),
             n_trials=_count(found, "n_trials"),
             n_jobs=_count(found, "n_jobs"),
             sampler=_text(found, "sampler"),
@@ -100,6 +104,20 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
             overrides=_texts(found, "overrides"),
         ),
         [],
+    )
+
+
+def facts_of_job(run: Path) -> SweepFacts:
+    """What the configuration of a job of a plain `--multirun` says: it is judged by what the run itself watches."""
+    config = read_yaml(run / ".hydra" / "config.yaml")
+    sections = config if isinstance(config, dict) else {}
+    trainer, sweep = (found if isinstance(found := sections.get(name), dict) else {} for name in ("trainer", "sweep"))
+    monitor = _text(trainer, "monitor")
+    if monitor is None:
+        return SweepFacts(comparable=_text(sweep, "comparable"))
+    direction = DIRECTION_OF_MODE.get(str(trainer.get("monitor_mode")), "maximize")
+    return SweepFacts(
+        objectives=(monitor,), directions=(direction,), monitor=monitor, comparable=_text(sweep, "comparable")
     )
 
 

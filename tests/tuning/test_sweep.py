@@ -415,6 +415,7 @@ def test_a_search_space_in_python(place: Place) -> None:
         ([LR, "sweep.seeds=0"], "sweep.seeds=0"),
         ([LR, "board=99"], "board=99"),
         ([LR, "sweep.objective=elo"], "hydra.sweeper.direction"),
+        ([LR, "sweep.comparable=val.loss"], "sweep.comparable=val.loss: name a loss without its data"),
         ([LR, "sweep.seeds=2", "sweep.report_every=3"], "sweep.report_every=3"),
         (["optimizer.lr=interval(1,0)"], "optimizer.lr"),
         ([LR, "hydra.sweeper.custom_search_space=no.such"], "hydra.sweeper.custom_search_space=no.such"),
