@@ -136,8 +136,7 @@ def circles() -> set[frozenset[str]]:
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a name or a text, in lower case: `LEADERBOARD_FILE`, `isHexBoard` and `strength.score` have two or
-    three."""
+    """The words of a name or a text, in lower case: `LEADERBOARD_FILE` has two, `isHexBoard` three."""
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", text)}
 
 

@@ -164,15 +164,16 @@ def _objective_of_jobs(facts: SweepFacts, trials: Sequence[TrialResult]) -> tupl
     if watched and (watched[0].name in columns or not losses):
         return watched[0], []
     objective = losses[0] if losses else Objective("loss", MINIMIZE)
-    what = f"trainer.monitor={watched[0].name} was not measured" if watched else "no job says its trainer.monitor"
+    what = f"trainer.monitor={watched[0].name} has not been measured" if watched else "no job says its trainer.monitor"
     return objective, [f"{what}; the jobs are compared by {objective.name}"]
 
 
 def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> TrialResult:
     """`trial` with its final losses over the data `split`."""
     losses = trial.curves.losses(split)
-    total, shared = losses.pop("loss", None), losses.pop(comparable, None) if comparable is not None else None
-    return replace(trial, loss=total, comparable=shared, losses=losses)
+    shared = None if comparable is None else trial.curves.last(f"{split}.{comparable}")
+    others = {name: value for name, value in losses.items() if name not in ("loss", comparable)}
+    return replace(trial, loss=losses.get("loss"), comparable=shared, losses=others)
 
 
 def _results(

@@ -80,13 +80,14 @@ def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
     assert [(trial.loss, trial.comparable) for trial in found.trials] == [(2.0, None), (1.0, None)]
 
 
-def test_any_metric_can_be_the_comparable_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["pinball_loss", "absolute_error"])
+def test_any_metric_can_be_the_comparable_one(name: str, tmp_path: Path) -> None:
     made = [
-        complete(total, metrics={"train.loss": [total], "val.loss": [total], "val.pinball_loss": [shared]})
+        complete(total, metrics={"train.loss": [total], "val.loss": [total], f"val.{name}": [shared]})
         for total, shared in ((1.0, 0.9), (2.0, 0.3))
     ]
-    found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable="pinball_loss"))
-    assert (found.comparable, found.ranking.order) == ("val.pinball_loss", (1, 0))
+    found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=name))
+    assert (found.comparable, found.ranking.order) == (f"val.{name}", (1, 0))
     assert [trial.comparable for trial in found.by_rank()] == [0.3, 0.9]
 
 
@@ -356,7 +357,7 @@ def test_a_plain_multirun_that_watches_a_total_loss_is_ranked_by_the_comparable_
 def test_a_plain_multirun_whose_metric_was_not_measured_is_compared_by_its_loss_and_says_so(tmp_path: Path) -> None:
     found = read_results(weighted_jobs(tmp_path / "s"))
     assert (found.objectives[0].name, found.ranking.by, found.ranking.order) == ("train.loss", "comparable", (1, 0))
-    assert "trainer.monitor=strength.score was not measured; the jobs are compared by train.loss" in found.problems
+    assert "trainer.monitor=strength.score has not been measured; the jobs are compared by train.loss" in found.problems
 
 
 def test_a_plain_multirun_without_its_configuration_is_compared_by_its_loss_as_it_is(tmp_path: Path) -> None:
