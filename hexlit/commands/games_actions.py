@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from hexlit.commands.games_settings import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.record import Ending, GameRecord
@@ -24,14 +24,11 @@ from hexlit.selfplay.selection import Selection
 from hexlit.selfplay.sources import GameReader, find_sources
 from hexlit.selfplay.verifying import verify_games
 
-if TYPE_CHECKING:
-    from hexlit.commands.games import GamesConfig
-
 _GAMES_BETWEEN_REPORTS = 100
 _WINNERS = {"black": 1, "white": -1}
 
 
-def import_games_to_store(settings: "GamesConfig") -> None:
+def import_games_to_store(settings: GamesConfig) -> None:
     """Add games to a store, and say what became of them."""
     target = Path(str(settings.target))
     reader = GameReader(find_sources(settings.sources))
@@ -52,7 +49,7 @@ def import_games_to_store(settings: "GamesConfig") -> None:
         print_import(_console(), result.as_json(), str(target))
 
 
-def export(settings: "GamesConfig") -> None:
+def export(settings: GamesConfig) -> None:
     """Write games to a file, and say what it does not say of them."""
     target = Path(str(settings.target))
     form = format_for(target, settings.format)
@@ -65,7 +62,7 @@ def export(settings: "GamesConfig") -> None:
         print_export(_console(), result.as_json(), str(target))
 
 
-def show(settings: "GamesConfig") -> None:
+def show(settings: GamesConfig) -> None:
     """Draw one game on the terminal, and as SVG where that is asked for."""
     reader = GameReader(find_sources(settings.sources))
     games = (game for game in reader if isinstance(game, GameRecord))
@@ -90,7 +87,7 @@ def show(settings: "GamesConfig") -> None:
     _console().print(draw_game(shown))
 
 
-def stats(settings: "GamesConfig") -> None:
+def stats(settings: GamesConfig) -> None:
     """Say what is in the games."""
     reader = GameReader(find_sources(settings.sources))
     overview = Overview(settings.opening_plies)
@@ -112,7 +109,7 @@ def stats(settings: "GamesConfig") -> None:
         print_overview(_console(), document)
 
 
-def verify(settings: "GamesConfig") -> bool:
+def verify(settings: GamesConfig) -> bool:
     """Replay the games; returns whether all is well."""
     reader = GameReader(find_sources(settings.sources))
     with _progress(reader, "replaying") as progress:
@@ -132,7 +129,7 @@ def _progress(reader: GameReader, title: str) -> Iterator[Callable[[GameReader],
         yield lambda reader: shown.update(reader.position, reader.games)
 
 
-def _selection(settings: "GamesConfig") -> Selection:
+def _selection(settings: GamesConfig) -> Selection:
     ending = None if settings.ending is None else Ending(settings.ending)
     winner = None if settings.winner is None else _WINNERS[settings.winner]
     return Selection(settings.size, winner, ending, settings.games)

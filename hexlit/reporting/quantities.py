@@ -109,7 +109,7 @@ def format_value(strength: Mapping[str, object]) -> dict[str, str]:
 
 _VALIDATION = {
     "loss": "loss",
-    "standardised_loss": "standardised",
+    "comparable_loss": "comparable",
     "policy_loss": "policy",
     "value_loss": "value",
     "top1_accuracy": "top 1",

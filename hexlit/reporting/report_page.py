@@ -92,7 +92,12 @@ def _leaderboard(document: Mapping[str, Any]) -> str:
     columns = shown_columns(document)
     head = "".join(
         _head(name, number)
-        for name, number in [("rank", True), ("trial", True), ("state", False), *((name, True) for name, _ in columns)]
+        for name, number in [
+            ("rank", True),
+            ("trial", True),
+            ("state", False),
+            *((one.heading, True) for one in columns),
+        ]
     )
     names = [parameter["name"] for parameter in document["parameters"]]
     head += "".join(_head(name, True) for name in names) + _head("flags", False) + _head("folder", False)
@@ -102,7 +107,7 @@ def _leaderboard(document: Mapping[str, Any]) -> str:
         best = ' class="best"' if trial["number"] == document["best"] else ""
         rank = "front" if trial["number"] in front else DASH if trial["rank"] is None else trial["rank"]
         cells = [_cell(rank, True), _cell(trial["number"], True), _state(trial["state"])]
-        cells += [_cell(show(trial), True) for _, show in columns]
+        cells += [_cell(one.text(trial), True) for one in columns]
         cells += [_cell(value_text(trial["params"][n]) if n in trial["params"] else DASH, True) for n in names]
         cells += [_cell(", ".join(trial["flags"]), False), f'<td class="mono">{_text(trial["folder"] or DASH)}</td>']
         rows.append(f"<tr{best}>{''.join(cells)}</tr>")

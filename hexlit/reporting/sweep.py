@@ -5,6 +5,7 @@ All of it is made from the content of `overall_results.json`.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,8 +32,6 @@ FLAGS = {
     "overfitting": "the validation loss ended 5% above its lowest stretch while the training loss fell",
 }
 _LIVE_ROWS = 5
-_DROPPED_FIRST = ("device memory", "memory", "policy", "value", "epochs", "standardised", "time")
-"""Columns that a narrow terminal goes without, in this order."""
 _FIXED, _PARAMETERS = 26, 24  # characters of rank, trial and state, and for the parameters
 
 Trial = Mapping[str, Any]
@@ -103,40 +102,44 @@ def best_line(document: Mapping[str, Any]) -> str:
         what = f"Pareto front: {', '.join(map(str, front))}; best in {document['objectives'][0]['name']}"
     names = [objective["name"] for objective in document["objectives"]]
     values = [f"{n} {figure_text(v)}" for n, v in zip(names, best["values"] or [], strict=False)]
-    if document["ranking"]["by"] == "standardised_loss":
-        values.insert(0, f"standardised loss {figure_text(best['standardised_loss'])}")
+    if document["ranking"]["by"] == "comparable":
+        values.insert(0, f"{document['comparable']} {figure_text(best['comparable'])}")
     after = document["progress"]["best_after_seconds"]
     after = "" if after is None else f"after {format_duration(after)}"
     facts = " · ".join(text for text in (", ".join(values), params, after) if text)
     return f"{what}: trial {best['number']}" + (f" · {facts}" if facts else "")
 
 
-def shown_columns(document: Mapping[str, Any]) -> list[tuple[str, Callable[[Trial], str]]]:
-    """Heading of each figure of the leaderboard, and its text of a trial; without those that no trial has."""
-    columns: list[tuple[str, Callable[[Trial], str]]] = []
+@dataclass(frozen=True)
+class ShownColumn:
+    """A figure of the leaderboard."""
 
-    def value_of(place: int) -> Callable[[Trial], str]:
-        return lambda trial: figure_text(trial["values"][place] if trial["values"] else None)
+    heading: str
+    unit: str | None
+    path: tuple[str | int, ...]
+    """Keys that lead to it in a trial."""
+    dropped: int | None
+    """Place in the order in which a narrow terminal goes without columns; None: it keeps this one."""
 
-    names = [objective["name"] for objective in document["objectives"]]
-    columns += [(name, value_of(place)) for place, name in enumerate(names)]
-    figures: dict[str, tuple[str, Callable[[Any], str]]] = {
-        "standardised_loss": ("standardised", figure_text),
-        "policy_loss": ("policy", figure_text),
-        "value_loss": ("value", figure_text),
-        "epochs": ("epochs", format_count),
-        "seconds": ("time", format_duration),
-        "host_peak_bytes": ("memory", format_bytes),
-        "device_peak_bytes": ("device memory", format_bytes),
-    }
+    def value(self, trial: Trial) -> Any:
+        """The figure of `trial`; None where it has none."""
+        found: Any = trial
+        for key in self.path:
+            if found is None or (isinstance(found, Mapping) and key not in found):
+                return None
+            found = found[key]
+        return found
 
-    def figure_of(key: str, show: Callable[[Any], str]) -> Callable[[Trial], str]:
-        return lambda trial: show(trial[key])
+    def text(self, trial: Trial) -> str:
+        """The figure of `trial` as people read it."""
+        return _FORMATS[self.unit](self.value(trial))
 
-    for key, (heading, show) in figures.items():
-        if any(trial[key] is not None for trial in document["trials"]):
-            columns.append((heading, figure_of(key, show)))
-    return columns
+
+def shown_columns(document: Mapping[str, Any]) -> list[ShownColumn]:
+    """The figures of the leaderboard, without those that no trial has; objectives are always there."""
+    columns = [ShownColumn(c["heading"], c["unit"], tuple(c["path"]), c["dropped"]) for c in document["columns"]]
+    trials = document["trials"]
+    return [one for one in columns if one.dropped is None or any(one.value(trial) is not None for trial in trials)]
 
 
 def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Table:
@@ -148,9 +151,9 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("trial", justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    for heading, _ in columns:
-        table.add_column(heading, justify="right", no_wrap=True)
-    used = _FIXED + sum(max(len(heading), 8) + 2 for heading, _ in columns)
+    for one in columns:
+        table.add_column(Text(one.heading), justify="right", no_wrap=True)
+    used = _FIXED + sum(max(len(one.heading), 8) + 2 for one in columns)
     apart = bool(names) and used + sum(max(len(name), 8) + 2 for name in names) <= width
     for name in names if apart else []:
         table.add_column(Text(name), justify="right", no_wrap=True)
@@ -163,7 +166,7 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
     for trial in trials:
         rank = "front" if trial["number"] in front else DASH if trial["rank"] is None else str(trial["rank"])
         cells = [Text(rank), Text(str(trial["number"])), Text(trial["state"], STATE_STYLES[trial["state"]])]
-        cells += [Text(show(trial)) for _, show in columns]
+        cells += [Text(one.text(trial)) for one in columns]
         settings = {name: value_text(value) for name, value in trial["params"].items()}
         if apart:
             cells += [Text(settings.get(name, DASH)) for name in names]
@@ -175,18 +178,27 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
     return table
 
 
-def _fitting(columns: list[tuple[str, Callable[[Trial], str]]], room: int) -> list[tuple[str, Callable[[Trial], str]]]:
+def _fitting(columns: list[ShownColumn], room: int) -> list[ShownColumn]:
     """The columns that have room, the less telling left out first."""
-    for dropped in _DROPPED_FIRST:
-        if sum(max(len(heading), 8) + 2 for heading, _ in columns) <= room:
+    for place in sorted({one.dropped for one in columns if one.dropped is not None}):
+        if sum(max(len(one.heading), 8) + 2 for one in columns) <= room:
             break
-        columns = [column for column in columns if column[0] != dropped]
+        columns = [one for one in columns if one.dropped != place]
     return columns
 
 
 def figure_text(value: float | None) -> str:
     """A loss or a score; a dash where there is none."""
     return DASH if value is None else format_figure(value)
+
+
+_FORMATS: dict[str | None, Callable[[Any], str]] = {
+    None: figure_text,
+    "epochs": format_count,
+    "seconds": format_duration,
+    "bytes": format_bytes,
+}
+"""How a figure is shown, by its unit."""
 
 
 def value_text(value: object) -> str:

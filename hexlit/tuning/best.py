@@ -7,11 +7,11 @@ from typing import Any
 
 from hexlit.files import write_text_atomic
 from hexlit.reporting.summary import plain
-from hexlit.tuning.ranking import ranked_value
+from hexlit.tuning.ranking import COMPARABLE, ranked_value
 from hexlit.tuning.results import SweepResults
 from hexlit.tuning.space import render
 from hexlit.tuning.sweep_folder import shown_folder
-from hexlit.tuning.trials import TrialResult
+from hexlit.tuning.trial_result import TrialResult
 
 BEST_FILE = "best.yaml"
 
@@ -44,8 +44,8 @@ def best_text(results: SweepResults, best: TrialResult) -> str:
     content |= {"values": values} if several else {"value": values[0]}
     names = [objective.name for objective in results.objectives]
     content |= {"objective": names if several else names[0]}
-    if results.ranking.by == "standardised_loss":
-        content["standardised_loss"] = ranked_value(best, results.ranking, results.split)
+    if results.ranking.by == COMPARABLE:
+        content["comparable"] = ranked_value(best, results.ranking)
     content |= {"params": dict(best.params), "overrides": kept, "left_out": left_out}
     where = " ".join(shown_folder(results.folder).splitlines())
     return f"# hexlit train +best={where}\n{OmegaConf.to_yaml(OmegaConf.create(plain(content)))}"

@@ -13,6 +13,8 @@ COMPARED_AT = ("epochs", "budget")
 BUDGET_STEPS = 20
 """Steps that a budget is divided into."""
 DIRECTIONS = ("minimize", "maximize")
+DIRECTION_OF_MODE = {"min": "minimize", "max": "maximize"}
+"""Direction of an objective by the run's `trainer.monitor_mode`."""
 _LARGER_IS_BETTER = ("score", "rollouts_share", "optimality", "accuracy", "_right", "per_second")
 _SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb")
 
@@ -21,9 +23,12 @@ _SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb")
 class SweepConfig:
     """How trials are judged, and what each of them may take of the machine."""
 
-    objective: Any = "strength.score"
+    objective: Any = None
     """Metric that the sweep is about, or a list of several, by its name in `metrics.csv`; its value at the end of a
-    trial counts."""
+    trial counts. Null: the run's `trainer.monitor`."""
+    comparable: str | None = None
+    """Loss that all trials weigh alike, whatever weights they train with: a metric's name without `train.` or `val.`,
+    such as `comparable_loss`. It ranks the trials where the objective is a total loss. Null: `loss` is compared."""
     monitor: str | None = None
     """Metric that pruning looks at after each epoch; null: the objective."""
     report_every: int | None = None
@@ -51,6 +56,13 @@ class SweepConfig:
 
     def __post_init__(self) -> None:
         self.objectives()
+        if self.comparable is not None and (
+            not self.comparable or "." in self.comparable or self.comparable.endswith(_LARGER_IS_BETTER)
+        ):
+            raise UsageError(
+                f"sweep.comparable={self.comparable}: name a loss without its data, such as comparable_loss for "
+                "train.comparable_loss and val.comparable_loss"
+            )
         if self.compare_at not in COMPARED_AT:
             raise UsageError(f"sweep.compare_at={self.compare_at}: choose {' or '.join(COMPARED_AT)}")
         if self.compare_at == "budget" and self.report_every is not None:
@@ -69,7 +81,9 @@ class SweepConfig:
                 raise UsageError(f"sweep.{name}={value}: must be above 0")
 
     def objectives(self) -> list[str]:
-        """The names of the objectives, one or more."""
+        """The names of the objectives; none where the run's own `trainer.monitor` is the one."""
+        if self.objective is None:
+            return []
         names = [self.objective] if isinstance(self.objective, str) else self.objective
         if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) and name for name in names):
             raise UsageError(f"sweep.objective={self.objective}: the name of a metric, or a list of names")

@@ -1,4 +1,4 @@
-"""What a trial's `metrics.csv` says: its losses, the total that all trials share, and signs that it went wrong."""
+"""What a trial's `metrics.csv` says: its losses, the one that all trials weigh alike, and signs that it went wrong."""
 
 import csv
 import io
@@ -8,9 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
-
-POLICY_WEIGHT, VALUE_WEIGHT = 0.14, 0.86
-"""The weights of the standardised total loss, the same for all trials, whatever weights they were trained with."""
 
 RISE = 0.05
 """Share by which a loss must end above its lowest stretch to count as risen."""
@@ -29,30 +26,22 @@ class Curves:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The data that policy and value losses are known of, such as `train` and `val`."""
-        names = [name.removesuffix(".policy_loss") for name in self.columns if name.endswith(".policy_loss")]
-        return tuple(name for name in names if f"{name}.value_loss" in self.columns)
+        """The data that a total loss is known of, such as `train` and `val`."""
+        return tuple(name.removesuffix(".loss") for name in self.columns if name.endswith(".loss"))
 
     def column(self, name: str) -> tuple[float | None, ...]:
         """The values of one metric, one for each epoch."""
         return self.columns.get(name, (None,) * len(self.epochs))
 
-    def standardised(self, split: str) -> tuple[float | None, ...]:
-        """0.14 policy loss + 0.86 value loss over the data `split`, one for each epoch."""
-        pairs = zip(self.column(f"{split}.policy_loss"), self.column(f"{split}.value_loss"), strict=True)
-        return tuple(
-            None if policy is None or value is None else POLICY_WEIGHT * policy + VALUE_WEIGHT * value
-            for policy, value in pairs
-        )
+    def losses(self, split: str) -> dict[str, float | None]:
+        """Final value of every loss over the data `split`, by its name without the split."""
+        prefix = f"{split}."
+        names = [name for name in self.columns if name.startswith(prefix) and name.endswith("loss")]
+        return {name.removeprefix(prefix): self.last(name) for name in names}
 
     def last(self, name: str) -> float | None:
         """The final value of a metric; None where it was never logged or is no finite number."""
         return self.ends[name] if name in self.ends else last_of(self.column(name))
-
-    def last_standardised(self, split: str) -> float | None:
-        """The final 0.14 policy + 0.86 value loss over the data `split`."""
-        policy, value = self.last(f"{split}.policy_loss"), self.last(f"{split}.value_loss")
-        return None if policy is None or value is None else POLICY_WEIGHT * policy + VALUE_WEIGHT * value
 
     def ended_with(self, epoch: int) -> "Curves":
         """The same of a run that put back the weights of `epoch`, whose metrics are the final ones."""
@@ -124,8 +113,8 @@ def mean_curves(parts: Sequence[Curves]) -> Curves:
     return Curves(epochs, columns, ends)
 
 
-def sanity_flags(parts: Iterable[Curves]) -> tuple[str, ...]:
-    """What looks wrong in any of the runs of a trial.
+def sanity_flags(parts: Iterable[Curves], comparable: str | None = None) -> tuple[str, ...]:
+    """What looks wrong in any of the runs of a trial, by its loss `comparable`, or `loss` where it has no such column.
 
     `nan`: a loss was NaN or infinite in some epoch. `rising`: the mean training loss of the last quarter of the epochs
     (two at least) lies 5% above that of the lowest stretch of the same length. `overfitting`: the loss on validation
@@ -136,7 +125,7 @@ def sanity_flags(parts: Iterable[Curves]) -> tuple[str, ...]:
         losses = [values for name, values in curves.columns.items() if name.endswith("loss")]
         if any(value is not None and not math.isfinite(value) for values in losses for value in values):
             found.add(NAN)
-        training, validation = _total(curves, "train"), _total(curves, "val")
+        training, validation = _judged(curves, "train", comparable), _judged(curves, "val", comparable)
         if _risen([value for value in training if value is not None and math.isfinite(value)]) is not None:
             found.add(RISING)
         both = [
@@ -153,8 +142,9 @@ def sanity_flags(parts: Iterable[Curves]) -> tuple[str, ...]:
     return tuple(flag for flag in (NAN, RISING, OVERFITTING) if flag in found)
 
 
-def _total(curves: Curves, split: str) -> tuple[float | None, ...]:
-    return curves.standardised(split) if split in curves.splits else curves.column(f"{split}.loss")
+def _judged(curves: Curves, split: str, comparable: str | None) -> tuple[float | None, ...]:
+    name = f"{split}.{comparable}"
+    return curves.column(name if name in curves.columns else f"{split}.loss")
 
 
 def _stretch(epochs: int) -> int:

@@ -25,9 +25,9 @@ from hexlit.reporting.study_figures import (
 )
 from hexlit.reporting.summary import plain
 from hexlit.tuning.importances import parameter_importances
-from hexlit.tuning.ranking import MINIMIZE, standardised_loss
+from hexlit.tuning.ranking import COMPARABLE, MINIMIZE
 from hexlit.tuning.results import SweepResults
-from hexlit.tuning.trials import COMPLETE, PRUNED
+from hexlit.tuning.trial_result import COMPLETE, PRUNED
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
     yield FigureOfSweep("parallel", "Parallel coordinates of the complete trials", landscape, draw_parallel)
     yield FigureOfSweep("slices", "Slices: the darker a trial, the later; the star is the best", landscape, draw_slices)
     yield FigureOfSweep("intermediate", "Intermediate values", _intermediate(results), draw_lines)
-    yield FigureOfSweep("curves", "Losses of all trials, as weighted and standardised", _curves(results), draw_lines)
+    yield FigureOfSweep("curves", "Losses of all trials, as weighted and comparable", _curves(results), draw_lines)
     yield FigureOfSweep("timeline", "Timeline of the trials", _timeline(results), draw_timeline)
 
 
@@ -77,10 +77,9 @@ def targets(results: SweepResults) -> list[Target]:
     """What the complete trials are compared by: what ranks them first, then the other objectives."""
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
     found = []
-    if results.ranking.by == "standardised_loss":
-        totals = {trial.number: standardised_loss(trial, results.split) for trial in complete}
-        known = {number: total for number, total in totals.items() if total is not None}
-        found.append(Target("standardised loss", MINIMIZE, known))
+    if results.ranking.by == COMPARABLE:
+        known = {trial.number: trial.comparable for trial in complete if trial.comparable is not None}
+        found.append(Target(results.ranking.objective.name, MINIMIZE, known))
     for place, objective in enumerate(results.objectives):
         values = {
             trial.number: trial.values[place]
@@ -138,10 +137,10 @@ def _curves(results: SweepResults) -> Lines:
     split = results.split
     if split is None:
         return Lines([], results.ranking.best)
-    courses = {
-        f"total loss as weighted ({split})": {t.number: t.curves.column(f"{split}.loss") for t in results.trials},
-        f"0.14 policy + 0.86 value loss ({split})": {t.number: t.curves.standardised(split) for t in results.trials},
-    }
+    names = {f"total loss as weighted ({split})": f"{split}.loss"}
+    if results.comparable in {name for trial in results.trials for name in trial.curves.columns}:
+        names[f"the same weights for all ({results.comparable})"] = results.comparable
+    courses = {title: {t.number: t.curves.column(name) for t in results.trials} for title, name in names.items()}
     return Lines(_panels(results, courses), results.ranking.best)
 
 

@@ -12,7 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from hexlit.accelerate.host import usable_cores
 from hexlit.errors import UsageError
 from hexlit.tuning.build import build_pruner, plain
-from hexlit.tuning.config import SweepConfig, directions_of
+from hexlit.tuning.config import DIRECTION_OF_MODE, SweepConfig, directions_of
 from hexlit.tuning.place import absolute, find_place
 from hexlit.tuning.recipe import recipe_of
 from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, space_from_mapping
@@ -106,8 +106,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         raise UsageError(
             "hydra.sweeper.params: there is nothing to search; choose a space (sweep=NAME), or write KEY=interval(a,b)"
         )
-    objectives = judged.objectives()
-    directions = directions_of(plain(settings["direction"]), objectives)
+    objectives, directions = _objectives(judged, config, plain(settings["direction"]))
     pruner = build_pruner(settings["pruner"])
     if len(objectives) > 1 or isinstance(pruner, NopPruner):
         if not isinstance(pruner, NopPruner) and _chosen(config, "hydra/sweeper/pruner"):
@@ -173,11 +172,24 @@ def _checked(config: DictConfig) -> SweepConfig:
     return judged
 
 
+def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tuple[list[str], list[str]]:
+    """Names and directions of the objectives: those of the sweep, else what the run itself watches."""
+    objectives = judged.objectives()
+    if objectives:
+        return objectives, directions_of(direction, objectives)
+    monitor = OmegaConf.select(config, "trainer.monitor")
+    if not isinstance(monitor, str):
+        raise UsageError("sweep.objective=null: name a metric of metrics.csv; the run has no trainer.monitor")
+    of_the_run = DIRECTION_OF_MODE.get(str(OmegaConf.select(config, "trainer.monitor_mode")))
+    return [monitor], directions_of(of_the_run if direction is None else direction, [monitor])
+
+
 def _refuse_changes(plan: Plan, facts: Mapping[str, Any]) -> None:
     """Trials of one study have to be comparable: what they have in common must be what it was."""
     common = {
         "sweep.objective": ("objectives", plan.objectives),
         "sweep.monitor": ("monitor", plan.monitor),
+        "sweep.comparable": ("comparable", plan.judged.comparable),
         "sweep.seeds": ("seeds", plan.judged.seeds),
         "the overrides": ("overrides", [*plan.recipe, *plan.overrides]),
     }
@@ -199,6 +211,7 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
         "objectives": plan.objectives,
         "directions": plan.directions,
         "monitor": plan.monitor,
+        "comparable": plan.judged.comparable,
         "n_trials": plan.n_trials,
         "n_jobs": plan.n_jobs,
         "sampler": str(plain(plan.sampler)["_target_"]).rpartition(".")[2],

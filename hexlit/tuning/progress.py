@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from hexlit.tuning.trials import COMPLETE, FAILED, PRUNED, RUNNING, TrialResult
+from hexlit.tuning.trial_result import COMPLETE, FAILED, PRUNED, RUNNING, TrialResult
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hexlit.tuning.trials import COMPLETE, TrialResult
+from hexlit.tuning.trial_result import COMPLETE, TrialResult
 
 MINIMIZE, MAXIMIZE = "minimize", "maximize"
+OBJECTIVE, COMPARABLE, PARETO = "objective", "comparable", "pareto"
+"""What ranks trials: the objective, the loss that all weigh alike, or nothing, as there are several objectives."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Ranking:
     """An order of the successful trials, or their Pareto front."""
 
     by: str
-    """`objective`, `standardised_loss`, or `pareto` where there are several objectives and so no order."""
+    """`OBJECTIVE`, `COMPARABLE` or `PARETO`."""
     reason: str
     """One sentence: what ranks the trials, and why."""
     objective: Objective
@@ -49,45 +51,41 @@ class Ranking:
         return next(iter(self.order or self.front), None)
 
 
-def standardised_loss(trial: TrialResult, split: str | None) -> float | None:
-    """The final 0.14 policy + 0.86 value loss of a trial over the data `split`."""
-    return None if split is None else trial.curves.last_standardised(split)
-
-
-def ranked_value(trial: TrialResult, ranking: Ranking, split: str | None) -> float | None:
+def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
     """The number by which `trial` is ranked; with several objectives that of the first."""
-    if ranking.by == "standardised_loss":
-        return standardised_loss(trial, split) if trial.state == COMPLETE else None
+    if ranking.by == COMPARABLE:
+        return trial.comparable if trial.state == COMPLETE else None
     return trial.values[0] if trial.values else None
 
 
-def rank_trials(trials: Sequence[TrialResult], objectives: Sequence[Objective], split: str | None) -> Ranking:
-    """Rank the complete trials, of which each has one value for each of the `objectives`."""
+def rank_trials(trials: Sequence[TrialResult], objectives: Sequence[Objective], comparable: str | None) -> Ranking:
+    """Rank the complete trials, of which each has one value for each of the `objectives`.
+
+    `comparable` names the metric that the trials' `comparable` is of; None: the task has none.
+    """
     complete = [trial for trial in trials if trial.state == COMPLETE]
     if len(objectives) > 1:
         return _pareto(complete, objectives)
     (objective,) = objectives
-    by, reason = "objective", f"by {objective.name}, {objective.direction}d"
+    reason = f"by {objective.name}, {objective.direction}d"
     if objective.is_total_loss:
-        totals = {trial.number: standardised_loss(trial, split) for trial in complete}
-        if any(total is not None for total in totals.values()):
-            reason = (
-                f"by 0.14 policy + 0.86 value loss ({split}), minimized: the weights within {objective.name} may "
-                "differ from trial to trial"
-            )
+        totals = {trial.number: trial.comparable for trial in complete}
+        if comparable is not None and any(total is not None for total in totals.values()):
+            reason = f"by {comparable}, minimized: the weights within {objective.name} may differ from trial to trial"
             ranked = [(total, number) for number, total in totals.items() if total is not None]
             order = tuple(number for _, number in sorted(ranked))
             unranked = tuple(number for number, total in totals.items() if total is None)
-            return Ranking("standardised_loss", reason, Objective("standardised_loss", MINIMIZE), order, (), unranked)
+            return Ranking(COMPARABLE, reason, Objective(comparable, MINIMIZE), order, (), unranked)
         if complete:
-            reason += "; no trial has policy and value losses of its own to make a total that all share"
+            missing = "sweep.comparable names no loss" if comparable is None else f"no trial has {comparable}, the loss"
+            reason += f"; {missing} that all trials weigh alike"
     finite = [trial for trial in complete if _finite(trial, 1)]
     order = tuple(
         trial.number for trial in sorted(finite, key=lambda t: (objective.signed((t.values or (0.0,))[0]), t.number))
     )
     ranked_numbers = set(order)
     left = tuple(trial.number for trial in complete if trial.number not in ranked_numbers)
-    return Ranking(by, reason, objective, order, (), left)
+    return Ranking(OBJECTIVE, reason, objective, order, (), left)
 
 
 def _pareto(complete: Sequence[TrialResult], objectives: Sequence[Objective]) -> Ranking:
@@ -110,7 +108,7 @@ def _pareto(complete: Sequence[TrialResult], objectives: Sequence[Objective]) ->
     if totals:
         reason += f"; the weights within {' and '.join(totals)} may differ from trial to trial"
     unranked = tuple(trial.number for trial in complete if trial.number not in points)
-    return Ranking("pareto", reason, objectives[0], (), tuple(front), unranked)
+    return Ranking(PARETO, reason, objectives[0], (), tuple(front), unranked)
 
 
 def _finite(trial: TrialResult, count: int) -> bool:

@@ -1,7 +1,5 @@
 """The results of a sweep as files in its folder, each written whole or not at all."""
 
-import csv
-import io
 import json
 from functools import cache
 from importlib.resources import files
@@ -11,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from hexlit.files import write_text_atomic
 from hexlit.reporting.summary import plain
 from hexlit.tuning.best import write_best
-from hexlit.tuning.ranking import standardised_loss
+from hexlit.tuning.leaderboard import leaderboard, shown_columns
+from hexlit.tuning.ranking import PARETO
 from hexlit.tuning.results import SweepResults, best_value, read_results
 from hexlit.tuning.sweep_folder import shown_folder
-from hexlit.tuning.trials import FAILED, INTERRUPTED, TrialResult
+from hexlit.tuning.trial_result import FAILED, INTERRUPTED, as_row
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
 RESULTS_FILE = "overall_results.json"
 LEADERBOARD_FILE = "leaderboard.csv"
 PAGE_FILE = "report.html"
+VERSION = 2
+"""Of `overall_results.json`; the schema names it, too."""
 SCHEMA_FILE = "overall_results.schema.json"
 
 
@@ -78,7 +79,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
     facts, ranking, progress, saving = results.facts, results.ranking, results.progress, results.saving
     document: dict[str, Any] = plain(
         {
-            "version": 1,
+            "version": VERSION,
             "name": facts.name,
             "folder": shown_folder(results.folder),
             "kind": "tuned" if results.tuned else "sequential",
@@ -109,13 +110,14 @@ def as_document(results: SweepResults) -> dict[str, Any]:
             "ranking": {
                 "by": ranking.by,
                 "reason": ranking.reason,
-                "direction": None if ranking.by == "pareto" else ranking.objective.direction,
+                "direction": None if ranking.by == PARETO else ranking.objective.direction,
                 "order": list(ranking.order),
                 "pareto_front": list(ranking.front),
                 "unranked": list(ranking.unranked),
             },
             "best": ranking.best,
             "split": results.split,
+            "comparable": results.comparable,
             "parameters": [
                 {
                     "name": entry.name,
@@ -127,7 +129,8 @@ def as_document(results: SweepResults) -> dict[str, Any]:
                 }
                 for entry in results.parameters
             ],
-            "trials": [_trial(trial, rank, results.split) for rank, trial in results.by_rank()],
+            "columns": shown_columns(results),
+            "trials": [as_row(trial) for trial in results.by_rank()],
             "failures": [
                 {"trial": trial.number, "state": trial.state, "reason": trial.failure, "folder": trial.folder}
                 for trial in results.trials
@@ -139,61 +142,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
     return document
 
 
-def leaderboard(results: SweepResults) -> str:
-    """All trials as CSV: the ranked ones first, best first; only successes have a rank, or are of the Pareto front."""
-    names = [parameter.name for parameter in results.parameters]
-    objectives = [objective.name for objective in results.objectives]
-    figures = ["standardised_loss", "policy_loss", "value_loss", "loss", "epochs", "seconds"]
-    figures += ["host_peak_bytes", "device_peak_bytes"]
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["rank", "trial", "state", *objectives, *figures, "flags", "failure", "folder", *names])
-    for rank, trial in results.by_rank():
-        row = plain(_trial(trial, rank, results.split))
-        values = row["values"] or [None] * len(objectives)
-        cells = [
-            "front" if trial.number in results.ranking.front else rank,
-            trial.number,
-            trial.state,
-            *values,
-            *(row[name] for name in figures),
-            " ".join(trial.flags),
-        ]
-        cells += [trial.failure, trial.folder, *(trial.params.get(name) for name in names)]
-        table.writerow("" if cell is None else cell for cell in cells)
-    return text.getvalue()
-
-
 def _best_after(results: SweepResults) -> float | None:
     """Seconds from the beginning of the sweep to the end of its best trial, pauses included."""
     best, started = results.best, results.facts.started
     return None if best is None or best.ended is None or started is None else best.ended - started
-
-
-def _trial(trial: TrialResult, rank: int | None, split: str | None) -> dict[str, Any]:
-    last = trial.curves.last
-    return {
-        "number": trial.number,
-        "rank": rank,
-        "state": trial.state,
-        "folder": trial.folder,
-        "params": dict(trial.params),
-        "overrides": list(trial.overrides),
-        "values": None if trial.values is None else list(trial.values),
-        "policy_loss": last(f"{split}.policy_loss"),
-        "value_loss": last(f"{split}.value_loss"),
-        "loss": last(f"{split}.loss"),
-        "standardised_loss": standardised_loss(trial, split),
-        "latest": next(reversed([*trial.intermediate.values()]), None),
-        "epochs": trial.epochs,
-        "max_epochs": trial.max_epochs,
-        "seconds": trial.seconds,
-        "started": trial.started,
-        "ended": trial.ended,
-        "failure": trial.failure,
-        "flags": list(trial.flags),
-        "host_peak_bytes": trial.host_peak_bytes,
-        "device_peak_bytes": trial.device_peak_bytes,
-        "attempts": trial.attempts,
-        "retry_of": trial.retry_of,
-    }

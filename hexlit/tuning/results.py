@@ -14,29 +14,19 @@ from hexlit.tuning.progress import Progress, Saving, seconds_left, time_saved
 from hexlit.tuning.ranking import MAXIMIZE, MINIMIZE, Objective, Ranking, rank_trials, ranked_value
 from hexlit.tuning.sweep_folder import (
     SweepFacts,
+    facts_of_job,
     is_tuned,
-    load_study,
     numbered_folders,
     read_facts,
     swept_overrides,
 )
-from hexlit.tuning.trials import (
-    COMPLETE,
-    FAILED,
-    PRUNED,
-    RUNNING,
-    STATES,
-    TrialResult,
-    trials_of_folders,
-    trials_of_study,
-    tuned_folders,
-)
+from hexlit.tuning.trial_result import COMPLETE, FAILED, PRUNED, RUNNING, STATES, TrialResult
+from hexlit.tuning.trials import trials_of_folders, trials_of_study, tuned_folders
 
 if TYPE_CHECKING:
     from optuna import Study
 
 FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
-STRENGTH = "strength.score"
 
 
 @dataclass(frozen=True)
@@ -54,6 +44,8 @@ class SweepResults:
     trials: tuple[TrialResult, ...]
     split: str | None
     """The data whose losses are reported: `val` where there are such, else `train`; None without losses."""
+    comparable: str | None
+    """The metric by which trials of other weights compare, such as `val.comparable_loss`; None where none is named."""
     ranking: Ranking
     saving: Saving
     progress: Progress
@@ -71,17 +63,16 @@ class SweepResults:
         """The best trial; with several objectives the one of the Pareto front that is best in the first."""
         return next((trial for trial in self.trials if trial.number == self.ranking.best), None)
 
-    def by_rank(self) -> list[tuple[int | None, TrialResult]]:
-        """All trials with their ranks: the ranked, the Pareto front (without ranks), other complete ones, the rest."""
-        ranks = {number: rank for rank, number in enumerate(self.ranking.order, 1)}
+    def by_rank(self) -> list[TrialResult]:
+        """All trials: the ranked, the Pareto front (without ranks), other complete ones, the rest."""
         front = {number: place for place, number in enumerate(self.ranking.front)}
         far = len(self.trials) + 1
 
         def place(trial: TrialResult) -> tuple[int, int, int, int]:
             number = trial.number
-            return ranks.get(number, far), front.get(number, far), STATES.index(trial.state), number
+            return trial.rank or far, front.get(number, far), STATES.index(trial.state), number
 
-        return [(ranks.get(trial.number), trial) for trial in sorted(self.trials, key=place)]
+        return sorted(self.trials, key=place)
 
 
 def read_results(folder: Path, now: float | None = None, study: "Study | None" = None) -> SweepResults:
@@ -103,11 +94,13 @@ def read_results(folder: Path, now: float | None = None, study: "Study | None" =
 
 
 def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> SweepResults:
+    from hexlit.tuning.study import load_study
+
     facts, problems = read_facts(folder)
     try:
         study = study or load_study(folder)
     except UsageError as error:
-        found = trials_of_folders(tuned_folders(folder), (), now)
+        found = trials_of_folders(tuned_folders(folder), (), facts, now)
         if found or not alive:  # a sweep that has just begun has no study yet
             problems = [*problems, f"{error}; trials are told from their folders"]
         trials, parameters = _without_study(found, facts), parameters_of_values([trial.params for trial in found])
@@ -144,12 +137,10 @@ def _sequential(folder: Path, now: float) -> SweepResults:
         hint = "is a single run" if (folder / ".hydra").is_dir() else "holds no sweep"
         raise UsageError(f"folder={folder}: {hint}; a sweep's folder has trial-000/ or 0/ in it")
     keys, asked = swept_overrides(folder)
-    found = trials_of_folders(numbered, keys, now)
-    columns = {name for trial in found for name in trial.curves.columns}
-    losses = [f"{split}.loss" for split in ("val", "train") if f"{split}.loss" in columns]
-    name = STRENGTH if STRENGTH in columns or not losses else losses[0]
-    objective = Objective(name, MAXIMIZE if name == STRENGTH else MINIMIZE)
-    facts = SweepFacts(name=folder.parent.name, objectives=(name,), directions=(objective.direction,), monitor=name)
+    facts = replace(facts_of_job(numbered[0][1]), name=folder.parent.name)
+    found = trials_of_folders(numbered, keys, facts, now)
+    objective, problems = _objective_of_jobs(facts, found)
+    facts = replace(facts, objectives=(objective.name,), directions=(objective.direction,), monitor=objective.name)
     trials = _without_study(found, facts)
     ended = all(trial.state != RUNNING for trial in trials)
     whole = all(trial.state == COMPLETE for trial in trials) if asked is None else len(trials) >= asked
@@ -159,9 +150,30 @@ def _sequential(folder: Path, now: float) -> SweepResults:
     first, last = min(begun, default=None), max(over, default=None) if ended else None
     seconds = None if first is None or last is None else last - first
     facts = replace(facts, started=first, finished=last, seconds=seconds)
-    problems = [] if asked is not None else ["multirun.yaml does not say how many jobs were asked for"]
+    if asked is None:
+        problems.append("multirun.yaml does not say how many jobs were asked for")
     parameters = parameters_of_values([trial.params for trial in trials])
     return _results(folder, False, state, facts, [objective], parameters, trials, asked, problems)
+
+
+def _objective_of_jobs(facts: SweepFacts, trials: Sequence[TrialResult]) -> tuple[Objective, list[str]]:
+    """What jobs of a plain `--multirun` are compared by: what their runs watch, or a loss; and why it is a loss."""
+    watched = [Objective(*pair) for pair in zip(facts.objectives, facts.directions, strict=True)]
+    columns = {name for trial in trials for name in trial.curves.columns}
+    losses = [Objective(name, MINIMIZE) for name in ("val.loss", "train.loss") if name in columns]
+    if watched and (watched[0].name in columns or not losses):
+        return watched[0], []
+    objective = losses[0] if losses else Objective("loss", MINIMIZE)
+    what = f"trainer.monitor={watched[0].name} has not been measured" if watched else "no job says its trainer.monitor"
+    return objective, [f"{what}; the jobs are compared by {objective.name}"]
+
+
+def _with_losses(trial: TrialResult, split: str, comparable: str | None) -> TrialResult:
+    """`trial` with its final losses over the data `split`."""
+    losses = trial.curves.losses(split)
+    shared = None if comparable is None else trial.curves.last(f"{split}.{comparable}")
+    others = {name: value for name, value in losses.items() if name not in ("loss", comparable)}
+    return replace(trial, loss=losses.get("loss"), comparable=shared, losses=others)
 
 
 def _results(
@@ -176,7 +188,12 @@ def _results(
     problems: Sequence[str],
 ) -> SweepResults:
     split = reported_split(trials, objectives)
-    ranking = rank_trials(trials, objectives, split)
+    if split is not None:
+        trials = [_with_losses(trial, split, facts.comparable) for trial in trials]
+    comparable = None if facts.comparable is None else f"{split or 'train'}.{facts.comparable}"
+    ranking = rank_trials(trials, objectives, comparable)
+    ranks = {number: rank for rank, number in enumerate(ranking.order, 1)}
+    trials = [replace(trial, rank=ranks.get(trial.number)) for trial in trials]
     counts = Counter(trial.state for trial in trials)
     left = {FINISHED: 0.0, GOING_ON: seconds_left(trials, asked, facts.n_jobs)}
     progress = Progress(
@@ -195,6 +212,7 @@ def _results(
         tuple(parameters),
         tuple(trials),
         split,
+        comparable,
         ranking,
         time_saved(trials),
         progress,
@@ -203,7 +221,7 @@ def _results(
 
 
 def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:
-    """The data whose policy and value losses are compared: that of an objective, else validation, else training."""
+    """The data whose losses are compared: that of an objective, else validation, else training."""
     known = {split for trial in trials for split in trial.curves.splits}
     wanted = [objective.name.rpartition(".")[0] for objective in objectives if objective.name.endswith("loss")]
     return next((split for split in (*wanted, "val", "train", *sorted(known)) if split in known), None)
@@ -212,4 +230,4 @@ def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective
 def best_value(results: SweepResults) -> float | None:
     """The number by which the best trial is the best."""
     best = results.best
-    return None if best is None else ranked_value(best, results.ranking, results.split)
+    return None if best is None else ranked_value(best, results.ranking)

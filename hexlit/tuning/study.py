@@ -1,4 +1,4 @@
-"""Making a study, or going on with one: what its trials were doing when they were last heard of, and what counts."""
+"""A study: made, read or continued; which trials were interrupted, and which count."""
 
 import contextlib
 import logging
@@ -13,7 +13,8 @@ from optuna.exceptions import UpdateFinishedTrialError
 
 from hexlit.accelerate.process_file import RunProcess
 from hexlit.errors import UsageError
-from hexlit.tuning.storage import hidden_password, open_storage
+from hexlit.tuning.storage import hidden_password, open_storage, whole_url
+from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -99,6 +100,28 @@ def create_study(
     return study
 
 
+def load_study(folder: Path) -> "Study":
+    """The Optuna study of the sweep in `folder`, to read from.
+
+    Raises:
+        UsageError: there is none, or it cannot be read.
+    """
+    import optuna
+
+    facts, _ = read_facts(folder)
+    path = folder / JOURNAL_FILE if facts.storage is None else _file_of(facts.storage)
+    if path is not None and not path.is_file():  # opening it would make one
+        raise UsageError(f"{path}: there is no such study yet")
+    try:
+        storage = open_storage(whole_url(facts.storage), folder)
+        # The sampler is never asked; the default one would take time to make.
+        return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
+    except UsageError:
+        raise
+    except Exception as error:  # a damaged study, or a missing driver, can make Optuna raise anything
+        raise UsageError(f"{path or facts.storage}: the study cannot be read ({type(error).__name__})") from error
+
+
 def counts(trial: "FrozenTrial") -> bool:
     """Whether `trial` has ended and is one of the `n_trials`: one that was interrupted is done again instead."""
     return bool(trial.state.is_finished()) and not trial.user_attrs.get("interrupted", False)
@@ -143,3 +166,13 @@ def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
     """Say that `watcher` is with the trial; one that has just ended needs none."""
     with contextlib.suppress(UpdateFinishedTrialError):
         study._storage.set_trial_user_attr(trial_id, "watcher", asdict(watcher))
+
+
+def _file_of(storage: str) -> Path | None:
+    """The file of a study that is kept in one: a journal, or SQLite's; None for a server."""
+    kind, separator, rest = storage.partition("://")
+    if not separator:
+        return Path(storage)
+    if kind.partition("+")[0] not in ("sqlite", "journal"):
+        return None
+    return Path(rest.partition("?")[0].removeprefix("/" if kind.startswith("sqlite") else ""))

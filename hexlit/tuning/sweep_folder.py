@@ -1,4 +1,4 @@
-"""A sweep's folder: what kind of sweep it holds, what `sweep.json` says of it, its study, and where the newest is."""
+"""A sweep's folder: what kind of sweep it holds, what `sweep.json` says of it, and where the newest is."""
 
 import json
 import math
@@ -6,12 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hexlit.errors import UsageError
-
-if TYPE_CHECKING:
-    from optuna import Study
+from hexlit.tuning.config import DIRECTION_OF_MODE
 
 SWEEP_FILE = "sweep.json"
 JOURNAL_FILE = "study.journal"
@@ -30,6 +28,8 @@ class SweepFacts:
     directions: tuple[str, ...] = ()
     monitor: str | None = None
     """The metric that intermediate values are of."""
+    comparable: str | None = None
+    """The loss that all trials weigh alike, without the name of the data, such as `comparable_loss`."""
     n_trials: int | None = None
     n_jobs: int | None = None
     sampler: str | None = None
@@ -92,6 +92,7 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
             objectives=_texts(found, "objectives"),
             directions=_texts(found, "directions"),
             monitor=_text(found, "monitor"),
+            comparable=_text(found, "comparable"),
             n_trials=_count(found, "n_trials"),
             n_jobs=_count(found, "n_jobs"),
             sampler=_text(found, "sampler"),
@@ -106,38 +107,18 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
     )
 
 
-def load_study(folder: Path) -> "Study":
-    """The Optuna study of the sweep in `folder`, to read from.
-
-    Raises:
-        UsageError: there is none, or it cannot be read.
-    """
-    import optuna
-
-    from hexlit.tuning.storage import open_storage, whole_url
-
-    facts, _ = read_facts(folder)
-    path = folder / JOURNAL_FILE if facts.storage is None else _file_of(facts.storage)
-    if path is not None and not path.is_file():  # opening it would make one
-        raise UsageError(f"{path}: there is no such study yet")
-    try:
-        storage = open_storage(whole_url(facts.storage), folder)
-        # The sampler is never asked; the default one would take time to make.
-        return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
-    except UsageError:
-        raise
-    except Exception as error:  # a damaged study, or a missing driver, can make Optuna raise anything
-        raise UsageError(f"{path or facts.storage}: the study cannot be read ({type(error).__name__})") from error
-
-
-def _file_of(storage: str) -> Path | None:
-    """The file of a study that is kept in one: a journal, or SQLite's; None for a server."""
-    kind, separator, rest = storage.partition("://")
-    if not separator:
-        return Path(storage)
-    if kind.partition("+")[0] not in ("sqlite", "journal"):
-        return None
-    return Path(rest.partition("?")[0].removeprefix("/" if kind.startswith("sqlite") else ""))
+def facts_of_job(run: Path) -> SweepFacts:
+    """What the configuration of a job of a plain `--multirun` says: it is judged by what the run itself watches."""
+    config = read_yaml(run / ".hydra" / "config.yaml")
+    sections = config if isinstance(config, dict) else {}
+    trainer, sweep = (found if isinstance(found := sections.get(name), dict) else {} for name in ("trainer", "sweep"))
+    monitor = _text(trainer, "monitor")
+    if monitor is None:
+        return SweepFacts(comparable=_text(sweep, "comparable"))
+    direction = DIRECTION_OF_MODE.get(str(trainer.get("monitor_mode")), "maximize")
+    return SweepFacts(
+        objectives=(monitor,), directions=(direction,), monitor=monitor, comparable=_text(sweep, "comparable")
+    )
 
 
 def swept_overrides(folder: Path) -> tuple[list[str], int | None]:

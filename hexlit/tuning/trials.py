@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,55 +10,13 @@ from hexlit.accelerate.process_file import PROCESS_FILE, read_process_file
 from hexlit.tuning.curves import Curves, mean_curves, read_curves, sanity_flags
 from hexlit.tuning.parameters import Value, plain_value
 from hexlit.tuning.sweep_folder import SweepFacts, read_json, read_yaml
+from hexlit.tuning.trial_result import COMPLETE, FAILED, INTERRUPTED, PRUNED, RUNNING, TrialResult
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED = "complete", "pruned", "failed", "running", "interrupted"
-STATES = (COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED)
-
 STARTING = 60.0
 """Seconds that a run may take from its folder to its first file; only with no process file to ask."""
-
-
-@dataclass(frozen=True)
-class TrialResult:
-    """One trial, as far as it is known."""
-
-    number: int
-    state: str
-    """One of `STATES`; interrupted: its sweep was killed while it ran, so that it does not count."""
-    folder: str | None = None
-    """Name inside the sweep's folder; None where there is no such folder."""
-    params: Mapping[str, Value] = field(default_factory=dict)
-    """What was sampled."""
-    overrides: tuple[str, ...] = ()
-    """All overrides of the trial's run."""
-    values: tuple[float, ...] | None = None
-    """Of the objectives; may be infinite. None unless the trial is complete."""
-    intermediate: Mapping[int, float] = field(default_factory=dict)
-    """Epoch -> what was reported to the pruner."""
-    epochs: int | None = None
-    max_epochs: int | None = None
-    """Epochs done, and those that it would have done."""
-    seconds: float | None = None
-    """Wall time; of a running trial that up to now."""
-    started: float | None = None
-    ended: float | None = None
-    """Seconds since 1970."""
-    saved_seconds: float | None = None
-    """What giving it up has saved, as the trial itself estimates it; None where it has not."""
-    failure: str | None = None
-    """Why it failed or was interrupted."""
-    flags: tuple[str, ...] = ()
-    """See `sanity_flags`."""
-    host_peak_bytes: int | None = None
-    device_peak_bytes: int | None = None
-    attempts: int = 1
-    retry_of: int | None = None
-    """Number of the interrupted trial that this one does again."""
-    curves: Curves = field(default_factory=Curves)
-    """Its metrics; with several seeds their mean."""
 
 
 def trials_of_study(
@@ -72,7 +30,9 @@ def trials_of_study(
     ]
 
 
-def trials_of_folders(folders: Iterable[tuple[int, Path]], swept: Sequence[str], now: float) -> list[TrialResult]:
+def trials_of_folders(
+    folders: Iterable[tuple[int, Path]], swept: Sequence[str], facts: SweepFacts, now: float
+) -> list[TrialResult]:
     """The trials of a sweep that has no study, from number and folder of each.
 
     `swept` names the keys that the sweep varies; without them it is those that have several values.
@@ -87,8 +47,11 @@ def trials_of_folders(folders: Iterable[tuple[int, Path]], swept: Sequence[str],
         ended = None if state == RUNNING else _latest_change(runs)
         last = now if state == RUNNING else ended
         seconds = None if started is None or last is None else max(0.0, last - started)
-        known = TrialResult(number, state, path.name, _values_of(overrides), overrides, seconds=seconds)
-        trials.append(_with_runs(known, runs, {"failure": failure, "started": started, "ended": ended}))
+        known = TrialResult(
+            number, state, folder=path.name, params=_values_of(overrides), overrides=overrides, seconds=seconds
+        )
+        said = {"failure": failure, "started": started, "ended": ended}
+        trials.append(_with_runs(known, runs, said, facts.comparable))
     keys = swept or [
         key
         for key in dict.fromkeys(key for trial in trials for key in trial.params)
@@ -136,14 +99,16 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
     if state == COMPLETE and trial.values is not None:
         values = tuple(float(value) for value in trial.values)
     overrides = said.get("overrides")
+    reported = {int(step): float(value) for step, value in sorted(trial.intermediate_values.items())}
     known = TrialResult(
         trial.number,
         state,
-        path.name if path.is_dir() else None,
-        {name: plain_value(value) for name, value in trial.params.items()},
-        tuple(map(str, overrides)) if isinstance(overrides, list) else _overrides_of(runs[0]),
-        values,
-        {int(step): float(value) for step, value in sorted(trial.intermediate_values.items())},
+        folder=path.name if path.is_dir() else None,
+        params={name: plain_value(value) for name, value in trial.params.items()},
+        overrides=tuple(map(str, overrides)) if isinstance(overrides, list) else _overrides_of(runs[0]),
+        values=values,
+        intermediate=reported,
+        latest=next(reversed(reported.values()), None),
         seconds=seconds,
         attempts=_whole(said.get("attempts")) or 1,
         retry_of=_whole(said.get("retry_of")),
@@ -152,16 +117,18 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
     facts_of_trial = {"failure": failure, "started": started, "ended": ended, "saved_seconds": saved}
     for name in ("epochs", "max_epochs", "host_peak_bytes", "device_peak_bytes"):
         facts_of_trial[name] = _whole(said.get(name))
-    return _with_runs(known, runs, facts_of_trial)
+    return _with_runs(known, runs, facts_of_trial, facts.comparable)
 
 
-def _with_runs(trial: TrialResult, runs: Sequence[Path], said: Mapping[str, Any]) -> TrialResult:
+def _with_runs(
+    trial: TrialResult, runs: Sequence[Path], said: Mapping[str, Any], comparable: str | None
+) -> TrialResult:
     """`trial` with what the files of its runs say, and `said`, which wins where it says something."""
     parts = [_curves_of(run) for run in runs]
     memory = [entry for run in runs if isinstance(entry := read_json(run / "summary.json").get("memory"), dict)]
     found: dict[str, Any] = {
         "curves": mean_curves(parts),
-        "flags": sanity_flags(parts),
+        "flags": sanity_flags(parts, comparable),
         "epochs": max((len(part.epochs) for part in parts), default=0) or None,
         "max_epochs": _asked_epochs(trial.overrides),
     }

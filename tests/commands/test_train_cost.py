@@ -57,12 +57,12 @@ def test_the_cost_of_a_run_is_its_evaluations_and_its_examples(early: Run) -> No
     assert 0 < seconds[-1] <= cost["wall_seconds"]
 
 
-def test_the_rate_and_the_standardised_loss_of_every_epoch_are_in_the_metrics(early: Run) -> None:
+def test_the_rate_and_the_comparable_loss_of_every_epoch_are_in_the_metrics(early: Run) -> None:
     """D14: the rate is that of the epoch's last step, of a hundred that warm up."""
     steps = 0
     for number, (row, times) in enumerate(zip(early.table("metrics.csv"), early.table("steps.csv"), strict=True)):
         policy, value = float(row["train.policy_loss"]), float(row["train.value_loss"])
-        assert float(row["train.standardised_loss"]) == pytest.approx(0.14 * policy + 0.86 * value, rel=1e-4)
+        assert float(row["train.comparable_loss"]) == pytest.approx(0.14 * policy + 0.86 * value, rel=1e-4)
         steps += int(times["steps"])
         cosine = 0.05 + 0.95 * 0.5 * (1 + math.cos(math.pi * number / 12))
         assert float(row["train.lr"]) == pytest.approx(1e-2 * steps / 101 * cosine, rel=1e-4)

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from hexlit.commands.train import main
 from hexlit.tuning.best import best_overrides
-from hexlit.tuning.trials import COMPLETE, TrialResult
+from hexlit.tuning.trial_result import COMPLETE, TrialResult
 from tests.commands.recorded import save_games
 from tests.commands.test_train import Run, as_a_process, same_weights, train
 from tests.commands.tiny import TINY
@@ -90,10 +90,10 @@ def test_a_run_on_recorded_games_validates_every_epoch_and_ends_with_its_best(le
     for name, value in found.items():
         assert float(rows[best["epoch"]][f"val.{name}"]) == pytest.approx(value, rel=1e-5)
     assert set(found) == {
-        *("loss", "standardised_loss", "policy_loss", "value_loss", "top1_accuracy", "top5_accuracy"),
+        *("loss", "comparable_loss", "policy_loss", "value_loss", "top1_accuracy", "top5_accuracy"),
         *(f"value_{name}" for name in ("brier", "log_loss", "calibration_error", "sign_accuracy")),
     }
-    assert found["standardised_loss"] == pytest.approx(0.14 * found["policy_loss"] + 0.86 * found["value_loss"])
+    assert found["comparable_loss"] == pytest.approx(0.14 * found["policy_loss"] + 0.86 * found["value_loss"])
     assert 0 < found["top1_accuracy"] < found["top5_accuracy"] <= 1
 
 
@@ -194,7 +194,7 @@ def test_the_best_of_a_sweep_over_games_is_trained_on_games(tmp_path: Path, caps
 def test_the_six_experiments_are_one_sweep_over_one_copy_of_the_games(
     games: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ranked by the standardised loss of the weights that each ended with, on one validation set."""
+    """Ranked by the comparable loss of the weights that each ended with, on one validation set."""
     varied = (
         "optimizer",
         "net.dropout",
@@ -216,9 +216,9 @@ def test_the_six_experiments_are_one_sweep_over_one_copy_of_the_games(
     assert [trial["state"] for trial in trials] == ["complete"] * 6
     for trial in trials:
         summary = json.loads((tmp_path / "six" / trial["folder"] / "summary.json").read_text())
-        assert trial["standardised_loss"] == pytest.approx(summary["val"]["standardised_loss"], rel=1e-5)
-        assert trial["values"] == [pytest.approx(summary["val"]["standardised_loss"])]
+        assert trial["comparable"] == pytest.approx(summary["val"]["comparable_loss"], rel=1e-5)
+        assert trial["values"] == [pytest.approx(summary["val"]["comparable_loss"])]
     ranked = sorted(trials, key=lambda trial: int(trial["rank"]))
-    assert [trial["standardised_loss"] for trial in ranked] == sorted(trial["standardised_loss"] for trial in trials)
+    assert [trial["comparable"] for trial in ranked] == sorted(trial["comparable"] for trial in trials)
     assert len({trial["loss"] for trial in trials}) == 6
     assert len(list((tmp_path / "cache" / "hexlit" / "games").glob("[!.]*"))) == 1

@@ -154,7 +154,7 @@ def test_every_heading_is_whole_where_the_terminal_is_narrow() -> None:
         "value_sign_accuracy": 0.7,
         "value_calibration_error": 0.02,
     }
-    losses = {"loss": 1.2, "standardised_loss": 0.8, "policy_loss": 2.1, "value_loss": 0.6, "value_brier": 0.2}
+    losses = {"loss": 1.2, "comparable_loss": 0.8, "policy_loss": 2.1, "value_loss": 0.6, "value_brier": 0.2}
     console = Console(file=io.StringIO(), width=80, record=True)
     print_summary(console, {"strength": strength, "val": losses | shares}, Path("runs/one"))
     text = console.export_text()

@@ -16,16 +16,29 @@ from hexlit.reporting.figures import draw, shorten, spread_out, thinned
 from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_slices
 from hexlit.reporting.report_page import Drawing, report_page
 from hexlit.reporting.study_figures import History, Target, draw_history
-from hexlit.reporting.sweep import SweepDisplay, best_line, print_results, progress_line
+from hexlit.reporting.sweep import SweepDisplay, best_line, print_results, progress_line, shown_columns
 
 NASTY = "<script>alert(1)</script>\"'&"
+
+
+COLUMNS: list[tuple[str, str | None, list[str | int], int | None]] = [
+    ("strength.score", None, ["values", 0], None),
+    ("comparable", None, ["comparable"], 5),
+    ("policy", None, ["losses", "policy_loss"], 3),
+    ("value", None, ["losses", "value_loss"], 3),
+    ("epochs", "epochs", ["epochs"], 4),
+    ("time", "seconds", ["seconds"], 6),
+    ("memory", "bytes", ["host_peak_bytes"], 2),
+    ("device memory", "bytes", ["device_peak_bytes"], 1),
+]
+"""Those of `columns` in `overall_results.json`."""
 
 
 def trial(number: int, state: str = "complete", **changes: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"number": number, "rank": None, "state": state, "folder": f"trial-{number:03d}"}
     found |= {"params": {"optimizer.lr": 0.01}, "overrides": [], "values": None, "flags": [], "failure": None}
-    nothing = ("policy_loss", "value_loss", "loss", "standardised_loss", "latest", "epochs", "max_epochs", "seconds")
-    found |= dict.fromkeys(nothing)
+    found |= dict.fromkeys(("loss", "comparable", "latest", "epochs", "max_epochs", "seconds"))
+    found |= {"losses": {}}
     found |= {"started": None, "ended": None, "host_peak_bytes": None, "device_peak_bytes": None}
     return found | {"attempts": 1, "retry_of": None} | changes
 
@@ -36,7 +49,7 @@ def document(*trials: dict[str, Any], **changes: Any) -> dict[str, Any]:
     order = [entry["number"] for entry in trials if entry["rank"]]
     best = order[0] if order else None
     found: dict[str, Any] = {
-        "version": 1,
+        "version": 2,
         "name": "hex5",
         "folder": "runs/hex5/s",
         "kind": "tuned",
@@ -63,6 +76,11 @@ def document(*trials: dict[str, Any], **changes: Any) -> dict[str, Any]:
         | {"order": order, "pareto_front": [], "unranked": []},
         "best": best,
         "split": "train",
+        "comparable": "train.comparable_loss",
+        "columns": [
+            {"heading": heading, "unit": unit, "path": path, "dropped": dropped}
+            for heading, unit, path, dropped in COLUMNS
+        ],
         "parameters": [{"name": "optimizer.lr", "kind": "float", "log": True, "low": 0, "high": 1, "choices": []}],
         "trials": list(trials),
         "failures": [
@@ -131,9 +149,8 @@ def test_a_long_leaderboard_is_cut_and_says_where_the_rest_is() -> None:
 
 def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
     figures: dict[str, Any] = {
-        "policy_loss": 1.5,
-        "value_loss": 0.5,
-        "standardised_loss": 0.6,
+        "losses": {"policy_loss": 1.5, "value_loss": 0.5},
+        "comparable": 0.6,
         "host_peak_bytes": 2**30,
         "epochs": 20,
     }
@@ -142,11 +159,28 @@ def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
     def headings(width: int) -> list[str]:
         return next(line for line in printed(found, width=width).splitlines() if "rank " in line).split()
 
-    wide = ["standardised", "policy", "value", "epochs", "time", "memory", "optimizer.lr"]
+    wide = ["comparable", "policy", "value", "epochs", "time", "memory", "optimizer.lr"]
     assert headings(140) == ["rank", "trial", "state", "strength.score", *wide]
     assert headings(80) == ["rank", "trial", "state", "strength.score", "time", "optimizer.lr"]
     assert "0.7500" in printed(found, width=80)
     assert "…" not in printed(found, width=80)
+
+
+def test_each_figure_is_shown_in_its_unit() -> None:
+    found = document(trial(0, rank=1, values=[0.75], seconds=65.0, host_peak_bytes=2**30, losses={"policy_loss": 1.5}))
+    shown = {one.heading: one.text(found["trials"][0]) for one in shown_columns(found)}
+    assert shown == {
+        "strength.score": "0.7500",
+        "policy": "1.5000",
+        "time": "1:05",
+        "memory": "1.00 GiB",
+    }
+
+
+def test_the_best_by_the_comparable_loss_is_told_by_it() -> None:
+    ranking = {"by": "comparable", "reason": "r", "direction": "minimize", "order": [0], "pareto_front": []}
+    found = document(trial(0, rank=1, values=[2.0], comparable=0.6), ranking=ranking)
+    assert best_line(found).startswith("best: trial 0 · train.comparable_loss 0.6000, strength.score 2.0000")
 
 
 def test_text_that_looks_like_markup_is_printed_as_it_is() -> None:
@@ -231,6 +265,7 @@ def test_everything_on_the_page_is_escaped() -> None:
     parameters = [{"name": NASTY, "kind": "categorical", "log": False, "low": None, "high": None, "choices": [NASTY]}]
     found = document(*entries, name=NASTY, folder=NASTY, sampler=NASTY, problems=[NASTY], parameters=parameters)
     found["objectives"] = [{"name": NASTY, "direction": "maximize"}]
+    found["columns"][0]["heading"] = NASTY
     found["ranking"]["reason"] = NASTY
     page = parsed(report_page(found, [Drawing(NASTY, NASTY, b"<svg/>")]))
     assert {tag for tag, _ in page.tags} & {"script", "iframe", "object", "link", "svg", "a"} == set()

@@ -97,6 +97,7 @@ def make_sweep(
         "objectives": list(objectives),
         "directions": list(objectives.values()),
         "monitor": next(iter(objectives)),
+        "comparable": "comparable_loss",
         "n_trials": len(trials),
         "n_jobs": 2,
         "sampler": "TPESampler",
@@ -124,15 +125,38 @@ def write_metrics(run: Path, columns: Mapping[str, Sequence[object]]) -> Path:
 
 def losses(policy: Sequence[float], value: Sequence[float], weight: float = 1.0) -> dict[str, list[float]]:
     """Training losses by epoch, the total with the trial's own `weight` of the value loss."""
-    total = [p + weight * v for p, v in zip(policy, value, strict=True)]
-    return {"train.loss": total, "train.policy_loss": list(policy), "train.value_loss": list(value)}
+    pairs = list(zip(policy, value, strict=True))
+    return {
+        "train.loss": [p + weight * v for p, v in pairs],
+        "train.policy_loss": list(policy),
+        "train.value_loss": list(value),
+        "train.comparable_loss": [comparable(p, v) for p, v in pairs],
+    }
 
 
-def make_job(folder: Path, number: int, overrides: Sequence[str], summary: bool = True, **columns: Any) -> Path:
-    """One job of a plain `--multirun`."""
+def comparable(policy: float, value: float) -> float:
+    """The loss that all trials weigh alike."""
+    return 0.14 * policy + 0.86 * value
+
+
+WATCHED = {"monitor": "strength.score", "monitor_mode": "max"}
+"""What a run of Hex watches unless it is told otherwise."""
+
+
+def make_job(
+    folder: Path,
+    number: int,
+    overrides: Sequence[str],
+    summary: bool = True,
+    config: Mapping[str, Any] | None = None,
+    **columns: Any,
+) -> Path:
+    """One job of a plain `--multirun`; `config` None is that of a run of Hex."""
+    usual = {"trainer": WATCHED, "sweep": {"objective": None, "comparable": "comparable_loss"}}
     run = folder / str(number)
     (run / ".hydra").mkdir(parents=True)
     (run / ".hydra" / "overrides.yaml").write_text("".join(f"- {line}\n" for line in overrides))
+    (run / ".hydra" / "config.yaml").write_text(json.dumps(usual if config is None else config))
     if columns:
         write_metrics(run, {name.replace("__", "."): values for name, values in columns.items()})
     if summary:

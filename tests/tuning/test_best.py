@@ -59,11 +59,11 @@ def test_a_budget_that_was_sampled_is_kept(tmp_path: Path) -> None:
     assert (found["overrides"], found["left_out"]) == (["trainer.max_epochs=7"], [])
 
 
-def test_the_standardised_loss_that_ranks_is_named(tmp_path: Path) -> None:
+def test_the_comparable_loss_that_ranks_is_there(tmp_path: Path) -> None:
     trials = [complete(1.0, metrics=losses([1.0], [0.9])), complete(3.0, metrics=losses([1.0], [0.2]))]
     found = written(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
     assert (found["trial"], found["value"]) == (1, 3.0)
-    assert found["standardised_loss"] == pytest.approx(0.14 + 0.86 * 0.2)
+    assert found["comparable"] == pytest.approx(0.14 + 0.86 * 0.2)
 
 
 def test_of_several_objectives_the_best_in_the_first_is_taken(tmp_path: Path) -> None:

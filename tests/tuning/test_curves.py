@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.tasks.hex.module import STANDARD_POLICY_WEIGHT, STANDARD_VALUE_WEIGHT
-from hexlit.tuning.curves import POLICY_WEIGHT, VALUE_WEIGHT, Curves, mean_curves, read_curves, sanity_flags
+from hexlit.tuning.curves import Curves, mean_curves, read_curves, sanity_flags
 from tests.tuning.sweeps import losses, write_metrics
 
 
@@ -16,11 +15,17 @@ def curves(**columns: list[float]) -> Curves:
 
 
 @pytest.mark.row("D14")
-def test_the_standardised_loss_has_weights_of_its_own(tmp_path: Path) -> None:
+def test_the_losses_of_a_split_are_those_of_the_last_epoch(tmp_path: Path) -> None:
     found = read_curves(write_metrics(tmp_path, losses([2.0, 1.0], [0.5, 0.25], weight=7.0)))
     assert found.splits == ("train",)
     assert found.last("train.loss") == pytest.approx(1.0 + 7 * 0.25)
-    assert found.standardised("train") == pytest.approx((0.14 * 2 + 0.86 * 0.5, 0.14 * 1 + 0.86 * 0.25))
+    assert found.losses("train") == {
+        "loss": pytest.approx(1.0 + 7 * 0.25),
+        "policy_loss": 1.0,
+        "value_loss": 0.25,
+        "comparable_loss": pytest.approx(0.14 * 1 + 0.86 * 0.25),
+    }
+    assert found.losses("val") == {}
 
 
 def test_a_value_that_was_not_logged_is_none_and_nan_is_kept(tmp_path: Path) -> None:
@@ -100,16 +105,12 @@ def test_one_bad_seed_flags_its_trial() -> None:
     assert sanity_flags([curves(train__loss=[2.0, 1.0]), curves(train__loss=[2.0, math.nan])]) == ("nan",)
 
 
-def test_the_standard_weights_are_those_that_trainings_log() -> None:
-    assert (POLICY_WEIGHT, VALUE_WEIGHT) == (STANDARD_POLICY_WEIGHT, STANDARD_VALUE_WEIGHT)
-
-
 def test_a_run_that_puts_back_an_epoch_ends_with_its_metrics() -> None:
     run = curves(val__policy_loss=[3.0, 1.0, 2.0], val__value_loss=[0.5, 0.1, 0.4], val__loss=[9.0, math.inf, 7.0])
     ended = run.ended_with(1)
     assert (ended.last("val.policy_loss"), ended.last("val.loss")) == (1.0, None)
-    assert ended.last_standardised("val") == pytest.approx(0.14 * 1.0 + 0.86 * 0.1)
-    assert run.last_standardised("val") == pytest.approx(0.14 * 2.0 + 0.86 * 0.4)
-    assert ended.standardised("val") == run.standardised("val")
+    assert ended.losses("val") == {"policy_loss": 1.0, "value_loss": 0.1, "loss": None}
+    assert run.losses("val") == {"policy_loss": 2.0, "value_loss": 0.4, "loss": 7.0}
+    assert ended.column("val.policy_loss") == run.column("val.policy_loss")
     assert run.ended_with(7) == run
     assert mean_curves([ended, curves(val__policy_loss=[5.0])]).last("val.policy_loss") == 3.0

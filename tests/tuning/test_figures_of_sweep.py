@@ -90,12 +90,12 @@ def test_the_data_is_that_of_the_study(tmp_path: Path) -> None:
 
 
 @pytest.mark.row("D14")
-def test_the_combined_curves_are_raw_and_standardised(tmp_path: Path) -> None:
+def test_the_combined_curves_are_raw_and_comparable(tmp_path: Path) -> None:
     made = [complete(0.5, metrics=losses([2.0, 1.0], [0.5, 0.4], weight=w)) for w in (0.5, 4.0)]
-    raw, standardised = drawn(make_sweep(tmp_path / "s", made))["curves"]["panels"]
+    raw, comparable = drawn(make_sweep(tmp_path / "s", made))["curves"]["panels"]
     assert [line["values"] for line in raw["lines"]] == [[2.25, 1.2], [4.0, 2.6]]
     expected = pytest.approx([0.14 * 2 + 0.86 * 0.5, 0.14 + 0.86 * 0.4])
-    assert [line["values"] for line in standardised["lines"]] == [expected, expected]
+    assert [line["values"] for line in comparable["lines"]] == [expected, expected]
 
 
 @pytest.mark.row("C22")
@@ -118,11 +118,11 @@ def test_trials_that_ran_at_the_same_time_have_slots_of_their_own(tmp_path: Path
     ]
 
 
-def test_a_ranking_by_the_standardised_loss_is_what_the_figures_show_first(tmp_path: Path) -> None:
+def test_a_ranking_by_the_comparable_loss_is_what_the_figures_show_first(tmp_path: Path) -> None:
     made = [complete(float(n), metrics=losses([1.0 + n], [0.5])) for n in range(3)]
     data = drawn(make_sweep(tmp_path / "s", made, {"train.loss": "minimize"}))
-    assert [target["name"] for target in data["history"]["targets"]] == ["standardised loss", "train.loss"]
-    assert [target["name"] for target in data["slices"]["targets"]] == ["standardised loss"]
+    assert [target["name"] for target in data["history"]["targets"]] == ["train.comparable_loss", "train.loss"]
+    assert [target["name"] for target in data["slices"]["targets"]] == ["train.comparable_loss"]
 
 
 def test_a_plain_multirun_is_drawn_by_the_course_of_its_objective(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The files that a sweep's results are written to."""
 
 import copy
-import csv
 import json
 import math
 import os
@@ -14,7 +13,7 @@ import pytest
 
 from hexlit.tuning.result_files import as_document, schema, write_document, write_results
 from hexlit.tuning.results import read_results
-from tests.tuning.sweeps import Made, complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
+from tests.tuning.sweeps import complete, failed, losses, make_job, make_sweep, mark_alive, pruned, running
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def test_failures_are_listed_with_reasons(sweep: Path) -> None:
 def test_nan_and_infinities_are_null(sweep: Path) -> None:
     write_results(sweep, figures=False)
     trials = {trial["number"]: trial for trial in read(sweep / "overall_results.json")["trials"]}
-    assert trials[1]["policy_loss"] is None
+    assert trials[1]["losses"]["policy_loss"] is None
     assert trials[1]["flags"] == ["nan"]
     assert trials[3]["latest"] is None
     assert trials[4]["values"] == [None]
@@ -71,12 +70,12 @@ def test_nan_and_infinities_are_null(sweep: Path) -> None:
     [
         lambda d: d.pop("counts"),
         lambda d: d.update(more=1),
-        lambda d: d.update(version=2),
+        lambda d: d.update(version=1),
         lambda d: d.update(state="done"),
         lambda d: d["trials"][0].update(state="perfect"),
         lambda d: d["trials"][0].update(rank=0),
         lambda d: d["trials"][0].update(values="0.4"),
-        lambda d: d["trials"][0].pop("standardised_loss"),
+        lambda d: d["trials"][0].pop("comparable"),
         lambda d: d["ranking"].update(order=[2, 2]),
         lambda d: d["failures"][0].update(reason=""),
         lambda d: d["progress"].update(eta_seconds=-1.0),
@@ -107,31 +106,6 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(sweep: Path, monkey
     with pytest.raises(OSError, match="No space left"):
         write_results(sweep, figures=False)
     assert {path.name: path.read_bytes() for path in sweep.iterdir() if path.is_file()} == before
-
-
-def test_the_leaderboard_has_the_successes_first_with_their_ranks(sweep: Path) -> None:
-    write_results(sweep, figures=False)
-    with (sweep / "leaderboard.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["rank"], row["trial"], row["state"]) for row in rows] == [
-        ("1", "2", "complete"),
-        ("2", "0", "complete"),
-        ("", "4", "complete"),
-        ("", "3", "pruned"),
-        ("", "1", "failed"),
-    ]
-    assert (rows[0]["strength.score"], rows[0]["optimizer.lr"]) == ("0.9", "0.003")
-    assert float(rows[0]["standardised_loss"]) == pytest.approx(0.14 * 0.9 + 0.86 * 0.3)
-    assert (rows[4]["flags"], rows[4]["failure"]) == ("nan", "out of memory: asked for <b>2 GiB</b>")
-
-
-def test_the_leaderboard_names_the_pareto_front(tmp_path: Path) -> None:
-    trials = [Made(values=(0.9, 9.0)), Made(values=(0.4, 10.0)), Made(values=(0.5, 1.0))]
-    folder = make_sweep(tmp_path / "s", trials, {"strength.score": "maximize", "seconds": "minimize"})
-    write_results(folder, figures=False)
-    with (folder / "leaderboard.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [row["rank"] for row in rows] == ["front", "front", ""]
 
 
 @pytest.mark.row("D13")

@@ -11,7 +11,7 @@ from hexlit.errors import UsageError
 from hexlit.tuning.progress import seconds_left, time_saved
 from hexlit.tuning.results import read_results
 from hexlit.tuning.sweep_folder import newest_sweep
-from hexlit.tuning.trials import TrialResult
+from hexlit.tuning.trial_result import TrialResult
 from tests.tuning.sweeps import (
     BEGAN,
     Made,
@@ -45,27 +45,56 @@ def test_only_successes_are_ranked_by_a_score(tmp_path: Path) -> None:
     assert found.best is not None
     assert found.best.number == 2
     assert found.counts == {"complete": 4, "pruned": 1, "failed": 1, "running": 0, "interrupted": 0}
-    ranked = [(rank, trial.number) for rank, trial in found.by_rank()]
+    ranked = [(trial.rank, trial.number) for trial in found.by_rank()]
     assert ranked == [(1, 2), (2, 4), (3, 0), (None, 5), (None, 3), (None, 1)]
 
 
 @pytest.mark.row("D14")
-def test_trials_of_different_weights_are_ranked_by_the_standardised_loss(tmp_path: Path) -> None:
+def test_trials_of_different_weights_are_ranked_by_the_comparable_loss(tmp_path: Path) -> None:
     """The raw total is smallest for the trial that hardly weighs the value loss, which is the worst in it."""
     shapes = [([1.0], [0.9], 0.1), ([1.2], [0.3], 4.0), ([1.1], [0.5], 1.0)]
     totals = [policy[0] + weight * value[0] for policy, value, weight in shapes]
     trials = [complete(total, metrics=losses(*shape)) for total, shape in zip(totals, shapes, strict=True)]
     found = read_results(make_sweep(tmp_path / "s", trials, {"train.loss": "minimize"}))
     assert sorted(range(3), key=totals.__getitem__) == [0, 2, 1]
-    assert (found.ranking.by, found.ranking.order) == ("standardised_loss", (1, 2, 0))
-    assert "0.14 policy + 0.86 value loss (train)" in found.ranking.reason
+    assert (found.ranking.by, found.ranking.order) == ("comparable", (1, 2, 0))
+    assert found.ranking.reason.startswith("by train.comparable_loss, minimized")
     assert "may differ" in found.ranking.reason
 
 
-def test_a_total_without_policy_and_value_ranks_as_it_is_and_says_so(tmp_path: Path) -> None:
-    found = read_results(make_sweep(tmp_path / "s", [complete(2.0), complete(1.0)], {"val.loss": "minimize"}))
+@pytest.mark.parametrize(
+    ("comparable", "said"),
+    [
+        ("comparable_loss", "no trial has val.comparable_loss, the loss that all trials weigh alike"),
+        (None, "sweep.comparable names no loss that all trials weigh alike"),
+    ],
+)
+def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
+    comparable: str | None, said: str, tmp_path: Path
+) -> None:
+    """So do folders that were made before there was such a metric."""
+    made = [complete(value, metrics={"val.loss": [value], "val.standardised_loss": [-value]}) for value in (2.0, 1.0)]
+    found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=comparable))
     assert (found.ranking.by, found.ranking.order) == ("objective", (1, 0))
-    assert "no trial has policy and value losses" in found.ranking.reason
+    assert found.ranking.reason == f"by val.loss, minimized; {said}"
+    assert [(trial.loss, trial.comparable) for trial in found.trials] == [(2.0, None), (1.0, None)]
+
+
+@pytest.mark.parametrize("name", ["pinball_loss", "absolute_error"])
+def test_any_metric_can_be_the_comparable_one(name: str, tmp_path: Path) -> None:
+    made = [
+        complete(total, metrics={"train.loss": [total], "val.loss": [total], f"val.{name}": [shared]})
+        for total, shared in ((1.0, 0.9), (2.0, 0.3))
+    ]
+    found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=name))
+    assert (found.comparable, found.ranking.order) == (f"val.{name}", (1, 0))
+    assert [trial.comparable for trial in found.by_rank()] == [0.3, 0.9]
+
+
+def test_the_comparable_loss_tells_a_rise_that_the_weights_hide(tmp_path: Path) -> None:
+    metrics = {"train.loss": [3.0, 2.0, 1.0, 0.5], "train.comparable_loss": [1.0, 1.0, 2.0, 2.0]}
+    found = read_results(make_sweep(tmp_path / "s", [complete(0.5, metrics=metrics)]))
+    assert found.trials[0].flags == ("rising",)
 
 
 def test_a_policy_loss_is_no_weighted_total(tmp_path: Path) -> None:
@@ -90,8 +119,8 @@ def test_several_objectives_have_a_front_and_no_order(tmp_path: Path) -> None:
     assert found.ranking.front == (0, 3, 4, 1)
     assert found.best is not None
     assert found.best.number == 0
-    assert [rank for rank, _ in found.by_rank()] == [None] * 5
-    assert [trial.number for _, trial in found.by_rank()] == [0, 3, 4, 1, 2]
+    assert [trial.rank for trial in found.by_rank()] == [None] * 5
+    assert [trial.number for trial in found.by_rank()] == [0, 3, 4, 1, 2]
 
 
 def test_what_the_study_and_the_files_say_comes_together(tmp_path: Path) -> None:
@@ -308,14 +337,33 @@ def test_a_plain_multirun_is_ranked_by_its_strength(tmp_path: Path) -> None:
     assert found.trials[1].host_peak_bytes == 1001
 
 
-def test_a_plain_multirun_without_strength_is_ranked_by_the_standardised_loss(tmp_path: Path) -> None:
+def weighted_jobs(folder: Path, **job: Any) -> Path:
     for number, (policy, value, weight) in enumerate([(1.0, 0.9, 0.1), (1.2, 0.3, 4.0)]):
         columns: dict[str, Any] = {n.replace(".", "__"): v for n, v in losses([policy], [value], weight).items()}
-        make_job(tmp_path / "s", number, [f"value_weight={weight}"], **columns)
-    found = read_results(tmp_path / "s")
-    assert (found.ranking.by, found.ranking.order) == ("standardised_loss", (1, 0))
+        make_job(folder, number, [f"value_weight={weight}"], **job, **columns)
+    return folder
+
+
+def test_a_plain_multirun_that_watches_a_total_loss_is_ranked_by_the_comparable_one(tmp_path: Path) -> None:
+    watched = {"monitor": "train.loss", "monitor_mode": "min"}
+    found = read_results(
+        weighted_jobs(tmp_path / "s", config={"trainer": watched, "sweep": {"comparable": "comparable_loss"}})
+    )
+    assert (found.ranking.by, found.ranking.order) == ("comparable", (1, 0))
     assert [trial.params for trial in found.trials] == [{"value_weight": 0.1}, {"value_weight": 4.0}]
     assert found.problems == ("multirun.yaml does not say how many jobs were asked for",)
+
+
+def test_a_plain_multirun_whose_metric_was_not_measured_is_compared_by_its_loss_and_says_so(tmp_path: Path) -> None:
+    found = read_results(weighted_jobs(tmp_path / "s"))
+    assert (found.objectives[0].name, found.ranking.by, found.ranking.order) == ("train.loss", "comparable", (1, 0))
+    assert "trainer.monitor=strength.score has not been measured; the jobs are compared by train.loss" in found.problems
+
+
+def test_a_plain_multirun_without_its_configuration_is_compared_by_its_loss_as_it_is(tmp_path: Path) -> None:
+    found = read_results(weighted_jobs(tmp_path / "s", config={}))
+    assert (found.objectives[0].name, found.ranking.by, found.ranking.order) == ("train.loss", "objective", (0, 1))
+    assert "no job says its trainer.monitor; the jobs are compared by train.loss" in found.problems
 
 
 def test_jobs_of_a_plain_multirun_that_failed_were_killed_or_run(tmp_path: Path) -> None:

@@ -388,6 +388,15 @@ def test_several_objectives(place: Place) -> None:
     assert facts["pruner"] is None
 
 
+def test_without_an_objective_a_sweep_is_about_what_its_runs_watch(place: Place) -> None:
+    """In the direction of the run, whatever the name suggests."""
+    place.run(LR, "hydra.sweeper.n_trials=2", "trainer.monitor=cost.flops", "trainer.monitor_mode=max")
+    facts = json.loads((place.sweep / "sweep.json").read_text())
+    assert (facts["objectives"], facts["directions"], facts["monitor"]) == (["cost.flops"], ["maximize"], "cost.flops")
+    assert facts["comparable"] == "comparable_loss"
+    assert [trial.value for trial in place.trials()] == [trial.params["optimizer.lr"] for trial in place.trials()]
+
+
 def test_a_search_space_in_python(place: Place) -> None:
     (place.folder / "my_space.py").write_text(
         "def more(config, trial):\n    if trial.params['net.channels'] > 16:\n"
@@ -415,6 +424,7 @@ def test_a_search_space_in_python(place: Place) -> None:
         ([LR, "sweep.seeds=0"], "sweep.seeds=0"),
         ([LR, "board=99"], "board=99"),
         ([LR, "sweep.objective=elo"], "hydra.sweeper.direction"),
+        ([LR, "sweep.comparable=val.loss"], "sweep.comparable=val.loss: name a loss without its data"),
         ([LR, "sweep.seeds=2", "sweep.report_every=3"], "sweep.report_every=3"),
         (["optimizer.lr=interval(1,0)"], "optimizer.lr"),
         ([LR, "hydra.sweeper.custom_search_space=no.such"], "hydra.sweeper.custom_search_space=no.such"),

@@ -17,9 +17,9 @@ from hexlit.nets.tower import HexNet, NetOutput
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
 
-STANDARD_POLICY_WEIGHT = 0.14
-STANDARD_VALUE_WEIGHT = 0.86
-"""Weights of the two losses in `train.standardised_loss`, the same for every run, so that runs of different
+COMPARABLE_POLICY_WEIGHT = 0.14
+COMPARABLE_VALUE_WEIGHT = 0.86
+"""Weights of the two losses in `train.comparable_loss`, the same for every run, so that runs of different
 `value_weight` can be compared by it."""
 
 WEIGHTLESS = ("dropout",)
@@ -32,7 +32,7 @@ Positions = tuple[Tensor, Tensor, Tensor]
 class HexModule(TrainedModule):
     """Learns the searched policy (cross-entropy) and the result of the game (cross-entropy of the chance to win).
 
-    `train.standardised_loss` weighs both in the same way in every run; it is only looked at. Where there are positions
+    `train.comparable_loss` weighs both in the same way in every run; it is only looked at. Where there are positions
     to validate on, so is what `measures` and `on_validation_epoch_end` find.
 
     A checkpoint's hyperparameters say how to build the network again; see `hexlit.tasks.hex.checkpoint`.
@@ -95,12 +95,12 @@ class HexModule(TrainedModule):
         value_logit = output.value_logit.float()
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
         loss = self.policy_weight * policy_loss + self.value_weight * value_loss
-        standardised = STANDARD_POLICY_WEIGHT * policy_loss.detach() + STANDARD_VALUE_WEIGHT * value_loss.detach()
+        comparable = COMPARABLE_POLICY_WEIGHT * policy_loss.detach() + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
         return {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "loss": loss,
-            "standardised_loss": standardised,
+            "comparable_loss": comparable,
         }
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:

@@ -95,17 +95,17 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
     assert losses["policy_loss"] == pytest.approx(policy_loss, rel=1e-4)
     assert losses["value_loss"] == pytest.approx(value_loss, rel=1e-4)
     assert losses["loss"] == pytest.approx(0.25 * policy_loss + 0.5 * value_loss, rel=1e-4)
-    assert losses["standardised_loss"] == pytest.approx(0.14 * policy_loss + 0.86 * value_loss, rel=1e-4)
+    assert losses["comparable_loss"] == pytest.approx(0.14 * policy_loss + 0.86 * value_loss, rel=1e-4)
 
 
 @pytest.mark.row("D14")
-def test_the_standardised_loss_weighs_the_same_in_every_run_and_has_no_gradient() -> None:
+def test_the_comparable_loss_weighs_the_same_in_every_run_and_has_no_gradient() -> None:
     batch = make_batch()
     found = [make_module(value_weight=weight).eval() for weight in (0.5, 2.0)]
     losses = [module.losses(module.output(batch), batch) for module in found]
-    assert losses[0]["standardised_loss"].item() == losses[1]["standardised_loss"].item()
+    assert losses[0]["comparable_loss"].item() == losses[1]["comparable_loss"].item()
     assert losses[0]["loss"].item() != losses[1]["loss"].item()
-    assert not losses[0]["standardised_loss"].requires_grad
+    assert not losses[0]["comparable_loss"].requires_grad
     assert losses[0]["loss"].requires_grad
 
 
