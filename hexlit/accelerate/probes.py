@@ -73,7 +73,7 @@ class CompileProbe:
 
 
 class TinyNet(nn.Module):
-    """Images `[B, CHANNELS, n, n]` → `[B]`: convolutions, a norm, an addition and a mean, as hexlit's networks have them."""
+    """Images `[B, CHANNELS, n, n]` → `[B]`: convolutions, a norm, an addition and a mean."""
 
     def __init__(self, channels: int, factor: float = 1.0) -> None:
         super().__init__()

@@ -46,7 +46,7 @@ class HexTask(Task):
 
     unit = "positions"
     units = ("games", "positions", "evaluations")
-    shown = ("loss", "standardised_loss", "top1_accuracy")
+    shown = ("loss", "comparable_loss", "top1_accuracy")
     fresh_data = True
     module: HexModule
     data: HexDataModule
