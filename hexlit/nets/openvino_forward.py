@@ -16,6 +16,14 @@ ACTIVATIONS = {"relu": opset13.relu, "silu": opset13.swish, "mish": opset13.mish
 LEAKY_SLOPE = 0.01
 """As in `torch.nn.LeakyReLU`."""
 
+CORE = openvino.Core()
+"""One for the whole process, never released.
+
+The CPU plugin of each core sets a stack for signal handlers (`SigAltStackSetup` in OpenVINO) and unmaps it when it is
+released. Two cores released in the order they were made, or one released by another thread, leave a thread with a
+stack that is no more. The next signal with a handler, such as Ctrl-C or the end of a child, then kills the process.
+"""
+
 
 class OpenVinoForward:
     """The network as a compiled model of OpenVINO, which lays out the weights for this processor.
@@ -36,7 +44,6 @@ class OpenVinoForward:
             raise RuntimeError(f"it computes in float32 or bfloat16, not in {str(dtype).removeprefix('torch.')}")
         self.size = size
         self.batch = batch
-        self.core = openvino.Core()
         self.settings = {
             "INFERENCE_PRECISION_HINT": PRECISIONS[dtype],
             "INFERENCE_NUM_THREADS": threads,
@@ -60,7 +67,7 @@ class OpenVinoForward:
         operators = _OpenVinoOperators(self.batch, self.size)
         policy, value = write_network(net, self.size, operators)
         model = openvino.Model([policy, value], [operators.parameter], "hexlit")
-        return self.core.compile_model(model, "CPU", self.settings).create_infer_request()
+        return CORE.compile_model(model, "CPU", self.settings).create_infer_request()
 
 
 class _OpenVinoOperators:

@@ -1,6 +1,5 @@
 """Kernels compiled by a process of their own."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,21 +40,14 @@ def test_a_set_is_marked_once_for_these_sources(empty: Path) -> None:
     compiling.close()
 
 
-def test_it_says_how_far_it_is_and_with_what(tmp_path: Path) -> None:
-    """In a process of its own, which has no threads of other tests."""
-    program = """
-import subprocess, sys
-from hexlit.commands.compiling import Compiling
-popen, child = subprocess.Popen, "import time; print('search'); print('solver', flush=True); time.sleep(0.6)"
-subprocess.Popen = lambda arguments, **settings: popen([sys.executable, "-c", child], **settings)
-compiling, heard = Compiling(["search", "solver"]), []
-compiling.wait(lambda *progress: heard.append(progress))
-assert heard[-1] == (2, compiling.total, "the exact solver"), heard
-assert compiling.total > 2 and compiling.seconds > 0
-"""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}  # where no set is marked as compiled
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_it_says_how_far_it_is_and_with_what(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_instead(monkeypatch, "import time; print('search'); print('solver', flush=True); time.sleep(0.6)")
+    compiling = Compiling(["search", "solver"])
+    heard: list[tuple[int, int, str]] = []
+    compiling.wait(lambda done, total, what: heard.append((done, total, what)))
+    assert heard[-1] == (2, compiling.total, "the exact solver")
+    assert compiling.total > 2
+    assert compiling.seconds > 0
 
 
 def test_a_failure_is_one_warning(

@@ -1,6 +1,9 @@
 """The optional runtimes say what the plain network says, and refresh."""
 
 import logging
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -76,6 +79,42 @@ def test_answers_of_a_backend_stay_when_it_is_asked_again(backend: str) -> None:
     evaluated(evaluator, random_positions(4, 4, seed=1))
     np.testing.assert_array_equal(policy, kept[0])
     np.testing.assert_array_equal(value, kept[1])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signal stacks are of POSIX")
+@pytest.mark.parametrize("released_by", ["this thread", "another thread"])
+def test_a_signal_is_heard_after_networks_were_released(backend: str, released_by: str) -> None:
+    """In a process of its own, which a runtime that leaves a released signal stack behind would kill."""
+    program = f"""
+import gc, signal, threading
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.tower import HexNet, NetConfig
+
+profile = build_profile(AcceleratorConfig(device="cpu", inference={backend!r}, inference_precision="fp32", threads=1))
+net = HexNet(NetConfig(channels=8, blocks=[1]))
+kept = [NetworkEvaluator(net, size=3, swap=False, batch=2, profile=profile) for _ in range(2)]
+assert [evaluator.path for evaluator in kept] == [{backend!r}] * 2
+
+def release():
+    while kept:
+        del kept[0]
+        gc.collect()
+
+if {released_by!r} == "this thread":
+    release()
+else:
+    thread = threading.Thread(target=release)
+    thread.start()
+    thread.join()
+heard = []
+signal.signal(signal.SIGINT, lambda *_: heard.append("interrupt"))
+signal.raise_signal(signal.SIGINT)
+assert heard == ["interrupt"]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_bfloat16_of_openvino_is_near_the_plain_network() -> None:
