@@ -114,8 +114,7 @@ class ForecastDataModule(L.LightningDataModule):
     def _find(self, split: str) -> Windows:
         place = SPLITS.index(split)
         begin, end = (0, *self.cuts, self.grid.steps)[place : place + 2]
-        table = self.table
-        found = find_windows(table.known, table.filled, self.spec, begin=begin, end=end, stride=self.config.stride)
+        found = find_windows(self.table, begin=begin, end=end, stride=self.config.stride)
         if len(found):
             return found
         needed = self.spec.history + max(self.spec.horizons)
@@ -124,7 +123,7 @@ class ForecastDataModule(L.LightningDataModule):
                 f"data: too few rows; the {split} split has {end - begin} steps, and a window takes {needed} "
                 "(data.history + data.horizon)"
             )
-        missing = 1 - table.known[:, begin:end].mean((0, 1))
+        missing = np.isnan(self.grid.values[:, begin:end]).mean((0, 1))
         worst = int(np.argmax(missing))
         raise UsageError(
             f"data: every window of the {split} split has a gap; column {self.grid.columns[worst]} is missing in "

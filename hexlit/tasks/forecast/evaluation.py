@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from hexlit.tasks.forecast.data_module import ForecastDataModule
-from hexlit.tasks.forecast.metrics import ErrorSums, persistence, seasonal_naive, skill
+from hexlit.tasks.forecast.metrics import Errors, ErrorSums, persistence, seasonal_naive, skill
 from hexlit.tasks.forecast.nets import ForecastNet
 from hexlit.tasks.forecast.ridge import fit_ridge
 from hexlit.tasks.forecast.windows import ForecastBatch
@@ -129,18 +129,21 @@ def examples(net: ForecastNet, data: ForecastDataModule, count: int = 6, split: 
 def _rows(sums: dict[str, ErrorSums], targets: list[str], horizons: list[int], std: list[float]) -> list[ErrorRow]:
     """Rows in the order of forecaster, target, overall and horizon."""
     rows = []
-    overall = {name: each.overall(std) for name, each in sums.items()}
-    by_horizon = {name: each.by_horizon(std) for name, each in sums.items()}
-    for name in sums:
-        for place, target in enumerate(targets):
-            for horizon in (OVERALL, *horizons):
-                source = overall if horizon == OVERALL else by_horizon
-                at = place if horizon == OVERALL else (horizons.index(int(horizon)), place)
-                mae = source[name].mae[at]
-                skills = [
-                    float(skill(mae, source[naive].mae[at])) if naive in source else float("nan")
-                    for naive in ("persistence", "seasonal")
-                ]
-                found = (float(source[name].mae[at]), float(source[name].rmse[at]), float(source[name].r2[at]))
-                rows.append(ErrorRow(name, target, horizon, sums[name].count, *found, *skills))
+    places: list[int | str] = [OVERALL, *horizons]
+    # Overall first: errors `[1 + P, T]`.
+    errors = {name: _stacked(each.overall(std), each.by_horizon(std)) for name, each in sums.items()}
+    for name, own in errors.items():
+        skills = [
+            skill(own.mae, errors[naive].mae) if naive in errors else np.full_like(own.mae, np.nan)
+            for naive in ("persistence", "seasonal")
+        ]
+        for column, target in enumerate(targets):
+            for row, horizon in enumerate(places):
+                found = [float(each[row, column]) for each in (own.mae, own.rmse, own.r2, *skills)]
+                rows.append(ErrorRow(name, target, horizon, sums[name].count, *found))
     return rows
+
+
+def _stacked(overall: Errors, by_horizon: Errors) -> Errors:
+    parts = [(getattr(overall, name), getattr(by_horizon, name)) for name in ("mae", "rmse", "r2")]
+    return Errors(*(np.concatenate([first[None], rest]) for first, rest in parts))

@@ -54,7 +54,7 @@ class Grid:
     @property
     def steps(self) -> int:
         """Steps of the time axis, T."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def times(self, steps: NDArray[np.int64]) -> NDArray[np.datetime64]:
         """datetime64[s] of `steps`, which may lie beyond the end."""

@@ -1,5 +1,6 @@
 """The forecaster as a LightningModule: what is learned from a window."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 
 import numpy as np
@@ -18,7 +19,11 @@ from hexlit.tasks.forecast.windows import ForecastBatch
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
 
-LOSSES = {"mae": functional.l1_loss, "mse": functional.mse_loss, "huber": functional.huber_loss}
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "mae": functional.l1_loss,
+    "mse": functional.mse_loss,
+    "huber": functional.huber_loss,
+}
 """Losses of scaled values by name."""
 
 

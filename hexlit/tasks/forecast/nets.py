@@ -136,7 +136,7 @@ class ForecastNet(nn.Module):
         if self.embedding is not None:
             parts.append(self.embedding(series))
         change: Tensor = self.head(torch.cat(parts, 1)).float()
-        change = change.unflatten(1, (self.shape.horizons, self.shape.targets))
+        change = change.view(-1, self.shape.horizons, self.shape.targets)
         # Targets are the first of the inputs.
         return change + history[:, -1:, : self.shape.targets] if self.config.residual else change
 

@@ -92,10 +92,9 @@ def write_forecasts(table: pa.Table, target: Path) -> None:
 
 def _ready(grid: Grid, table: WindowTable, spec: WindowSpec) -> NDArray[np.bool_]:
     """Which series have all inputs in the steps up to their last row, `[S]`."""
-    has_input = (table.known | table.filled).all(2)
     begins = grid.last - spec.history + 1
     found = [
-        begin >= 0 and bool(has_input[series, begin : last + 1].all())
+        begin >= 0 and bool(table.has_input[series, begin : last + 1].all())
         for series, (begin, last) in enumerate(zip(begins, grid.last, strict=True))
     ]
     return np.array(found, np.bool_)

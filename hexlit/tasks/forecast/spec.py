@@ -63,7 +63,7 @@ class WindowSpec:
     def in_units(self, scaled: NDArray[np.float32]) -> NDArray[np.float64]:
         """Scaled targets `[..., T]` in their units."""
         count = len(self.targets)
-        return scaled.astype(np.float64) * np.array(self.std[:count]) + np.array(self.mean[:count])
+        return np.asarray(scaled.astype(np.float64) * np.array(self.std[:count]) + np.array(self.mean[:count]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain containers, for a checkpoint."""

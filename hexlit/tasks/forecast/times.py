@@ -66,7 +66,8 @@ def _naive(column: pa.ChunkedArray) -> Times:
     if pa.types.is_date(kind):
         column = column.cast(pa.timestamp("s"))
     column = column.cast(pa.timestamp("s", zone), safe=False)
-    return column.to_numpy().astype("datetime64[s]")
+    times: Times = column.to_numpy().astype("datetime64[s]")
+    return times
 
 
 def _parsed(texts: pa.ChunkedArray, names: list[str], form: str | None, place: str) -> Times:
@@ -105,7 +106,7 @@ def _from_parts(columns: list[pa.ChunkedArray], names: list[str], place: str) ->
         row = int(np.argmax(day.astype("datetime64[M]") != month))
         shown = f"{parts['year'][row]}-{parts['month'][row]:02}-{parts['day'][row]:02}"
         raise UsageError(f"{place}: {shown} is no day of the calendar")
-    time = day.astype("datetime64[s]")
+    time: Times = day.astype("datetime64[s]")
     for part, seconds in (("hour", 3600), ("minute", 60)):
         if part in parts:
             time = time + (parts[part] * seconds).astype("timedelta64[s]")

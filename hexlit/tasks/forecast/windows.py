@@ -48,41 +48,21 @@ class Windows:
         return len(self.series)
 
 
-def find_windows(known: NDArray[np.bool_], filled: NDArray[np.bool_], spec: WindowSpec, *, begin: int, end: int,
-                 stride: int = 1) -> Windows:  # fmt: skip
-    """Every window whose past and targets lie in the steps `begin` to `end` (left out), one each `stride` steps.
-
-    `known` says where a value was read, `filled` where one was carried forward, both `[S, T, V]`. A window is dropped
-    where an input of its past has neither, or where a target was not read.
-    """
-    origins = np.arange(begin + spec.history - 1, end - max(spec.horizons), stride)
-    has_input = (known | filled).all(2)
-    misses = np.concatenate([np.zeros((len(known), 1), np.int64), np.cumsum(~has_input, 1)], 1)
-    has_past = misses[:, origins + 1] == misses[:, origins + 1 - spec.history]
-    has_target = known[:, :, : len(spec.targets)].all(2)
-    has_future = np.ones_like(has_past)
-    for ahead in spec.horizons:
-        has_future &= has_target[:, origins + ahead]
-    series, place = np.nonzero(has_past & has_future)
-    dropped = {
-        "gap in the past": int((~has_past).sum()),
-        "missing target": int((has_past & ~has_future).sum()),
-    }
-    return Windows(series, origins[place], dropped)
-
-
 class WindowTable:
     """All rows of a grid as tensors, from which windows are gathered without a loop over them.
 
     Attributes:
-        known: where a value was read, `[S, T, V]`.
-        filled: where the last known value stands in, `[S, T, V]`.
+        filled: where the last known value stands in for a missing one, bool `[S, T, V]`.
+        has_input: where every value was read or filled, bool `[S, T]`.
+        has_target: where every target was read, bool `[S, T]`.
     """
 
     def __init__(self, grid: Grid, spec: WindowSpec, cuts: tuple[int, ...] = ()) -> None:
         """Scale and fill the values of `grid`; nothing is filled across the `cuts` between splits."""
         values, self.filled = carried_forward(grid.values, spec.max_gap, cuts)
-        self.known = np.isfinite(grid.values)
+        known = np.isfinite(grid.values)
+        self.has_input = np.all(known | self.filled, axis=2)
+        self.has_target = np.all(known[:, :, : len(spec.targets)], axis=2)
         self.spec = spec
         self.steps = grid.steps
         scaled = np.nan_to_num((values - np.array(spec.mean)) / np.array(spec.std))
@@ -114,6 +94,24 @@ class WindowTable:
             target=torch.where(inside[:, :, None], target, torch.nan),
             origin=steps,
         )
+
+
+def find_windows(table: WindowTable, *, begin: int, end: int, stride: int = 1) -> Windows:
+    """Every window whose past and targets lie in the steps `begin` to `end` (left out), one each `stride` steps.
+
+    A window is dropped where an input of its past was neither read nor filled, or where a target was not read.
+    """
+    spec = table.spec
+    origins = np.arange(begin + spec.history - 1, end - max(spec.horizons), stride)
+    gaps = np.cumsum(~table.has_input, 1)
+    gaps = np.concatenate([np.zeros((len(gaps), 1), np.int64), gaps], 1)
+    has_past = gaps[:, origins + 1] == gaps[:, origins + 1 - spec.history]
+    has_future = np.ones_like(has_past)
+    for ahead in spec.horizons:
+        has_future &= table.has_target[:, origins + ahead]
+    series, place = np.nonzero(has_past & has_future)
+    dropped = {"gap in the past": int((~has_past).sum()), "missing target": int((has_past & ~has_future).sum())}
+    return Windows(series, origins[place], dropped)
 
 
 class WindowBatches(Dataset[ForecastBatch]):
