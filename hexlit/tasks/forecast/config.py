@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 
 from hexlit.errors import UsageError
 
+CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")
 
 
@@ -22,6 +23,8 @@ class ForecastDataConfig:
     """Format of a time that is text, as of `strptime`, such as `%d.%m.%Y %H:%M`; null: ISO 8601."""
     timezone: str | None = "America/New_York"
     """Zone of the calendar features, for times in UTC or with a zone of their own. Null: the times as they stand."""
+    calendar: list[str] = field(default_factory=lambda: ["hour", "weekday", "yearday"])
+    """Calendar features, each a sine and a cosine: hour of the day, day of the week, day of the year."""
     series: str | None = "origin"
     """Column that tells the series apart; null: the table is one series."""
     statics: list[str] = field(default_factory=list)
@@ -62,6 +65,9 @@ class ForecastDataConfig:
             raise UsageError(f"data.time={_listed(self.time)}: name the column of the time, or 2 to 5 that make it up")
         if not self.targets:
             raise UsageError("data.targets=[]: name at least one column to forecast")
+        for name in self.calendar:
+            if name not in CALENDAR or list(self.calendar).count(name) > 1:
+                raise UsageError(f"data.calendar={_listed(self.calendar)}: some of {', '.join(CALENDAR)}, each once")
         self._check_columns()
         self._check_horizons()
         for name in ("train_share", "validation_share"):

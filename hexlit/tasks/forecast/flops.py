@@ -6,7 +6,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.nets import WindowShape, build_net
-from hexlit.tasks.forecast.times import CALENDAR
 
 
 def forward_flops(config: ForecastNetConfig, shape: WindowShape) -> int:
@@ -19,7 +18,7 @@ def forward_flops(config: ForecastNetConfig, shape: WindowShape) -> int:
         net = build_net(config, shape).eval()
         batch = (
             torch.zeros(1, shape.history, shape.inputs),
-            torch.zeros(1, shape.horizons, len(CALENDAR)),
+            torch.zeros(1, shape.horizons, shape.calendar),
             torch.zeros(1, shape.statics),
             torch.zeros(1, dtype=torch.long),
         )

@@ -14,7 +14,6 @@ from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.metrics import ErrorSums, persistence, seasonal_naive, skill
 from hexlit.tasks.forecast.nets import WindowShape, build_net
 from hexlit.tasks.forecast.spec import WindowSpec
-from hexlit.tasks.forecast.times import CALENDAR
 from hexlit.tasks.forecast.windows import ForecastBatch
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
@@ -106,7 +105,7 @@ class ForecastModule(TrainedModule):
         shape, device = self.shape, self.device
         return ForecastBatch(
             history=torch.zeros(count, shape.history, shape.inputs, device=device),
-            future=torch.zeros(count, shape.horizons, len(CALENDAR), device=device),
+            future=torch.zeros(count, shape.horizons, shape.calendar, device=device),
             statics=torch.zeros(count, shape.statics, device=device),
             series=torch.zeros(count, dtype=torch.long, device=device),
             target=torch.zeros(count, shape.horizons, shape.targets, device=device),

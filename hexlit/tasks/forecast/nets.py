@@ -9,7 +9,6 @@ from torch.nn import functional
 
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.spec import WindowSpec
-from hexlit.tasks.forecast.times import CALENDAR
 
 
 @dataclass(frozen=True)
@@ -20,6 +19,8 @@ class WindowShape:
     """Steps of the past, H."""
     inputs: int
     """Inputs of each, F."""
+    calendar: int
+    """Calendar features of a step, C."""
     statics: int
     """Static columns, K."""
     series: int
@@ -35,6 +36,7 @@ class WindowShape:
         return cls(
             history=spec.history,
             inputs=spec.inputs,
+            calendar=2 * len(spec.calendar),
             statics=len(spec.static_columns),
             series=len(spec.series),
             horizons=len(spec.horizons),
@@ -120,7 +122,7 @@ class ForecastNet(nn.Module):
         self.shape = shape
         self.encoder = _encoder(config, shape)
         self.embedding = nn.Embedding(shape.series, config.embedding) if config.embedding else None
-        width = self.encoder.width + config.embedding + shape.statics + shape.horizons * len(CALENDAR)
+        width = self.encoder.width + config.embedding + shape.statics + shape.horizons * shape.calendar
         outputs = shape.horizons * shape.targets
         last = nn.Linear(width if config.kind == "linear" else config.head, outputs)
         nn.init.zeros_(last.weight)

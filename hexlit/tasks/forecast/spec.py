@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from hexlit.tasks.forecast.config import ForecastDataConfig
 from hexlit.tasks.forecast.grid import Grid
 from hexlit.tasks.forecast.source import Columns
-from hexlit.tasks.forecast.times import CALENDAR
 
 
 @dataclass(frozen=True)
 class WindowSpec:
     """Columns, window, grid and scaling, in plain containers.
 
-    V are the columns of values, C those of the calendar, K the static ones, T the targets, P the horizons.
+    V are the columns of values, C the calendar features, K the static ones, T the targets, P the horizons.
     """
 
     time: list[str]
     time_format: str | None
     timezone: str | None
+    calendar: list[str]
     series_column: str | None
     series: list[str]
     """Names of the series, in the order of their indices."""
@@ -48,7 +48,7 @@ class WindowSpec:
     @property
     def inputs(self) -> int:
         """Inputs of a step of the past: values, for each whether it was filled, calendar."""
-        return 2 * len(self.values) + len(CALENDAR)
+        return 2 * len(self.values) + 2 * len(self.calendar)
 
     @property
     def columns(self) -> Columns:
@@ -86,6 +86,7 @@ def fit_spec(config: ForecastDataConfig, grid: Grid, train_steps: int) -> Window
         time=list(config.time),
         time_format=config.time_format,
         timezone=config.timezone,
+        calendar=list(config.calendar),
         series_column=config.series,
         series=list(grid.series),
         static_columns=list(config.statics),

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 
-CALENDAR = ("hour_sin", "hour_cos", "weekday_sin", "weekday_cos", "yearday_sin", "yearday_cos")
 PARTS = ("year", "month", "day", "hour", "minute")
 RANGES = {"year": (1, 9999), "month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59)}
 
@@ -42,8 +41,8 @@ def read_times(columns: list[pa.ChunkedArray], names: list[str], form: str | Non
     return _parsed(texts, names, form, place)
 
 
-def calendar_features(times: Times, timezone: str | None) -> NDArray[np.float32]:
-    """Sine and cosine of the hour of the day, the day of the week and the day of the year, float32 `[N, 6]`.
+def calendar_features(times: Times, timezone: str | None, names: list[str]) -> NDArray[np.float32]:
+    """Sine and cosine of each of `names` (hour of the day, weekday, yearday), float32 `[N, 2 * names]`.
 
     `times` are UTC and become those of `timezone`; where that is None, they are taken as they stand.
     """
@@ -55,8 +54,13 @@ def calendar_features(times: Times, timezone: str | None) -> NDArray[np.float32]
     hours = (local - day).astype(np.float64) / 3600
     weekday = (day.astype(np.int64) + 3) % 7  # the epoch was a Thursday
     yearday = (day - local.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.float64)
-    turns = np.stack([hours / 24, (weekday + hours / 24) / 7, (yearday + hours / 24) / 365.25], 1) * 2 * np.pi
-    return np.stack([np.sin(turns), np.cos(turns)], 2).reshape(len(times), 6).astype(np.float32)
+    turns = {
+        "hour": hours / 24,
+        "weekday": (weekday + hours / 24) / 7,
+        "yearday": (yearday + hours / 24) / 365.25,
+    }
+    waves = [wave(2 * np.pi * turns[name]) for name in names for wave in (np.sin, np.cos)]
+    return np.stack(waves, 1).astype(np.float32) if waves else np.zeros((len(times), 0), np.float32)
 
 
 def _naive(column: pa.ChunkedArray) -> Times:

@@ -67,7 +67,7 @@ class WindowTable:
         self.steps = grid.steps
         scaled = np.nan_to_num((values - np.array(spec.mean)) / np.array(spec.std))
         beyond = np.arange(grid.steps + max(spec.horizons), dtype=np.int64)
-        calendar = calendar_features(grid.times(beyond), spec.timezone)
+        calendar = calendar_features(grid.times(beyond), spec.timezone, spec.calendar)
         of_past = np.broadcast_to(calendar[None, : grid.steps], (len(grid.series), grid.steps, calendar.shape[1]))
         inputs = np.concatenate([scaled, self.filled, of_past], 2).astype(np.float32)
         self._inputs = torch.from_numpy(inputs.reshape(-1, inputs.shape[2]))
