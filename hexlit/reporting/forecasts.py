@@ -32,12 +32,12 @@ class ForecastPanels:
     """Forecasts beside and below one another."""
 
     value: str
-    """What is forecast, with its unit where it has one."""
+    """Name of the forecast value, with its unit where it has one."""
     step: str
-    """What a step is, such as `hours`."""
+    """Unit of the steps, such as `hours`."""
     panels: Sequence[ForecastPanel]
     naive: str = "seasonal naive"
-    """What the naive forecast is called."""
+    """Name of the naive forecast."""
 
 
 def draw_forecasts(data: ForecastPanels) -> Figure:

@@ -46,7 +46,7 @@ class ForecastDataConfig:
     season: int = 24
     """Steps of the season that the seasonal naive forecast repeats."""
     max_gap: int = 6
-    """Steps for which an input's last known value stands in for missing ones. Targets are never filled."""
+    """Longest gap of an input, in steps, that is filled by its last known value. Targets are never filled."""
     train_share: float = 0.7
     """Share of the time axis to learn from; it comes first."""
     validation_share: float = 0.15

@@ -28,7 +28,7 @@ class ForecastDataModule(L.LightningDataModule):
     Attributes:
         grid: the table on a regular grid.
         spec: columns, window and scaling.
-        cuts: steps of the grid at which validation and test begin.
+        cuts: first steps of validation and of test, on the grid.
         windows: by split.
     """
 
@@ -92,7 +92,7 @@ class ForecastDataModule(L.LightningDataModule):
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """What decides which rows are trained on, and how they are scaled."""
+        """Splits, columns and scaling."""
         return {"cuts": list(self.cuts), "spec": self.spec.to_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

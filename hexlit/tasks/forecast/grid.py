@@ -15,7 +15,7 @@ MOST_VALUES = 2 * 10**9
 
 @dataclass(frozen=True)
 class SeriesReport:
-    """What a series has, and what it lacks, between its first row and its last."""
+    """Rows and gaps of a series between its first row and its last."""
 
     rows: int
     """Rows of the table."""
@@ -118,8 +118,8 @@ def carried_forward(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """`values` `[S, T, V]` with gaps filled by the last known value, and where that was done.
 
-    A value stands in for the next `max_gap` steps at most, and never beyond one of the `cuts`: steps at which another
-    split begins. What is not filled stays NaN.
+    A value stands in for the next `max_gap` steps at most, and never beyond one of the `cuts`, the first steps of
+    other splits. Longer gaps stay NaN.
     """
     steps = np.arange(values.shape[1])
     begins = np.zeros(len(steps), np.int64)

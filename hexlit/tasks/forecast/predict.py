@@ -91,7 +91,7 @@ def write_forecasts(table: pa.Table, target: Path) -> None:
 
 
 def _ready(grid: Grid, table: WindowTable, spec: WindowSpec) -> NDArray[np.bool_]:
-    """Which series have all inputs in the steps up to their last row, `[S]`."""
+    """Whether a series has all inputs in the steps up to its last row, `[S]`."""
     begins = grid.last - spec.history + 1
     found = [
         begin >= 0 and bool(table.has_input[series, begin : last + 1].all())

@@ -23,7 +23,7 @@ ONE_SERIES = "all"
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a table mean what; fields as of `ForecastDataConfig`."""
+    """Columns of a table by their meaning, as of `ForecastDataConfig`."""
 
     time: list[str]
     time_format: str | None

@@ -1,4 +1,4 @@
-"""What a forecaster has to know of its data to build a window again: kept in every checkpoint."""
+"""Columns, window and scaling of a forecaster: every checkpoint keeps them, to build windows of new data."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,7 +52,7 @@ class WindowSpec:
 
     @property
     def columns(self) -> Columns:
-        """What to read from a table."""
+        """Columns to read from a table."""
         return Columns(self.time, self.time_format, self.series_column, self.static_columns, self.values)
 
     @property

@@ -49,7 +49,7 @@ class Windows:
 
 
 class WindowTable:
-    """All rows of a grid as tensors, from which windows are gathered without a loop over them.
+    """All rows of a grid as tensors. A batch of windows is one gather from them, without a loop.
 
     Attributes:
         filled: where the last known value stands in for a missing one, bool `[S, T, V]`.
@@ -142,7 +142,7 @@ class WindowBatches(Dataset[ForecastBatch]):
 def shuffled(windows: Windows, *, batch: int, seed: int, epoch: int) -> NDArray[np.int64]:
     """Numbers of windows for an epoch of whole batches, each at most once, as `seed` and `epoch` alone decide.
 
-    The windows left over change from epoch to epoch. Where there are fewer than a batch, all are one.
+    The windows left over change from epoch to epoch. Fewer windows than a batch are one smaller batch.
     """
     order = np.random.default_rng([seed, epoch]).permutation(len(windows))
     return order[: max(len(order) // batch * batch, min(batch, len(order)))]

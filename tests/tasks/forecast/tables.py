@@ -74,7 +74,8 @@ def make_config(path: Path, **settings: Any) -> ForecastDataConfig:
 
 
 def make_profile(**settings: Any) -> DeviceProfile:
-    return build_profile(AcceleratorConfig(**{"device": "cpu", "threads": 1, "train_batch": 32} | settings))
+    fields: dict[str, Any] = {"device": "cpu", "threads": 1, "train_batch": 32}
+    return build_profile(AcceleratorConfig(**fields | settings))
 
 
 def make_data(
