@@ -46,6 +46,13 @@ def test_each_epoch_has_an_order_of_its_own_which_comes_again(path: Path) -> Non
     assert drawn(make_data(path, seed=1).train_dataloader()) != first
 
 
+def test_a_loading_process_gives_the_same_batches(path: Path) -> None:
+    alone, beside = (make_data(path, accelerator={"workers": workers}).train_dataloader() for workers in (0, 1))
+    for one, two in zip(alone, beside, strict=True):
+        assert type(one) is type(two)
+        assert all(torch.equal(first, second) for first, second in zip(one, two, strict=True))
+
+
 def test_fewer_windows_than_a_batch_are_one_batch(path: Path) -> None:
     data = make_data(path, accelerator={"train_batch": 100_000})
     (batch,) = data.train_dataloader()
