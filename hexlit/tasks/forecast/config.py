@@ -134,7 +134,7 @@ class ForecastNetConfig:
     embedding: int = 4
     """Numbers that stand for a series; 0: the series is not told."""
     residual: bool = True
-    """Whether the network forecasts the change from the last known value instead of the value."""
+    """Whether targets are seen and forecast as the change from the last known value, instead of as they are."""
     layers: int = 2
     """transformer: layers of the encoder."""
     heads: int = 4

@@ -112,7 +112,9 @@ class TrendEncoder(nn.Module):
 class ForecastNet(nn.Module):
     """An encoder of the past, an embedding of the series and a dense head: all horizons at once.
 
-    The last layer begins at zero, so an untrained network with `residual` forecasts the last known value.
+    With `residual` the past of the targets is seen relative to the last known value, and the forecast is the change
+    from it, as in NLinear (Zeng et al. 2023): a level that training never had is then no surprise. The last layer
+    begins at zero, so an untrained network forecasts the last known value.
     """
 
     def __init__(self, config: ForecastNetConfig, shape: WindowShape) -> None:
@@ -134,13 +136,16 @@ class ForecastNet(nn.Module):
 
     def forward(self, history: Tensor, future: Tensor, statics: Tensor, series: Tensor) -> Tensor:
         """Scaled forecasts float32 `[B, P, T]`; the arguments are as in `ForecastBatch`."""
+        targets = self.shape.targets  # the first of the inputs
+        last = history[:, -1:, :targets]
+        if self.config.residual:
+            history = torch.cat([history[:, :, :targets] - last, history[:, :, targets:]], 2)
         parts = [self.encoder(history), statics, future.flatten(1)]
         if self.embedding is not None:
             parts.append(self.embedding(series))
         change: Tensor = self.head(torch.cat(parts, 1)).float()
-        change = change.view(-1, self.shape.horizons, self.shape.targets)
-        # Targets are the first of the inputs.
-        return change + history[:, -1:, : self.shape.targets] if self.config.residual else change
+        change = change.view(-1, self.shape.horizons, targets)
+        return change + last if self.config.residual else change
 
 
 def build_net(config: ForecastNetConfig, shape: WindowShape) -> ForecastNet:

@@ -75,6 +75,17 @@ def test_an_untrained_network_forecasts_the_last_known_value(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_with_residual_a_shift_of_the_targets_shifts_the_forecast(kind: str) -> None:
+    history, *rest = inputs()
+    shifted = history.clone()
+    shifted[:, :, :2] += torch.tensor([3.0, -1.0])
+    net = roused(make_net(kind=kind)).eval()
+    torch.testing.assert_close(net(shifted, *rest), net(history, *rest) + torch.tensor([3.0, -1.0]))
+    plain = roused(make_net(kind=kind, residual=False)).eval()
+    assert not torch.allclose(plain(shifted, *rest), plain(history, *rest) + torch.tensor([3.0, -1.0]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_dropout_acts_in_training_alone_also_with_one_layer(kind: str) -> None:
     net = roused(make_net(kind=kind, dropout=0.5, layers=1))
     arguments = inputs()
