@@ -218,6 +218,22 @@ def test_only_accelerate_asks_what_the_hardware_is() -> None:
     assert wrong == []
 
 
+def test_one_module_tells_the_search_algorithms_apart() -> None:
+    """Nobody else reads `.gumbel` or `.puct` of parameters and settings, asks for a name, or imports their kernels."""
+    telling = set()
+    for name, tree in modules().items():
+        if {"hexlit.search.gumbel", "hexlit.search.puct"} & set(imports(name, tree)):
+            telling.add(name)
+        for node in ast.walk(tree):
+            reads = isinstance(node, ast.Attribute) and node.attr in ("gumbel", "puct")
+            asks = isinstance(node, ast.Compare) and any(
+                isinstance(part, ast.Constant) and part.value in ("gumbel", "puct") for part in ast.walk(node)
+            )
+            if reads or asks:
+                telling.add(name)
+    assert telling == {"hexlit.search.algorithm"}
+
+
 def test_modules_are_named_after_what_they_are() -> None:
     assert [name for name in modules() if set(name.split(".")[-1].split("_")) & EMPTY_NAMES] == []
 

@@ -12,12 +12,11 @@ from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.hex.slices import over_slices
+from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.cache import empty_cache
-from hexlit.search.config import Params, SearchConfig, compiled_params
+from hexlit.search.config import Params, SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.gumbel import halving_table, improved_policy
 from hexlit.search.leaves import Flight, advance_leaves, empty_flight
-from hexlit.search.puct import visit_policy
 from hexlit.search.simulate import advance, begin_all
 from hexlit.search.subtree import with_room
 from hexlit.search.tree import NONE, Tree, empty_tree, root_value
@@ -63,7 +62,7 @@ class Search:
         self.size = size
         self.games = games
         self.actions = size * size + swap
-        self.params: Params = compiled_params(config, swap=swap)
+        self.params: Params = compiled_params(config, budgets=(config.simulations,), swap=swap)
         self.geometry: Geometry = geometry(size)
         self.rows = max(games * config.leaves, rows or 0)
         self.evaluator_calls = 0
@@ -73,7 +72,6 @@ class Search:
         self.roots: Stones = empty_stones(games, size)
         self.planes = blank_planes(self.rows, size)
         self._walk = empty_stones(games, size)
-        self.schedule = halving_table(config.gumbel.considered, (config.simulations,))
         self._cache = empty_cache(0, self.actions)  # the next call may come with another evaluator
         self.answers = np.zeros((self.rows, self.actions), np.float32), np.zeros(self.rows, np.float32)
         """Policies `[rows, A]` and values `[rows]`: where the evaluator writes."""
@@ -146,7 +144,7 @@ class Search:
         Raises `UsageError` when the evaluator has answered with what is not a number.
         """
         trees = self.roots, self._walk, self.planes, *self.answers
-        rules = self.schedule, self.params, self.geometry
+        rules = self.params, self.geometry
         waiting: int
         if self.config.leaves == 1:
             arguments = self.tree, *trees, self._cache, *rules
@@ -210,7 +208,7 @@ def _read_roots(
 ) -> None:
     row = np.empty(policy.shape[1], np.float32)
     for g in range(policy.shape[0]):
-        best = improved_policy(tree, g, params, row) if params.gumbel else visit_policy(tree, g, row)
+        best = root_result(tree, g, params, row)
         black = tree.game[g].to_move > 0
         for action in range(row.size):
             policy[g, action if black else table.transposed[action]] = row[action]

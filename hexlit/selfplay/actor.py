@@ -17,10 +17,10 @@ from hexlit.hex.engine import Stones, empty_stones, play_sequence
 from hexlit.hex.geometry import geometry
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.slices import over_slices
+from hexlit.search.algorithm import compiled_params
 from hexlit.search.cache import AnswerCache, empty_cache, remember
-from hexlit.search.config import SearchConfig, compiled_params
+from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.gumbel import halving_table
 from hexlit.search.search import check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig, check_search
@@ -134,11 +134,10 @@ class SelfPlay:
         self._stride = games
         actions, plies = size * size + swap, size * size + swap
         self._geometry = geometry(size)
-        self._params = compiled_params(search, swap=swap)
         self._rules = compiled_rules(config, search, seed)
         self._search_settings = json.dumps(asdict(search), sort_keys=True)
         budgets = (self._rules.full_simulations, self._rules.fast_simulations)
-        self._schedule = halving_table(search.gumbel.considered, budgets)
+        self._params = compiled_params(search, budgets=budgets, swap=swap)
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
         self._tree = empty_tree(self.games, search.simulations, actions)
@@ -251,7 +250,6 @@ class SelfPlay:
             group.value,
             group.rows,
             self._cache,
-            self._schedule,
             self._rules,
             self._params,
             self._geometry,

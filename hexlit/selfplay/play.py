@@ -14,10 +14,9 @@ from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline, kernel
 from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
+from hexlit.search.algorithm import leaves_draw_to_player, root_result
 from hexlit.search.cache import AnswerCache
 from hexlit.search.config import Params, SearchConfig
-from hexlit.search.gumbel import improved_policy
-from hexlit.search.puct import visit_policy
 from hexlit.search.simulate import begin, finished, receive, simulate
 from hexlit.search.tree import NONE, Tree, root_value
 from hexlit.selfplay.config import SelfPlayConfig
@@ -26,7 +25,7 @@ PLAYING, CONNECTED, RESIGNED = 0, 1, 2
 """State of a game."""
 
 FULL, FAST = 0, 1
-"""Rows of the schedule of sequential halving: moves searched in full, and the others."""
+"""Budgets of a search: of moves searched in full, and of the others."""
 
 
 class Rules(NamedTuple):
@@ -299,10 +298,9 @@ def finish_move(
     ply = int(slot.ply)
     colour = colour_at(ply)
     heat = float(tree.game[g].noise)
-    # In Gumbel's halving, the noise, scaled by the temperature, has made the draw already.
-    action = improved_policy(tree, g, params, row) if params.gumbel else visit_policy(tree, g, row)
+    action = root_result(tree, g, params, row)
     value = root_value(tree, g, action)
-    if not params.gumbel and heat > 0.0:
+    if leaves_draw_to_player(params) and heat > 0.0:
         action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
     if rules.gamble_share > 0.0 and value < -rules.gamble_value:
         k = key(rules.seed, slot.game_id, ply, GAMBLE)
@@ -337,7 +335,6 @@ def advance_games(
     value: NDArray[np.float32],
     rows: NDArray[np.float32],
     cache: AnswerCache,
-    schedule: NDArray[np.int32],
     rules: Rules,
     params: Params,
     table: Geometry,
@@ -355,7 +352,7 @@ def advance_games(
             if finished(tree, g):
                 finish_move(games, stones, tree, g, rows[g], rules, params, table)
             else:
-                recalled += simulate(tree, stones, walk, g, planes, cache, schedule, params, table)
+                recalled += simulate(tree, stones, walk, g, planes, cache, params, table)
         over += games.slot[g].state != PLAYING
     return over, recalled
 

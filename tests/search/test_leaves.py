@@ -95,7 +95,6 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
             search.planes,
             *search.answers,
             False,
-            search.schedule,
             search.params,
             search.geometry,
         ):
