@@ -91,6 +91,8 @@ class Games(NamedTuple):
     """Simulations spent on each move; 0 for the random opening, `[G, T]`."""
     policies: NDArray[np.float32]
     """Searched policy before each move, `[G, T, A]`."""
+    row: NDArray[np.float32]
+    """Room for the policy of one search in the mover's frame, `[G, A]`."""
 
 
 def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> Rules:
@@ -122,6 +124,7 @@ def empty_games(games: int, plies: int, actions: int) -> Games:
         values=np.zeros((games, plies), np.float32),
         simulations=np.zeros((games, plies), np.int16),
         policies=np.zeros((games, plies, actions), np.float32),
+        row=np.zeros((games, actions), np.float32),
     )
 
 
@@ -285,16 +288,12 @@ def finish_move(
     stones: Stones,
     tree: Tree,
     g: int,
-    row: NDArray[np.float32],
     rules: Rules,
     params: Params,
     table: Geometry,
 ) -> None:
-    """Make the move that the finished search of game `g` found, and begin the next search or end the game.
-
-    `row` float32 `[A]` is room for the policy in the mover's frame.
-    """
-    slot = games.slot[g]
+    """Make the move that the finished search of game `g` found, and begin the next search or end the game."""
+    slot, row = games.slot[g], games.row[g]
     ply = int(slot.ply)
     colour = colour_at(ply)
     heat = float(tree.game[g].noise)
@@ -333,7 +332,6 @@ def advance_games(
     planes: NDArray[np.int8],
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
-    rows: NDArray[np.float32],
     cache: AnswerCache,
     rules: Rules,
     params: Params,
@@ -350,7 +348,7 @@ def advance_games(
         receive(tree, g, planes, policy, value, params)
         while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
             if finished(tree, g):
-                finish_move(games, stones, tree, g, rows[g], rules, params, table)
+                finish_move(games, stones, tree, g, rules, params, table)
             else:
                 recalled += simulate(tree, stones, walk, g, planes, cache, params, table)
         over += games.slot[g].state != PLAYING
