@@ -234,6 +234,19 @@ def test_one_module_tells_the_search_algorithms_apart() -> None:
     assert telling == {"hexlit.search.algorithm"}
 
 
+def test_networks_are_put_together_in_one_function() -> None:
+    """All others call `build_net`."""
+    makers = {
+        f"{name}.{part.name}"
+        for name, tree in modules().items()
+        for part in tree.body
+        if isinstance(part, ast.FunctionDef | ast.ClassDef)
+        for node in ast.walk(part)
+        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in ("HexNet", "ResidualBlock")
+    }
+    assert makers == {"hexlit.nets.tower.build_net"}
+
+
 def test_modules_are_named_after_what_they_are() -> None:
     assert [name for name in modules() if set(name.split(".")[-1].split("_")) & EMPTY_NAMES] == []
 

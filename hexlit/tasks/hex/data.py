@@ -16,7 +16,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import blank_planes
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts, rows_of
 from hexlit.selfplay.config import SelfPlayConfig
@@ -40,7 +40,7 @@ class EvaluatorHost:
 
     def __init__(self, net: NetConfig, *, size: int, swap: bool, profile: DeviceProfile) -> None:
         """The evaluator is made when the first weights come."""
-        self._net = HexNet(net).eval()
+        self._net = build_net(net).eval()
         self._settings: dict[str, Any] = {"size": size, "swap": swap, "profile": profile}
         self._evaluator: NetworkEvaluator | None = None
 
