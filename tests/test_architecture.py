@@ -310,6 +310,35 @@ def test_only_accelerate_asks_what_the_hardware_is() -> None:
     assert wrong == []
 
 
+def test_one_module_tells_the_search_algorithms_apart() -> None:
+    """Nobody else reads `.gumbel` or `.puct` of parameters and settings, asks for a name, or imports their kernels."""
+    telling = set()
+    for name, tree in modules().items():
+        if {"hexlit.search.gumbel", "hexlit.search.puct"} & set(imports(name, tree)):
+            telling.add(name)
+        for node in ast.walk(tree):
+            reads = isinstance(node, ast.Attribute) and node.attr in ("gumbel", "puct")
+            asks = isinstance(node, ast.Compare) and any(
+                isinstance(part, ast.Constant) and part.value in ("gumbel", "puct") for part in ast.walk(node)
+            )
+            if reads or asks:
+                telling.add(name)
+    assert telling == {"hexlit.search.algorithm"}
+
+
+def test_networks_are_put_together_in_one_function() -> None:
+    """All others call `build_net`."""
+    makers = {
+        f"{name}.{part.name}"
+        for name, tree in modules().items()
+        for part in tree.body
+        if isinstance(part, ast.FunctionDef | ast.ClassDef)
+        for node in ast.walk(part)
+        if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in ("HexNet", "ResidualBlock")
+    }
+    assert makers == {"hexlit.nets.tower.build_net"}
+
+
 def test_modules_are_named_after_what_they_are() -> None:
     assert [name for name in modules() if set(name.split(".")[-1].split("_")) & EMPTY_NAMES] == []
 

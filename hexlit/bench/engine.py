@@ -58,7 +58,7 @@ def measure_search(size: int, effort: Effort, profile: DeviceProfile) -> list[Me
             for simulations in (32, 200):
                 settings = SearchConfig(algorithm=algorithm, simulations=simulations)
                 search = Search(settings, size=size, games=SEARCHED_GAMES)
-                search.answers[0][:], search.answers[1][:] = policy, value
+                search.batch.policy[:], search.batch.value[:] = policy, value
 
                 def searches(rounds: int, search: Search = search, simulations: int = simulations) -> float:
                     for _ in range(rounds):

@@ -187,14 +187,14 @@ def network(config: BenchConfig) -> tuple["HexNet", int]:
     """The network to measure, and the size of its board."""
     import torch
 
-    from hexlit.nets.tower import HexNet
+    from hexlit.nets.tower import build_net
     from hexlit.tasks.hex.checkpoint import load_network
 
     if config.checkpoint is not None:
         loaded = load_network(Path(config.checkpoint))
         return loaded.net, loaded.size
     torch.manual_seed(0)
-    return HexNet(config.net), config.board
+    return build_net(config.net), config.board
 
 
 def find_batch(

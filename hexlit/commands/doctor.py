@@ -61,10 +61,10 @@ def fused_obstacle() -> str:
     from hexlit.accelerate.profile import build_profile
     from hexlit.nets.config import NetConfig
     from hexlit.nets.evaluator import NetworkEvaluator
-    from hexlit.nets.tower import HexNet
+    from hexlit.nets.tower import build_net
 
     profile = build_profile(AcceleratorConfig(device="cpu", inference="fused"))
-    net = HexNet(NetConfig(channels=16, blocks=[1])).eval()
+    net = build_net(NetConfig(channels=16, blocks=[1])).eval()
     with warnings_of("hexlit.nets.evaluator") as said:
         evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=profile)
     return "" if evaluator.path == "fused" else " ".join(said) or f"the {evaluator.path} path is taken instead"

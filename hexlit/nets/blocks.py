@@ -4,8 +4,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hexlit.nets.config import NetConfig
-
 SQUEEZE = 4
 """Channels for each hidden unit of a squeeze-and-excitation."""
 
@@ -126,24 +124,28 @@ class ResidualBlock(nn.Module):
     """`activation(x + convolutions(x))`, `[B, C, n, n]` → `[B, C, n, n]` (He et al. 2016).
 
     The last batch norm starts at zero, so that an untrained block passes its input on.
-    With `global_bias` the inner features also set one bias a channel; with attention se what the convolutions found is
-    weighed by channel before it is added.
+
+    Args:
+        layers: the convolutions, from C channels back to C; an activation stands between two of them.
+        activation: its name, see `make_activation`.
+        bias: maps the features before the last convolution to one bias a channel, or None.
+        gate: weighs the channels that the convolutions found before they are added, or None.
     """
 
-    def __init__(self, config: NetConfig, global_bias: bool) -> None:
+    def __init__(
+        self,
+        layers: list[ConvNorm],
+        activation: str,
+        *,
+        bias: GlobalBias | None = None,
+        gate: SqueezeExcitation | None = None,
+    ) -> None:
         super().__init__()
-        channels = config.channels
-        if config.block == "bottleneck":
-            middle = channels // 2
-            layers = [ConvNorm(channels, middle, 1), ConvNorm(middle, middle, 3), ConvNorm(middle, channels, 1)]
-        else:
-            middle = channels
-            layers = [ConvNorm(channels, channels, 3), ConvNorm(channels, channels, 3)]
         nn.init.zeros_(layers[-1].norm.weight)
         self.layers = nn.ModuleList(layers)
-        self.activation = make_activation(config.activation)
-        self.bias = GlobalBias(middle, channels) if global_bias else None
-        self.gate = SqueezeExcitation(channels, config.activation) if config.attention == "se" else None
+        self.activation = make_activation(activation)
+        self.bias = bias
+        self.gate = gate
 
     def forward(self, x: Tensor) -> Tensor:
         """Add what the convolutions found to `x`."""

@@ -6,7 +6,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 
 
 def forward_flops(config: NetConfig, size: int) -> int:
@@ -16,7 +16,7 @@ def forward_flops(config: NetConfig, size: int) -> int:
     two. Normalising, activations and pooling are left out, a hundredth or so. Counted without computing anything.
     """
     with torch.device("meta"):  # shapes only: takes no memory, and no random draws
-        net = HexNet(config).eval()
+        net = build_net(config).eval()
         planes = torch.zeros(1, PLANES, size, size)
     # The kernels of attention that do all at once are not all known to the counter; its two products are.
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:

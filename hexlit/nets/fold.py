@@ -4,12 +4,12 @@ import torch
 from torch import Tensor, nn
 
 from hexlit.nets.blocks import ConvNorm
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 
 
 def folded_twin(net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool) -> HexNet:
     """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is left as it is."""
-    twin = HexNet(net.config).eval().requires_grad_(False)
+    twin = build_net(net.config).eval().requires_grad_(False)
     for layer in twin.modules():
         if isinstance(layer, ConvNorm):
             layer.conv.bias = nn.Parameter(torch.zeros(layer.conv.out_channels), requires_grad=False)

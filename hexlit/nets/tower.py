@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from hexlit.hex.encoding import PLANES
-from hexlit.nets.blocks import ConvNorm, ResidualBlock, SelfAttention, make_activation
+from hexlit.nets.blocks import ConvNorm, GlobalBias, ResidualBlock, SelfAttention, SqueezeExcitation, make_activation
 from hexlit.nets.checkpointing import recomputed
 from hexlit.nets.config import NetConfig
 from hexlit.nets.heads import BoardSummary, PolicyHead, ValueHead
@@ -34,7 +34,14 @@ class NetOutput(NamedTuple):
 class HexNet(nn.Module):
     """Policy and value of Hex positions on any board from 2 to 19, in the mover's frame.
 
-    Every layer keeps the board's size and the heads pool over the board, so no weight depends on the size.
+    Every layer keeps the board's size and the heads pool over the board, so no weight depends on the size. `build_net`
+    makes one.
+
+    Args:
+        config: what it was built from; the heads follow it, too.
+        stem: from the planes to the channels of the trunk.
+        blocks: the residual blocks of all stages.
+        attention: the layer at the end of each stage; empty for a network without.
 
     Attributes:
         checkpointing: whether training keeps only the input of each block and computes the rest again for the gradients
@@ -42,20 +49,16 @@ class HexNet(nn.Module):
             nothing of the network's shape, so it may be set at any time and no checkpoint records it.
     """
 
-    def __init__(self, config: NetConfig) -> None:
+    def __init__(
+        self, config: NetConfig, stem: ConvNorm, blocks: list[ResidualBlock], attention: list[SelfAttention]
+    ) -> None:
         super().__init__()
         self.config = config
         self.checkpointing = False
-        self.stem = ConvNorm(PLANES, config.channels, 3)
+        self.stem = stem
         self.activation = make_activation(config.activation)
-        self.blocks = nn.ModuleList(
-            ResidualBlock(config, config.global_pooling and index % GLOBAL_BIAS_EVERY == GLOBAL_BIAS_EVERY - 1)
-            for index in range(sum(config.blocks))
-        )
-        attends = config.attention == "self"
-        self.attention = nn.ModuleList(
-            SelfAttention(config.channels, config.attention_heads) for _ in config.blocks if attends
-        )
+        self.blocks = nn.ModuleList(blocks)
+        self.attention = nn.ModuleList(attention)
         self.summary = BoardSummary(config)
         self.policy = PolicyHead(config)
         self.value = ValueHead(config)
@@ -75,3 +78,23 @@ class HexNet(nn.Module):
             return list(self.blocks)
         stages = zip(pairwise(accumulate(self.config.blocks, initial=0)), self.attention, strict=True)
         return [part for (start, end), attention in stages for part in (*self.blocks[start:end], attention)]
+
+
+def build_net(config: NetConfig) -> HexNet:
+    """An untrained network of `config`, with weights from torch's generator: all that tells the kinds apart is here."""
+    channels, activation = config.channels, config.activation
+    middle = channels // 2 if config.block == "bottleneck" else channels
+    stem = ConvNorm(PLANES, channels, 3)
+    blocks = []
+    for number in range(1, sum(config.blocks) + 1):
+        if config.block == "bottleneck":
+            layers = [ConvNorm(channels, middle, 1), ConvNorm(middle, middle, 3), ConvNorm(middle, channels, 1)]
+        else:
+            layers = [ConvNorm(channels, channels, 3), ConvNorm(channels, channels, 3)]
+        has_bias = config.global_pooling and number % GLOBAL_BIAS_EVERY == 0
+        bias = GlobalBias(middle, channels) if has_bias else None
+        gate = SqueezeExcitation(channels, activation) if config.attention == "se" else None
+        blocks.append(ResidualBlock(layers, activation, bias=bias, gate=gate))
+    stages = len(config.blocks) if config.attention == "self" else 0
+    attention = [SelfAttention(channels, config.attention_heads) for _ in range(stages)]
+    return HexNet(config, stem, blocks, attention)

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hexlit.errors import UsageError
 
 ALGORITHMS = ("gumbel", "puct")
@@ -110,21 +113,6 @@ class Params(NamedTuple):
     noise_total: float
     swap: bool
     """Whether White may swap at ply 1."""
-
-
-def compiled_params(config: SearchConfig, *, swap: bool) -> Params:
-    """The settings of `config`, for games with or without the swap rule."""
-    gumbel, puct = config.gumbel, config.puct
-    return Params(
-        gumbel=config.algorithm == "gumbel",
-        considered=gumbel.considered,
-        value_scale=float(gumbel.value_scale),
-        visit_offset=float(gumbel.visit_offset),
-        rescale=gumbel.rescale,
-        c_init=float(puct.c_init),
-        c_base=float(puct.c_base),
-        fpu_reduction=float(puct.fpu_reduction),
-        noise_share=float(puct.noise_share),
-        noise_total=float(puct.noise_total),
-        swap=swap,
-    )
+    schedule: NDArray[np.int32]
+    """Table of sequential halving for each budget of the search, see `halving_table`: `[budgets, considered + 1, S]`
+    for S simulations at most."""

@@ -1,15 +1,34 @@
 """The search's only way to a network, and two evaluators that need none."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
+from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
 from hexlit.hex.jit import kernel
 from hexlit.hex.playout import playouts
 from hexlit.hex.rng import PLAYOUT, key
 from hexlit.hex.slices import over_slices
+
+
+class Batch(NamedTuple):
+    """What one call of the evaluator takes and where it answers: R rows.
+
+    A kernel that Python calls takes the three arrays one by one: Numba spends 0.6 µs a call on each named tuple.
+    """
+
+    planes: NDArray[np.int8]
+    """Positions, `[R, PLANES, size, size]`."""
+    policy: NDArray[np.float32]
+    """`[R, A]`, see `Evaluator`."""
+    value: NDArray[np.float32]
+    """`[R]`."""
+
+
+def empty_batch(rows: int, size: int, actions: int) -> Batch:
+    """`rows` empty boards of `size`, and room for the answers."""
+    return Batch(blank_planes(rows, size), np.zeros((rows, actions), np.float32), np.zeros(rows, np.float32))
 
 
 class Evaluator(Protocol):

@@ -111,10 +111,10 @@ def turns(tree: Tree, g: int, child: int) -> int:
 
 
 @borrowing_part
-def halving_action(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> int:
+def halving_action(tree: Tree, g: int, params: Params) -> int:
     """Root action that sequential halving visits next: the best of those with as many turns as its table says."""
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
-    wanted = schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
+    wanted = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params), simulation]
     if wanted > 0:
         return halving_winner(tree, g, wanted, params)
     best, highest = NONE, -math.inf
@@ -139,12 +139,12 @@ def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
 
 
 @borrowing_part
-def halving_drops(tree: Tree, g: int, schedule: NDArray[np.int32], params: Params) -> bool:
+def halving_drops(tree: Tree, g: int, params: Params) -> bool:
     """Whether sequential halving is about to leave some of the root actions with most turns behind."""
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
     if tree.game[g].schedule == NONE or simulation < 1:
         return False
-    row = schedule[tree.game[g].schedule, considered_actions(tree, g, params)]
+    row = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params)]
     wanted = row[simulation]
     if row[simulation - 1] == wanted:  # in the midst of a turn, in which each gets one visit
         return False

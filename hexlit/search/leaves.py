@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.search.algorithm import choose, needs_all_values
 from hexlit.search.config import Params
-from hexlit.search.gumbel import halving_drops
-from hexlit.search.simulate import back_up, choose, expand, finished, write_leaf
+from hexlit.search.simulate import back_up, expand, finished, write_leaf
 from hexlit.search.tree import NONE, Tree
 
 
@@ -126,7 +126,6 @@ def select_apart(
     walk: Stones,
     g: int,
     root_batch: bool,
-    schedule: NDArray[np.int32],
     params: Params,
     table: Geometry,
 ) -> int:
@@ -135,7 +134,7 @@ def select_apart(
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > flight.waiting[g, node] and not tree.node[g, node].lost:
         at_root = node == 0
-        node = choose(tree, g, node, schedule, params)
+        node = choose(tree, g, node, params)
         if at_root and root_batch and flight.waiting[g, node] > 0:
             return NONE
         won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
@@ -153,15 +152,14 @@ def simulate_apart(
     g: int,
     planes: NDArray[np.int8],
     root_batch: bool,
-    schedule: NDArray[np.int32],
     params: Params,
     table: Geometry,
 ) -> None:
     """Run simulations of game `g` until its batch is at its end; the leaves' positions are then in `planes`."""
     while flight.leaves[g] < flight.leaf.shape[1] and not finished(tree, g):
-        if flight.leaves[g] > 0 and params.gumbel and halving_drops(tree, g, schedule, params):
+        if flight.leaves[g] > 0 and needs_all_values(tree, g, params):
             break
-        leaf = select_apart(tree, flight, roots, walk, g, root_batch, schedule, params, table)
+        leaf = select_apart(tree, flight, roots, walk, g, root_batch, params, table)
         if leaf == NONE:
             break
         if tree.node[g, leaf].lost:
@@ -181,7 +179,6 @@ def advance_leaves(
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
     root_batch: bool,
-    schedule: NDArray[np.int32],
     params: Params,
     table: Geometry,
 ) -> int:
@@ -191,6 +188,6 @@ def advance_leaves(
         if tree.game[g].nodes > 0:
             receive_leaves(tree, flight, g, planes, policy, value, params)
             if not tree.game[g].faulty:
-                simulate_apart(tree, flight, roots, walk, g, planes, root_batch, schedule, params, table)
+                simulate_apart(tree, flight, roots, walk, g, planes, root_batch, params, table)
             waiting += flight.leaves[g]
     return waiting

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.search.algorithm import plans_ahead, with_budget
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.gumbel import halving_table
 from hexlit.search.search import Search, SearchResult
 from hexlit.search.subtree import keep_subtree
 from hexlit.search.tree import NODE, NONE
@@ -82,7 +82,7 @@ class LiveSearch:
             return
         self._cells = cells.copy()
         if node != 0:
-            keep_subtree(self._search.tree, 0, node)
+            keep_subtree(self._search.tree, 0, node, self._search.params)
             game = self._search.tree.game[0]
             game["to_move"], game["ply"] = to_move, ply
             self._halved = False
@@ -153,11 +153,11 @@ class LiveSearch:
         """Choose Gumbel's rule at the root (see the top of this file); returns whether it is sequential halving."""
         search = self._search
         tree, first = search.tree, self._visits() == self._credit
-        planned = search.params.gumbel and first and 0 < simulations <= search.config.simulations
+        planned = plans_ahead(search.params) and first and 0 < simulations <= search.config.simulations
         tree.game["schedule"] = 0 if planned else NONE
         tree.game["kept"] = 0
         if planned:
-            search.schedule = halving_table(search.config.gumbel.considered, (simulations,))
+            search.params = with_budget(search.params, simulations)
             tree.game["kept"] = self._visits()
             tree.root_kept[0] = 0
             for child in self._children(0):
@@ -184,7 +184,7 @@ class LiveSearch:
         if self._visits() == 0:
             return self._unsearched()
         result = search.read(1)
-        if self._halved or not search.params.gumbel:
+        if self._halved or not plans_ahead(search.params):
             return result
         in_race = result.visits[0] >= max(1, result.visits.max() - 1)
         action = int(np.where(in_race, result.policy[0], -1.0).argmax())

@@ -6,18 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.encoding import blank_planes
 from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.hex.slices import over_slices
+from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.cache import empty_cache
-from hexlit.search.config import Params, SearchConfig, compiled_params
-from hexlit.search.evaluator import Evaluator
-from hexlit.search.gumbel import halving_table, improved_policy
+from hexlit.search.config import Params, SearchConfig
+from hexlit.search.evaluator import Batch, Evaluator, empty_batch
 from hexlit.search.leaves import Flight, advance_leaves, empty_flight
-from hexlit.search.puct import visit_policy
 from hexlit.search.simulate import advance, begin_all
 from hexlit.search.subtree import with_room
 from hexlit.search.tree import NONE, Tree, empty_tree, root_value
@@ -46,6 +44,7 @@ class Search:
 
     Attributes:
         rows: positions that the evaluator takes a call.
+        batch: these positions and the answers for them.
         evaluator_calls: calls of the evaluator so far.
         rows_used: positions so far that were asked for in these calls; the others only filled them.
     """
@@ -63,20 +62,17 @@ class Search:
         self.size = size
         self.games = games
         self.actions = size * size + swap
-        self.params: Params = compiled_params(config, swap=swap)
+        self.params: Params = compiled_params(config, budgets=(config.simulations,), swap=swap)
         self.geometry: Geometry = geometry(size)
         self.rows = max(games * config.leaves, rows or 0)
         self.evaluator_calls = 0
         self.rows_used = 0
         self.tree: Tree = empty_tree(games, config.simulations, self.actions)
         self._flight = self._empty_flight()
+        self.batch: Batch = empty_batch(self.rows, size, self.actions)
         self.roots: Stones = empty_stones(games, size)
-        self.planes = blank_planes(self.rows, size)
         self._walk = empty_stones(games, size)
-        self.schedule = halving_table(config.gumbel.considered, (config.simulations,))
         self._cache = empty_cache(0, self.actions)  # the next call may come with another evaluator
-        self.answers = np.zeros((self.rows, self.actions), np.float32), np.zeros(self.rows, np.float32)
-        """Policies `[rows, A]` and values `[rows]`: where the evaluator writes."""
 
     def run(
         self,
@@ -141,12 +137,12 @@ class Search:
         return SearchResult(policy, action, value, visits)
 
     def advance(self) -> int:
-        """Take in the evaluator's answers and go on to the next leaves; returns how many of them wait in `planes`.
+        """Take in the evaluator's answers and go on to the next leaves; returns how many of them wait in `batch`.
 
         Raises `UsageError` when the evaluator has answered with what is not a number.
         """
-        trees = self.roots, self._walk, self.planes, *self.answers
-        rules = self.schedule, self.params, self.geometry
+        trees = self.roots, self._walk, *self.batch
+        rules = self.params, self.geometry
         waiting: int
         if self.config.leaves == 1:
             arguments = self.tree, *trees, self._cache, *rules
@@ -158,9 +154,9 @@ class Search:
         return waiting
 
     def evaluate(self, evaluator: Evaluator) -> None:
-        """Have `evaluator` judge what waits in `planes`."""
+        """Have `evaluator` judge what waits in `batch`."""
         self.evaluator_calls += 1
-        evaluator.evaluate(self.planes, *self.answers)
+        evaluator.evaluate(*self.batch)
 
     def _empty_flight(self) -> Flight:
         nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf never looks there
@@ -210,7 +206,7 @@ def _read_roots(
 ) -> None:
     row = np.empty(policy.shape[1], np.float32)
     for g in range(policy.shape[0]):
-        best = improved_policy(tree, g, params, row) if params.gumbel else visit_policy(tree, g, row)
+        best = root_result(tree, g, params, row)
         black = tree.game[g].to_move > 0
         for action in range(row.size):
             policy[g, action if black else table.transposed[action]] = row[action]

@@ -11,41 +11,19 @@ from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.search.algorithm import choose, prepare_root
 from hexlit.search.cache import AnswerCache, recall
 from hexlit.search.config import Params
-from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action
-from hexlit.search.puct import add_dirichlet_noise, puct_child
-from hexlit.search.tree import NONE, SMALLEST_PRIOR, Tree, add_child, clear_node
+from hexlit.search.tree import NONE, SMALLEST_PRIOR, Tree, clear_node
 
 
 @borrowing_part
-def choose(tree: Tree, g: int, node: int, schedule: NDArray[np.int32], params: Params) -> int:
-    """Child of `node` to go to: a child tried before, or a new one for the best action not tried yet."""
-    if not params.gumbel:
-        child = puct_child(tree, g, node, params)
-    elif node != 0 or tree.game[g].schedule == NONE:
-        child = gumbel_child(tree, g, node, params)
-    else:
-        action = halving_action(tree, g, schedule, params)
-        if tree.policy[g, 0, action] > 0.0:
-            return add_child(tree, g, 0, action)
-        child = tree.node[g, 0].first_child
-        while tree.node[g, child].action != action:
-            child = tree.node[g, child].sibling
-    if child == NONE:
-        return add_child(tree, g, node, tree.node[g, node].next_action)
-    return child
-
-
-@borrowing_part
-def select(
-    tree: Tree, roots: Stones, walk: Stones, g: int, schedule: NDArray[np.int32], params: Params, table: Geometry
-) -> int:
+def select(tree: Tree, roots: Stones, walk: Stones, g: int, params: Params, table: Geometry) -> int:
     """Walk from the root to a node that has no value yet or ends the game; `walk` then holds its position."""
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > 0 and not tree.node[g, node].lost:
-        node = choose(tree, g, node, schedule, params)
+        node = choose(tree, g, node, params)
         won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
         tree.node[g, node].lost = won
         colour = -colour
@@ -93,17 +71,6 @@ def expand(
     tree.node[g, leaf].network_value = value
     if leaf == 0:
         prepare_root(tree, g, params)
-
-
-@inline
-def prepare_root(tree: Tree, g: int, params: Params) -> None:
-    """Keep the root's priors, and add the noise of the search's algorithm."""
-    for action in range(tree.policy.shape[2]):
-        tree.root_policy[g, action] = tree.policy[g, 0, action]
-    if params.gumbel:
-        draw_root_scores(tree, g)
-    elif params.noise_share * tree.game[g].noise > 0.0:
-        add_dirichlet_noise(tree, g, params)
 
 
 @inline
@@ -198,7 +165,6 @@ def simulate(
     g: int,
     planes: NDArray[np.int8],
     cache: AnswerCache,
-    schedule: NDArray[np.int32],
     params: Params,
     table: Geometry,
 ) -> int:
@@ -208,7 +174,7 @@ def simulate(
     """
     recalled = 0
     while not finished(tree, g):
-        leaf = select(tree, roots, walk, g, schedule, params, table)
+        leaf = select(tree, roots, walk, g, params, table)
         if tree.node[g, leaf].lost:
             back_up(tree, g, leaf, -1.0)
             continue
@@ -237,7 +203,6 @@ def advance(
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
     cache: AnswerCache,
-    schedule: NDArray[np.int32],
     params: Params,
     table: Geometry,
 ) -> int:
@@ -247,7 +212,7 @@ def advance(
         if tree.game[g].nodes > 0:
             receive(tree, g, planes, policy, value, params)
             if tree.game[g].leaf == NONE:
-                simulate(tree, roots, walk, g, planes, cache, schedule, params, table)
+                simulate(tree, roots, walk, g, planes, cache, params, table)
             waiting += tree.game[g].leaf != NONE
     return waiting
 

@@ -3,12 +3,13 @@
 import numpy as np
 
 from hexlit.hex.jit import kernel
-from hexlit.search.gumbel import draw_root_scores
+from hexlit.search.algorithm import prepare_root
+from hexlit.search.config import Params
 from hexlit.search.tree import NONE, Tree, empty_tree
 
 
 @kernel
-def keep_subtree(tree: Tree, g: int, root: int) -> None:
+def keep_subtree(tree: Tree, g: int, root: int, params: Params) -> None:
     """Make the evaluated node `root` of game `g` the root of its tree, in place; all that is not below it is dropped.
 
     Visits and sums of values stay; the root's priors are those that the evaluator gave it, without noise.
@@ -35,19 +36,18 @@ def keep_subtree(tree: Tree, g: int, root: int) -> None:
                 moved.last_child = number[moved.last_child]
     game.nodes = kept
     game.noise = 0.0
-    restore_root(tree, g)
+    restore_root(tree, g, params)
 
 
 @kernel
-def restore_root(tree: Tree, g: int) -> None:
+def restore_root(tree: Tree, g: int, params: Params) -> None:
     """Write the root's priors and scores as they were before any action was tried; there is no noise in them."""
     untried = tree.policy[g, 0].copy()
     child = tree.node[g, 0].first_child
     while child != NONE:
         tree.policy[g, 0, tree.node[g, child].action] = tree.node[g, child].prior
         child = tree.node[g, child].sibling
-    tree.root_policy[g] = tree.policy[g, 0]
-    draw_root_scores(tree, g)
+    prepare_root(tree, g, params)
     tree.policy[g, 0] = untried
 
 

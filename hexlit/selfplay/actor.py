@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.encoding import blank_planes
 from hexlit.hex.engine import Stones, empty_stones, play_sequence
 from hexlit.hex.geometry import geometry
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.slices import over_slices
+from hexlit.search.algorithm import compiled_params
 from hexlit.search.cache import AnswerCache, empty_cache, remember
-from hexlit.search.config import SearchConfig, compiled_params
-from hexlit.search.evaluator import Evaluator
-from hexlit.search.gumbel import halving_table
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Batch, Evaluator, empty_batch
 from hexlit.search.search import check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig, check_search
@@ -88,10 +87,7 @@ class _Group(NamedTuple):
     stones: Stones
     tree: Tree
     walk: Stones
-    rows: NDArray[np.float32]
-    planes: NDArray[np.int8]
-    policy: NDArray[np.float32]
-    value: NDArray[np.float32]
+    batch: Batch
 
 
 class SelfPlay:
@@ -134,11 +130,10 @@ class SelfPlay:
         self._stride = games
         actions, plies = size * size + swap, size * size + swap
         self._geometry = geometry(size)
-        self._params = compiled_params(search, swap=swap)
         self._rules = compiled_rules(config, search, seed)
         self._search_settings = json.dumps(asdict(search), sort_keys=True)
         budgets = (self._rules.full_simulations, self._rules.fast_simulations)
-        self._schedule = halving_table(search.gumbel.considered, budgets)
+        self._params = compiled_params(search, budgets=budgets, swap=swap)
         self._state = empty_games(self.games, plies, actions)
         self._stones = empty_stones(self.games, size)
         self._tree = empty_tree(self.games, search.simulations, actions)
@@ -150,10 +145,7 @@ class SelfPlay:
                 stones=Stones._make(array[own] for array in self._stones),
                 tree=Tree._make(array[own] for array in self._tree),
                 walk=empty_stones(len(slots_of(self.games, group, groups)), size),
-                rows=np.zeros((rows, actions), np.float32),
-                planes=blank_planes(rows, size),
-                policy=np.zeros((rows, actions), np.float32),
-                value=np.zeros(rows, np.float32),
+                batch=empty_batch(rows, size, actions),
             )
             for group, own in enumerate(_slice(slots_of(self.games, group, groups)) for group in range(groups))
         ]
@@ -191,7 +183,7 @@ class SelfPlay:
                 evaluations[index].result()
                 counts.network_seconds += time.perf_counter() - before
                 if turn >= len(self._groups):
-                    remember(self._cache, group.planes, group.policy, group.value)
+                    remember(self._cache, *group.batch)
                 over, recalled = self._advance(group)
                 check_answers(group.tree)
                 if over:
@@ -204,10 +196,10 @@ class SelfPlay:
                 counts.evaluations += len(group.tree.game) - over
                 counts.recalled += recalled
                 if len(self._groups) > 1:
-                    evaluations[index] = pool.submit(evaluator.evaluate, group.planes, group.policy, group.value)
+                    evaluations[index] = pool.submit(evaluator.evaluate, *group.batch)
                 else:
                     before = time.perf_counter()
-                    evaluator.evaluate(group.planes, group.policy, group.value)
+                    evaluator.evaluate(*group.batch)
                     counts.network_seconds += time.perf_counter() - before
             for evaluation in evaluations:
                 evaluation.result()
@@ -246,12 +238,8 @@ class SelfPlay:
             group.stones,
             group.tree,
             group.walk,
-            group.planes,
-            group.policy,
-            group.value,
-            group.rows,
+            *group.batch,
             self._cache,
-            self._schedule,
             self._rules,
             self._params,
             self._geometry,

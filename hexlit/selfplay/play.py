@@ -14,10 +14,9 @@ from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline, kernel
 from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
+from hexlit.search.algorithm import leaves_draw_to_player, root_result
 from hexlit.search.cache import AnswerCache
 from hexlit.search.config import Params, SearchConfig
-from hexlit.search.gumbel import improved_policy
-from hexlit.search.puct import visit_policy
 from hexlit.search.simulate import begin, finished, receive, simulate
 from hexlit.search.tree import NONE, Tree, root_value
 from hexlit.selfplay.config import SelfPlayConfig
@@ -26,7 +25,7 @@ PLAYING, CONNECTED, RESIGNED = 0, 1, 2
 """State of a game."""
 
 FULL, FAST = 0, 1
-"""Rows of the schedule of sequential halving: moves searched in full, and the others."""
+"""Budgets of a search: of moves searched in full, and of the others."""
 
 
 class Rules(NamedTuple):
@@ -92,6 +91,8 @@ class Games(NamedTuple):
     """Simulations spent on each move; 0 for the random opening, `[G, T]`."""
     policies: NDArray[np.float32]
     """Searched policy before each move, `[G, T, A]`."""
+    row: NDArray[np.float32]
+    """Room for the policy of one search in the mover's frame, `[G, A]`."""
 
 
 def compiled_rules(config: SelfPlayConfig, search: SearchConfig, seed: int) -> Rules:
@@ -123,6 +124,7 @@ def empty_games(games: int, plies: int, actions: int) -> Games:
         values=np.zeros((games, plies), np.float32),
         simulations=np.zeros((games, plies), np.int16),
         policies=np.zeros((games, plies, actions), np.float32),
+        row=np.zeros((games, actions), np.float32),
     )
 
 
@@ -286,23 +288,18 @@ def finish_move(
     stones: Stones,
     tree: Tree,
     g: int,
-    row: NDArray[np.float32],
     rules: Rules,
     params: Params,
     table: Geometry,
 ) -> None:
-    """Make the move that the finished search of game `g` found, and begin the next search or end the game.
-
-    `row` float32 `[A]` is room for the policy in the mover's frame.
-    """
-    slot = games.slot[g]
+    """Make the move that the finished search of game `g` found, and begin the next search or end the game."""
+    slot, row = games.slot[g], games.row[g]
     ply = int(slot.ply)
     colour = colour_at(ply)
     heat = float(tree.game[g].noise)
-    # In Gumbel's halving, the noise, scaled by the temperature, has made the draw already.
-    action = improved_policy(tree, g, params, row) if params.gumbel else visit_policy(tree, g, row)
+    action = root_result(tree, g, params, row)
     value = root_value(tree, g, action)
-    if not params.gumbel and heat > 0.0:
+    if leaves_draw_to_player(params) and heat > 0.0:
         action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
     if rules.gamble_share > 0.0 and value < -rules.gamble_value:
         k = key(rules.seed, slot.game_id, ply, GAMBLE)
@@ -335,9 +332,7 @@ def advance_games(
     planes: NDArray[np.int8],
     policy: NDArray[np.float32],
     value: NDArray[np.float32],
-    rows: NDArray[np.float32],
     cache: AnswerCache,
-    schedule: NDArray[np.int32],
     rules: Rules,
     params: Params,
     table: Geometry,
@@ -353,9 +348,9 @@ def advance_games(
         receive(tree, g, planes, policy, value, params)
         while games.slot[g].state == PLAYING and tree.game[g].leaf == NONE:
             if finished(tree, g):
-                finish_move(games, stones, tree, g, rows[g], rules, params, table)
+                finish_move(games, stones, tree, g, rules, params, table)
             else:
-                recalled += simulate(tree, stones, walk, g, planes, cache, schedule, params, table)
+                recalled += simulate(tree, stones, walk, g, planes, cache, params, table)
         over += games.slot[g].state != PLAYING
     return over, recalled
 

@@ -10,7 +10,7 @@ from hexlit.bench import leaves
 from hexlit.bench.leaves import measure_leaves
 from hexlit.bench.measure import Effort
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
 
 
@@ -19,7 +19,7 @@ from hexlit.search.config import SearchConfig
 def test_each_number_of_leaves_has_a_line_with_its_calls_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """E6, E7: virtual loss alone, and root batching."""
     monkeypatch.setattr(leaves, "LEAVES", (1, 8))
-    net = HexNet(NetConfig(channels=8, blocks=[1]))
+    net = build_net(NetConfig(channels=8, blocks=[1]))
     profile = build_profile(AcceleratorConfig(device="cpu"))
     lines = measure_leaves(net, 4, SearchConfig(simulations=32), Effort(2, 0.01), profile)
     assert [line.what.rsplit(": ")[1] for line in lines] == ["1 leaf a call", "8 leaves a call", "8 root moves a call"]

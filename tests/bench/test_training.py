@@ -22,7 +22,7 @@ from hexlit.bench.optimisation import Recipe, advice, batches_of, loss_after, me
 from hexlit.bench.play import Game
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset
@@ -38,7 +38,7 @@ GAME = Game(SIZE, SearchConfig(simulations=8), SelfPlayConfig(workers=0))
 @pytest.fixture
 def net() -> HexNet:
     torch.manual_seed(0)
-    return HexNet(NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8))
+    return build_net(NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8))
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ class Slowed(Dataset[Any]):
 @pytest.mark.slow  # a loader that is slow takes its time
 def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     """A10: by a network that has much to compute."""
-    net, many = HexNet(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
+    net, many = build_net(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
     _, quick = measure_loader(net, GAME, RECIPE, QUICK, many)
     data = EpochDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
     _, slow = measure_loader(net, GAME, RECIPE, QUICK, many, Slowed(data))
@@ -185,7 +185,7 @@ def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(net: HexN
 
 def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: HexNet, profile: DeviceProfile) -> None:
     """A28-30, A26-27."""
-    without_fused = HexNet(replace(net.config, activation="silu"))
+    without_fused = build_net(replace(net.config, activation="silu"))
     ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
     plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways, 8)
     assert plain.median is not None

@@ -19,7 +19,7 @@ from hexlit.commands.run_folder import held
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 from tests.arena.test_sgf import parsed
 from tests.commands.test_train import as_a_process
 
@@ -31,7 +31,7 @@ def write_checkpoint(path: Path, seed: int, size: int = 4) -> None:
     """A checkpoint of an untrained network."""
     torch.manual_seed(seed)
     config = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
-    weights = {f"net.{name}": tensor for name, tensor in HexNet(config).state_dict().items()}
+    weights = {f"net.{name}": tensor for name, tensor in build_net(config).state_dict().items()}
     settings = {"net": asdict(config), "size": size, "swap": False}
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save({"hyper_parameters": settings, "state_dict": weights}, path)

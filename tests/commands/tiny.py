@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 
 TINY = [
     "board=3",
@@ -41,7 +41,7 @@ def save_untrained(path: Path, *, size: int, swap: bool = False) -> Path:
     """The checkpoint of a tiny network as it was born, written to `path`."""
     torch.manual_seed(0)
     net = NetConfig(channels=8, blocks=[1])
-    weights = {f"net.{name}": tensor for name, tensor in HexNet(net).state_dict().items()}
+    weights = {f"net.{name}": tensor for name, tensor in build_net(net).state_dict().items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     torch.save({"hyper_parameters": {"net": asdict(net), "size": size, "swap": swap}, "state_dict": weights}, path)
     return path

@@ -13,7 +13,7 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.nets.agreement import LEAST_SAME_MOVES, Agreement, measure_agreement
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator, random_planes
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 
 SIZE, POSITIONS = 5, 500
 
@@ -22,7 +22,7 @@ SIZE, POSITIONS = 5, 500
 def trained() -> HexNet:
     """A network that has learned to play next to the mover's stones: the cell with the most of them around it."""
     torch.manual_seed(0)
-    net = HexNet(NetConfig(channels=16, blocks=[2]))
+    net = build_net(NetConfig(channels=16, blocks=[2]))
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
     planes = torch.from_numpy(random_planes(1024, SIZE)).float()
     around = functional.conv2d(planes[:, :1], torch.ones(1, 1, 3, 3), padding=1).flatten(1)
@@ -62,7 +62,7 @@ def test_bfloat16_plays_the_same_move_in_nearly_all_positions(trained: HexNet) -
 
 
 def test_other_weights_do_not_agree(trained: HexNet) -> None:
-    other = HexNet(replace(trained.config))
+    other = build_net(replace(trained.config))
     found = measure_agreement(other, evaluator_of(trained, "fp32"), random_planes(POSITIONS, SIZE))
     assert found.same_move < 0.5
     assert found.policy_error > 0.3

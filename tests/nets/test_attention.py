@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from hexlit.nets.blocks import ConvNorm, SelfAttention, SqueezeExcitation
 from hexlit.nets.config import ATTENTIONS, NetConfig
 from hexlit.nets.fold import folded_twin
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 
 
 def small(**fields: object) -> NetConfig:
@@ -24,7 +24,7 @@ def planes_of(batch: int, size: int) -> Tensor:
 def trained_like(config: NetConfig) -> HexNet:
     """A network whose layers that start at zero are no longer so, with running statistics of its own."""
     torch.manual_seed(0)
-    net = HexNet(config)
+    net = build_net(config)
     for module in net.modules():
         if isinstance(module, ConvNorm):
             nn.init.uniform_(module.norm.weight, 0.5, 1.0)
@@ -56,9 +56,9 @@ def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(attent
 
 def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
     """A18-19."""
-    gated = HexNet(small(attention="se"))
+    gated = build_net(small(attention="se"))
     assert [sum(isinstance(m, SqueezeExcitation) for m in block.modules()) for block in gated.blocks] == [1, 1, 1]
-    attending = HexNet(small(attention="self"))
+    attending = build_net(small(attention="self"))
     order: list[str] = []
     for part in attending.modules():
         if isinstance(part, SelfAttention) or part in attending.blocks:
@@ -70,9 +70,9 @@ def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
 def test_attention_none_has_the_weights_it_always_had_and_settings_saved_before_it_still_build_it() -> None:
     saved = {"channels": 8, "blocks": [2], "block": "basic", "activation": "relu", "global_pooling": True}
     assert NetConfig(**saved) == NetConfig(channels=8, blocks=[2], attention="none", attention_heads=4)  # type: ignore[arg-type]
-    parts = {name.split(".")[0] for name in HexNet(small()).state_dict()}
+    parts = {name.split(".")[0] for name in build_net(small()).state_dict()}
     assert parts == {"stem", "blocks", "summary", "policy", "value"}
-    inner = {name.split(".")[2] for name in HexNet(small()).state_dict() if name.startswith("blocks.")}
+    inner = {name.split(".")[2] for name in build_net(small()).state_dict() if name.startswith("blocks.")}
     assert inner == {"layers", "bias"}
 
 
@@ -107,7 +107,7 @@ def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> Non
 @pytest.mark.parametrize("attention", ["se", "self"])
 def test_untrained_blocks_pass_their_input_on(attention: str) -> None:
     torch.manual_seed(0)
-    net, x = HexNet(small(attention=attention)), torch.rand(2, 8, 4, 4)
+    net, x = build_net(small(attention=attention)), torch.rand(2, 8, 4, 4)
     for part in [*net.blocks, *net.attention]:
         assert torch.equal(part(x), x)
 

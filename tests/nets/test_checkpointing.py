@@ -8,14 +8,14 @@ from torch import Tensor, nn
 
 from hexlit.nets.checkpointing import unchanged_statistics
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 
 
 def pair_of(**fields: object) -> tuple[HexNet, HexNet]:
     """The same network twice: plain, and with checkpointing."""
     torch.manual_seed(0)
     config = NetConfig(**{"channels": 16, "blocks": [2, 2]} | fields)  # type: ignore[arg-type]
-    plain, lean = HexNet(config), HexNet(config)
+    plain, lean = build_net(config), build_net(config)
     for block in plain.blocks:
         nn.init.constant_(block.layers[-1].norm.weight, 0.5)  # type: ignore[union-attr, index]
     lean.load_state_dict(plain.state_dict())
@@ -120,7 +120,7 @@ def test_nothing_is_recomputed_in_evaluation_or_without_gradients(monkeypatch: p
 
 def test_checkpointing_is_no_part_of_the_architecture() -> None:
     plain, lean = pair_of()
-    assert not HexNet(NetConfig()).checkpointing
+    assert not build_net(NetConfig()).checkpointing
     assert list(plain.state_dict()) == list(lean.state_dict())
     assert plain.config == lean.config
 

@@ -16,7 +16,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.heads import masked_logits
 from hexlit.nets.paths import DeviceRun, Planes, TwinForward
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 
 Floats = NDArray[np.float32]
 
@@ -28,7 +28,7 @@ def cpu_profile(inference: str = "fused", precision: str = "fp32") -> DeviceProf
 def trained_like(seed: int = 0, **fields: object) -> HexNet:
     """A network whose every layer, batch norm's statistics too, matters for what it says."""
     torch.manual_seed(seed)
-    net = HexNet(NetConfig(**{"channels": 32, "blocks": [3]} | fields))  # type: ignore[arg-type]
+    net = build_net(NetConfig(**{"channels": 32, "blocks": [3]} | fields))  # type: ignore[arg-type]
     for module in net.modules():
         if isinstance(module, ConvNorm):
             torch.nn.init.uniform_(module.norm.weight, 0.5, 1.0)

@@ -6,7 +6,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.nets.config import NetConfig
 from hexlit.nets.flops import forward_flops
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 
 
 def heads(config: NetConfig, cells: int) -> int:
@@ -33,7 +33,7 @@ def test_attention_adds_its_projections_and_both_of_its_products() -> None:
 @pytest.mark.parametrize("config", [NetConfig(attention="se"), NetConfig(block="bottleneck", blocks=[2, 1])])
 def test_shapes_alone_give_what_running_the_network_does(config: NetConfig) -> None:
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        HexNet(config).eval()(torch.zeros(3, 5, 6, 6))
+        build_net(config).eval()(torch.zeros(3, 5, 6, 6))
     assert counter.get_total_flops() == 3 * forward_flops(config, 6)
 
 

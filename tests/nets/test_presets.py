@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 
 from hexlit.nets.blocks import SelfAttention, SqueezeExcitation
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 
 CONF = Path(__file__).resolve().parents[2] / "conf" / "net"
 
@@ -36,7 +36,7 @@ def parameters(net: HexNet) -> int:
 
 def test_every_preset_has_its_count_of_parameters() -> None:
     """A12."""
-    found = {path.stem: parameters(HexNet(preset(path.stem))) for path in CONF.glob("*.yaml")}
+    found = {path.stem: parameters(build_net(preset(path.stem))) for path in CONF.glob("*.yaml")}
     assert found == PARAMETERS
 
 
@@ -67,14 +67,14 @@ def test_resnets_have_three_different_layouts(name: str, blocks: list[int], bloc
     """A17."""
     config = preset(name)
     assert (config.blocks, config.block) == (blocks, block)
-    net = HexNet(config)
+    net = build_net(config)
     assert len(net.blocks) == sum(blocks)
     assert {len(part.layers) for part in net.blocks} == {2 if block == "basic" else 3}  # type: ignore[arg-type]
 
 
 def test_blocks_set_the_depth_of_a_preset() -> None:
     """A17."""
-    shallow, deep = (HexNet(preset("resnet18", blocks=blocks)) for blocks in ([1, 1], [3, 3, 3]))
+    shallow, deep = (build_net(preset("resnet18", blocks=blocks)) for blocks in ([1, 1], [3, 3, 3]))
     assert (len(shallow.blocks), len(deep.blocks)) == (2, 9)
     assert parameters(shallow) < PARAMETERS["resnet18"] < parameters(deep)
 
@@ -82,4 +82,4 @@ def test_blocks_set_the_depth_of_a_preset() -> None:
 def test_attention_presets_attend() -> None:
     """A18-19."""
     for name, kind, count in (("se", SqueezeExcitation, 4), ("attention", SelfAttention, 2)):
-        assert sum(isinstance(module, kind) for module in HexNet(preset(name)).modules()) == count
+        assert sum(isinstance(module, kind) for module in build_net(preset(name)).modules()) == count

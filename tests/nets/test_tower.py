@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 from hexlit.errors import UsageError
 from hexlit.nets.config import ACTIVATIONS, NetConfig
 from hexlit.nets.heads import masked_logits
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 
 LAYOUTS = {
     "resnet18": ("basic", [2, 2, 2, 2], 16),
@@ -30,7 +30,7 @@ def small(**fields: object) -> NetConfig:
 def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(layout: str) -> None:
     """A17."""
     block, blocks, convolutions = LAYOUTS[layout]
-    net = HexNet(small(block=block, blocks=blocks))
+    net = build_net(small(block=block, blocks=blocks))
     inner = [m for part in net.blocks for m in part.modules() if isinstance(m, torch.nn.Conv2d)]
     assert len(inner) == convolutions
     for size in range(2, 20):
@@ -48,9 +48,9 @@ def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(
 def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: str) -> None:
     """A18-19."""
     torch.manual_seed(0)
-    net = HexNet(small(activation=activation))
+    net = build_net(small(activation=activation))
     torch.manual_seed(0)
-    plain = HexNet(small(activation="relu"))
+    plain = build_net(small(activation="relu"))
     planes = planes_of(4, 5)
     output = net(planes)
     output.policy_logits.sum().backward()
@@ -95,20 +95,20 @@ def test_config_is_a_hydra_structured_config() -> None:
 
 
 def test_untrained_network_is_near_uniform_and_near_zero() -> None:
-    output = HexNet(NetConfig()).eval()(planes_of(4, 7))
+    output = build_net(NetConfig()).eval()(planes_of(4, 7))
     assert output.policy_logits.abs().max() < 0.5
     assert output.value.abs().max() < 0.2
 
 
 def test_value_is_the_tanh_of_its_logit() -> None:
-    output = HexNet(small()).eval()(planes_of(4, 3))
+    output = build_net(small()).eval()(planes_of(4, 3))
     assert torch.equal(output.value, torch.tanh(output.value_logit))
 
 
 def test_global_pooling_makes_a_far_stone_matter() -> None:
     """Three blocks see 7 cells far at most; with the bias from the whole board a corner is heard in the other one."""
     torch.manual_seed(0)
-    net = HexNet(small(blocks=[3])).eval()
+    net = build_net(small(blocks=[3])).eval()
     for part in net.blocks:
         torch.nn.init.ones_(part.layers[-1].norm.weight)  # type: ignore[union-attr, index]
     torch.nn.init.normal_(net.blocks[2].bias.linear.weight)  # type: ignore[union-attr, arg-type]
@@ -122,7 +122,7 @@ def test_global_pooling_makes_a_far_stone_matter() -> None:
 
 
 def test_dropout_acts_in_training_only() -> None:
-    net = HexNet(small(dropout=0.5))
+    net = build_net(small(dropout=0.5))
     torch.nn.init.normal_(net.value.last.weight)
     planes = planes_of(4, 5)
     assert not torch.equal(net(planes).value_logit, net(planes).value_logit)

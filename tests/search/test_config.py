@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig, compiled_params
+from hexlit.search.config import GumbelConfig, PuctConfig, SearchConfig
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,3 @@ def test_a_setting_out_of_range_is_a_usage_error_that_starts_with_its_dotted_key
     message = str(caught.value)
     assert message.startswith(start)
     assert len(message.splitlines()) == 1
-
-
-@pytest.mark.parametrize("swap", [False, True])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_every_setting_reaches_compiled_code(algorithm: str, swap: bool) -> None:
-    gumbel = GumbelConfig(considered=3, value_scale=0.7, visit_offset=9.0, rescale=True)
-    puct = PuctConfig(c_init=2.0, c_base=7.0, fpu_reduction=0.4, noise_share=0.1, noise_total=3.0)
-    params = compiled_params(SearchConfig(algorithm, 5, gumbel, puct), swap=swap)._asdict()
-    assert params == {**vars(gumbel), **vars(puct), "gumbel": algorithm == "gumbel", "swap": swap}

@@ -92,10 +92,8 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
             flight,
             search.roots,
             search._walk,
-            search.planes,
-            *search.answers,
+            *search.batch,
             False,
-            search.schedule,
             search.params,
             search.geometry,
         ):
@@ -199,7 +197,7 @@ def test_an_evaluator_that_takes_more_rows_gets_them(algorithm: str) -> None:
     config = SearchConfig(algorithm, 30, leaves=3)
     search = Search(config, size=4, games=2, rows=8)
     cells, to_move = np.zeros((2, 16), np.int8), np.ones(2, np.int8)
-    assert search.planes.shape[0] == len(search.answers[1]) == 8
+    assert search.batch.planes.shape[0] == len(search.batch.value) == 8
     assert_identical(
         search.run(cells, to_move, KeyedEvaluator()), search_games([Game(4)] * 2, config, KeyedEvaluator())
     )

@@ -13,7 +13,7 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.bench.optimisation import Recipe, batches_of, loss_after
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import random_planes
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.steps import StepClock
@@ -59,7 +59,7 @@ def test_logits_of_cpu_and_cuda_agree_within_a_thousandth_in_float32() -> None:
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
     torch.manual_seed(0)
-    net = HexNet(NetConfig()).eval()
+    net = build_net(NetConfig()).eval()
     planes = torch.from_numpy(random_planes(64, 11)).float()
     with torch.no_grad():
         expected, found = net(planes), net.to("cuda")(planes.to("cuda"))
@@ -115,7 +115,7 @@ def test_real_full_memory_halves_the_micro_batch(tmp_path: Path) -> None:
 
 def test_a_few_steps_on_cpu_and_cuda_come_to_the_same_loss() -> None:
     """A8, A26."""
-    recipe, net = Recipe(SIZE, OPTIMIZER, TrainerConfig()), HexNet(NetConfig(channels=32, blocks=[2]))
+    recipe, net = Recipe(SIZE, OPTIMIZER, TrainerConfig()), build_net(NetConfig(channels=32, blocks=[2]))
     losses = [
         loss_after(
             net, recipe, build_profile(AcceleratorConfig(device=device, precision="32-true")), batches_of(SIZE, 64)

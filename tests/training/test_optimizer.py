@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 from hexlit.training.config import LR_SCALINGS, OPTIMIZERS, OptimizerConfig, TrainerConfig
 from hexlit.training.lean import Adafactor, AdamWBf16
 from hexlit.training.optimizer import build_optimizer, learning_rate_factor, optimizer_state_bytes, scaled_lr
@@ -157,7 +157,7 @@ def test_every_optimizer_lowers_the_loss_of_a_regression_and_bf16_state_as_far_a
 
 def test_state_takes_8_bytes_a_parameter_4_or_hardly_any() -> None:
     """A22: on the network of the default run."""
-    model = HexNet(NetConfig(blocks=[4]))
+    model = build_net(NetConfig(blocks=[4]))
     found = {}
     for name in OPTIMIZERS:
         optimizer = build_optimizer(preset(name), model, fused=False)

@@ -8,7 +8,7 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import HexNet, build_net
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]
-        net = HexNet(NetConfig(**settings["net"]))
+        net = build_net(NetConfig(**settings["net"]))
         averaged = "average.module."
         prefix = averaged if any(name.startswith(averaged) for name in saved["state_dict"]) else "net."
         weights = {k.removeprefix(prefix): v for k, v in saved["state_dict"].items() if k.startswith(prefix)}

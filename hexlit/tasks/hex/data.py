@@ -16,7 +16,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import blank_planes
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.tower import HexNet
+from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
@@ -41,7 +41,7 @@ class EvaluatorHost:
 
     def __init__(self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
         """The evaluator, of `batch` positions a call, is made when the first weights come."""
-        self._net = HexNet(net).eval()
+        self._net = build_net(net).eval()
         self._settings: dict[str, Any] = {"size": size, "swap": swap, "batch": batch, "profile": profile}
         self._evaluator: NetworkEvaluator | None = None
 

@@ -13,7 +13,7 @@ from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
 from hexlit.nets.config import NetConfig
 from hexlit.nets.heads import masked_logits
-from hexlit.nets.tower import HexNet, NetOutput
+from hexlit.nets.tower import HexNet, NetOutput, build_net
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
 
@@ -54,7 +54,7 @@ class HexModule(TrainedModule):
 
         The loss is `policy_weight` times that of the policy and `value_weight` times that of the value.
         """
-        super().__init__(HexNet(net), optimizer, trainer, profile)
+        super().__init__(build_net(net), optimizer, trainer, profile)
         learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
         self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap, "learning": learning})
         self.net.checkpointing = profile.checkpoint_gradients
