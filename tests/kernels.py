@@ -8,18 +8,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-_BASELINES = """
-import numpy as np
-from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
-
-for player in (TwoDistancePlayer(depth=1, seed=0), ResistancePlayer(depth=1, seed=0)):
-    player.choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
-"""
-
 PROGRAMS = (
     ("-m", "hexlit.commands.kernels", "selfplay", "search"),
     ("-m", "hexlit.commands.kernels", "solver", "positions"),
-    ("-c", _BASELINES),
+    ("-m", "hexlit.commands.kernels", "alpha_beta", "rollouts"),
 )
 """Arguments of Python for each program; those that take longest come first."""
 

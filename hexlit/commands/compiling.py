@@ -1,4 +1,4 @@
-"""Kernels compiled in a process of their own, while this one does other things.
+"""Kernels compiled in processes of their own, while this one does other things.
 
 Numba compiles one function at a time in a process. Another process writes its machine code to the folder on disk from
 which this one, and those that it starts, then load it. Two that compile the same function at once do no harm: every
@@ -8,12 +8,13 @@ are compiled in the process that needs them.
 
 import contextlib
 import logging
+import math
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import psutil
 
@@ -30,28 +31,68 @@ BESIDE = 10
 
 
 class Compiling:
-    """Compiles sets of kernels, one after the other, unless they are on disk already.
+    """Compiles sets of kernels that are not on disk already, in one process or several side by side.
 
     Attributes:
+        names: the sets that were missing.
+        total: about how many functions are compiled for them.
         seconds: wall time it has taken, up to now or to its end; 0 where nothing had to be compiled.
     """
 
-    def __init__(self, names: Sequence[str], *, niceness: int = 0) -> None:
-        """Start to compile the sets `names` of `hexlit.commands.kernels`."""
+    def __init__(self, names: Sequence[str], *, processes: int = 1, niceness: int = 0) -> None:
+        """Start to compile the sets `names` of `hexlit.commands.kernels`, in at most `processes` processes."""
         self.names = [name for name in names if not is_compiled(name)]
-        self.total = sum(SETS[name].functions for name in self.names)
-        self._compiled = dict.fromkeys(self.names, 0)
-        self._under_way = self.names[0] if self.names else ""
+        counts = functions_of(self.names)
+        self.total = sum(counts.values())
+        self._started = time.monotonic()
+        parts: list[list[str]] = [[] for _ in range(min(processes, len(self.names)))]
+        for name in self.names:
+            min(parts, key=lambda part: sum(counts[other] for other in part)).append(name)
+        self._processes = [_Process({name: counts[name] for name in part}, niceness) for part in parts]
+
+    @property
+    def running(self) -> bool:
+        """Whether it still compiles."""
+        return any(process.running for process in self._processes)
+
+    @property
+    def seconds(self) -> float:
+        """See the class."""
+        if self.running:
+            return time.monotonic() - self._started
+        return max((process.ended for process in self._processes), default=self._started) - self._started
+
+    def wait(self, advance: Advance = lambda done, total, what: None) -> None:
+        """Wait for the end; `advance` hears four times a second how far it is."""
+        for process in self._processes:
+            while process.running:
+                process.join(0.25)
+                what = " and ".join(other.what for other in self._processes if other.running or other is process)
+                advance(sum(other.done for other in self._processes), self.total, what)
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the processes so far."""
+        return sum(process.cpu_seconds() for process in self._processes)
+
+    def close(self) -> None:
+        """End it, wherever it is."""
+        for process in self._processes:
+            process.close()
+
+
+class _Process:
+    """A process that compiles sets one after the other; a thread hears how far it is."""
+
+    def __init__(self, functions: Mapping[str, int], niceness: int) -> None:
+        self.ended = math.inf
+        """When it ended, by the monotonic clock."""
+        self._functions = functions
+        self._compiled = dict.fromkeys(functions, 0)
+        self._under_way = next(iter(functions))
         self._last = ""
         self._cpu_seconds = 0.0
-        self._started = time.monotonic()
-        self._ended: float | None = self._started
-        self._process: subprocess.Popen[str] | None = None
-        if not self.names:
-            return
-        self._ended = None
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "hexlit.commands.kernels", *self.names],
+            [sys.executable, "-m", "hexlit.commands.kernels", *functions],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -60,47 +101,42 @@ class Compiling:
         if niceness and hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):  # it has ended already
                 os.setpriority(os.PRIO_PROCESS, self._process.pid, niceness)
-        self._reader = threading.Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     @property
     def running(self) -> bool:
-        """Whether it still compiles."""
-        return self._process is not None and self._ended is None
+        return self.ended == math.inf
 
     @property
-    def seconds(self) -> float:
-        """See the class."""
-        return (time.monotonic() if self._ended is None else self._ended) - self._started
+    def done(self) -> int:
+        """Functions that are compiled."""
+        return sum(min(self._compiled[name], functions) for name, functions in self._functions.items())
 
-    def wait(self, advance: Advance = lambda done, total, what: None) -> None:
-        """Wait for the end; `advance` hears four times a second how far it is."""
-        while self.running:
-            self._reader.join(0.25)
-            advance(*self._progress())
+    @property
+    def what(self) -> str:
+        """The set that is compiled, for people."""
+        return SETS[self._under_way].what
+
+    def join(self, seconds: float) -> None:
+        """Wait for its end, but no longer than `seconds`."""
+        self._reader.join(seconds)
 
     def cpu_seconds(self) -> float:
-        """Processor time of the process so far."""
-        if self.running and self._process is not None:
+        if self.running:
             with contextlib.suppress(psutil.Error):
                 times = psutil.Process(self._process.pid).cpu_times()
                 self._cpu_seconds = times.user + times.system
         return self._cpu_seconds
 
     def close(self) -> None:
-        """End it, wherever it is."""
-        if self._process is not None:
-            self._ended = self._ended or time.monotonic()
-            self._process.kill()
-            self._process.wait()
+        self.ended = min(self.ended, time.monotonic())
+        self._process.kill()
+        self._process.wait()
 
-    def _progress(self) -> tuple[int, int, str]:
-        done = sum(min(self._compiled[name], SETS[name].functions) for name in self.names)
-        return done, self.total, SETS[self._under_way].what
-
-    def _read(self, process: "subprocess.Popen[str]") -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
             name = line.strip()
             if name in self._compiled:
                 self._compiled[name] += 1
@@ -108,9 +144,9 @@ class Compiling:
                 self.cpu_seconds()
             else:
                 self._last = name or self._last
-        code = process.wait()
-        if self._ended is None:
-            self._ended = time.monotonic()
+        code = self._process.wait()
+        if self.running:
+            self.ended = time.monotonic()
             if code:
                 log.warning(
                     "compiling in a process of its own failed (exit code %d: %s); each kernel is compiled where it is "
@@ -118,3 +154,9 @@ class Compiling:
                     code,
                     self._last or "no message",
                 )
+
+
+def functions_of(names: Sequence[str]) -> dict[str, int]:
+    """About how many functions each of the sets `names` compiles."""
+    shared = "selfplay" in names or is_compiled("selfplay")
+    return {name: SETS[name].functions - (SETS[name].of_selfplay if shared else 0) for name in names}

@@ -22,9 +22,11 @@ class Kernels:
     what: str
     """What they do, for people."""
     functions: int
-    """About how many functions are compiled for it, after the sets above it: for the estimate of the time left."""
+    """About how many functions are compiled for it: for the estimate of the time left."""
     compile: Callable[[], None]
     """Compiles them, or loads what was compiled before."""
+    of_selfplay: int = 0
+    """How many of its functions self-play compiles as well."""
 
 
 def compile_selfplay() -> None:
@@ -72,11 +74,27 @@ def compile_positions() -> None:
     game_positions(3, 12, 0)
 
 
+def compile_alpha_beta() -> None:
+    """The classic programs; the solver's player falls back on them."""
+    from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
+
+    TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+
+
+def compile_rollouts() -> None:
+    """The player that searches by random games."""
+    from hexlit.arena.baselines.rollout import RolloutPlayer
+
+    RolloutPlayer(simulations=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+
+
 SETS = {
-    "selfplay": Kernels("self-play", 51, compile_selfplay),
-    "search": Kernels("search", 15, compile_search),
+    "selfplay": Kernels("self-play", 52, compile_selfplay),
+    "search": Kernels("search", 42, compile_search, of_selfplay=28),
     "solver": Kernels("the exact solver", 24, compile_solver),
     "positions": Kernels("games to measure on", 5, compile_positions),
+    "alpha_beta": Kernels("alpha-beta", 52, compile_alpha_beta, of_selfplay=5),
+    "rollouts": Kernels("rollouts", 33, compile_rollouts, of_selfplay=5),
 }
 
 

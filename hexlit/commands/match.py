@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,9 +123,17 @@ def match(config: DictConfig) -> None:
 
 def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, console: "Console") -> None:
     """As `match`, in a `folder` where nobody else is at work."""
-    from hexlit.reporting.match import MatchProgress, print_match
+    from hexlit.accelerate.host import usable_cores
+    from hexlit.commands.compiling import Compiling
+    from hexlit.commands.match_kernels import sets_of
+    from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
 
-    tournament, log = set_up(config, specs, folder)
+    # Beside the import of torch and the openings; what cannot be set up is refused before the wait.
+    with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
+        tournament, log = set_up(config, specs, folder)
+        if kernels.running:
+            with KernelProgress(kernels.total, console=console) as shown:
+                kernels.wait(shown.advance)
     before = len(log.games)
     started = time.monotonic()
     title = f"hexlit match · {len(specs)} players on {log.size}x{log.size}"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, empty_stones, find, place_all
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import kernel
+from hexlit.hex.jit import borrowing_kernel, kernel
 
 FAR = 1000
 """Distance, and potential, of what cannot be reached against an opponent who spoils the best way."""
@@ -54,7 +54,7 @@ def distance_room(cells: int) -> DistanceRoom:
     )
 
 
-@kernel
+@borrowing_kernel
 def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None:
     """List the empty cells around every group, each once a group."""
     cells, parent = stones.cells[g], stones.parent[g]
@@ -77,7 +77,7 @@ def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry)
                 number += 1
 
 
-@kernel
+@borrowing_kernel
 def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> int:
     """Queue the empty cells that touch `edge` (1 first, 2 second) of `side`, alone or by a group; returns how many."""
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
@@ -100,7 +100,7 @@ def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, tab
     return tail
 
 
-@kernel
+@borrowing_kernel
 def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> None:
     """Write the distances to `edge` of `side`, in the order in which they rise."""
     cells, parent = stones.cells[g], stones.parent[g]
@@ -143,7 +143,7 @@ def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, ta
                 other = liberties[0, place]
 
 
-@kernel
+@borrowing_kernel
 def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None:
     """Write `room.distance` and `room.best` for the undecided position `g`."""
     _list_liberties(stones, g, room, table)
@@ -160,7 +160,7 @@ def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None
         room.best[side, 0], room.best[side, 1] = smallest, mobility
 
 
-@kernel
+@borrowing_kernel
 def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, table: Geometry) -> float:
     """By how much the potential of `colour` is smaller than its opponent's; of equal ones the greater mobility wins."""
     measure(stones, g, room, table)
@@ -168,12 +168,13 @@ def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, tabl
     return float(colour * (best[1, 0] - best[0, 0] + _MOBILITY * (best[0, 1] - best[1, 1])))
 
 
-@kernel
+@borrowing_kernel
 def distance_order(stones: Stones, g: int, room: DistanceRoom, table: Geometry, scores: NDArray[np.float64]) -> None:
     """Score every empty cell as a move, float64 `[size*size]`: good for both players is best."""
     measure(stones, g, room, table)
+    distance = room.distance
     for cell in range(scores.size):
-        scores[cell] = -room.distance[:, cell].sum()
+        scores[cell] = -(distance[0, cell] + distance[1, cell] + distance[2, cell] + distance[3, cell])
 
 
 def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int16]]:

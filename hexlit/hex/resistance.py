@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_kernel, inline, kernel
 
 BRIDGE = 0.2
 """Resistance that a bridge adds to that of its ends."""
@@ -56,7 +56,7 @@ def resistance_room(size: int) -> ResistanceRoom:
     )
 
 
-@kernel
+@borrowing_kernel
 def _find_live(cells: NDArray[np.int8], colour: int, room: ResistanceRoom, table: Geometry) -> None:
     """Mark the cells that current from an edge of `colour` can reach; the others would make the system singular."""
     live, queue, edges = room.live, room.queue, table.edges[0 if colour > 0 else 1]
@@ -93,7 +93,7 @@ def _bridge(cells: NDArray[np.int8], room: ResistanceRoom, cell: int, other: int
         _link(cells, room, cell, other, bridge)
 
 
-@kernel
+@borrowing_kernel
 def _wire(cells: NDArray[np.int8], colour: int, bridge: float, room: ResistanceRoom, table: Geometry) -> None:
     """Write the links of the circuit of `colour`."""
     neighbours, edges = table.neighbours, table.edges[0 if colour > 0 else 1]
@@ -127,7 +127,7 @@ def _wire(cells: NDArray[np.int8], colour: int, bridge: float, room: ResistanceR
                 room.vectors[edge, cell] = 1.0 / max(own + bridge, _STONE)
 
 
-@kernel
+@borrowing_kernel
 def _factorise(band: NDArray[np.float64], load: NDArray[np.float64]) -> None:
     """Cholesky's factorisation (without roots) of a band matrix in place, and the forward substitution of `load`."""
     cells, width = band.shape
@@ -141,7 +141,7 @@ def _factorise(band: NDArray[np.float64], load: NDArray[np.float64]) -> None:
                     band[i + k, m] -= factor * band[i, k + m]
 
 
-@kernel
+@borrowing_kernel
 def conductance(cells: NDArray[np.int8], colour: int, bridge: float, room: ResistanceRoom, table: Geometry) -> float:
     """Conductance between the edges of `colour`, for `cells` int8 `[size*size + 1]`; the system is left in `room`."""
     _wire(cells, colour, bridge, room, table)
@@ -163,7 +163,7 @@ def conductance(cells: NDArray[np.int8], colour: int, bridge: float, room: Resis
     return current
 
 
-@kernel
+@borrowing_kernel
 def add_currents(current: float, room: ResistanceRoom, scores: NDArray[np.float64]) -> None:
     """Add to `scores` the share of the `current` found by `conductance` that flows through each cell."""
     band, voltage = room.band, room.vectors[_VOLTAGE]
@@ -182,7 +182,7 @@ def add_currents(current: float, room: ResistanceRoom, scores: NDArray[np.float6
         scores[cell] += scale * flow
 
 
-@kernel
+@borrowing_kernel
 def resistance_value(
     stones: Stones, g: int, colour: int, bridge: float, room: ResistanceRoom, table: Geometry
 ) -> float:
@@ -193,7 +193,7 @@ def resistance_value(
     return value
 
 
-@kernel
+@borrowing_kernel
 def resistance_order(
     stones: Stones, g: int, bridge: float, room: ResistanceRoom, table: Geometry, scores: NDArray[np.float64]
 ) -> None:

@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import BOTH_EDGES, Stones, find
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import kernel
+from hexlit.hex.jit import borrowing_kernel
 
 
-@kernel
+@borrowing_kernel
 def winning_cells(stones: Stones, g: int, colour: int, table: Geometry, cells: NDArray[np.int16]) -> int:
     """Write to `cells` the empty cells at which a stone of `colour` connects its edges; returns how many."""
     board, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]

@@ -20,6 +20,46 @@ _MOST_COLUMNS = 12  # players in the cross table
 _MOST_NOTES = 5  # reasons of forfeits
 
 
+class KernelProgress:
+    """Shows how many functions are compiled before the first game: a bar on a terminal, elsewhere a line.
+
+    Args:
+        functions: how many there are, about.
+    """
+
+    def __init__(self, functions: int, *, console: Console | None = None) -> None:
+        self._console = console or Console()
+        self._bar = Progress(
+            TextColumn("[bold]compiling"),
+            BarColumn(28),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            TextColumn("[cyan]{task.fields[what]}"),
+            console=self._console,
+            disable=not is_screen(self._console),
+            transient=True,
+        )
+        self._task = self._bar.add_task("", total=functions, what="")
+        self._said = False
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear the bar."""
+        self._bar.stop()
+
+    def advance(self, done: int, total: int, what: str) -> None:
+        """So many functions of `total` are compiled; `what` they are for."""
+        self._bar.update(self._task, completed=done, total=total, what=what)
+        if self._bar.disable and not self._said:
+            self._said = True
+            self._console.file.write(f"compiling, once on this machine: {what}\n")
+            self._console.file.flush()
+
+
 class MatchProgress:
     """Shows how many games have been played, how fast, and how long the rest will take.
 

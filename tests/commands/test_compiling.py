@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.commands.compiling import Compiling
+from hexlit.commands.compiling import Compiling, functions_of
+from hexlit.commands.kernels import SETS
 from hexlit.hex.compiled import is_compiled, mark_compiled
 
 numba = pytest.importorskip("numba")
@@ -50,6 +51,40 @@ def test_it_says_how_far_it_is_and_with_what(empty: Path, monkeypatch: pytest.Mo
     assert compiling.seconds > 0
 
 
+def test_sets_are_shared_out_among_as_many_processes_as_asked_for(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest has a process of its own; each process says a line for every function, and ends by itself."""
+    log = empty / "started"
+    start_instead(
+        monkeypatch,
+        f"import sys; open({str(log)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10)); print(sys.argv[-1], flush=True)",
+    )
+    names = ["alpha_beta", "rollouts", "solver"]
+    compiling = Compiling(sorted(names, key=lambda name: -SETS[name].functions), processes=2)
+    heard: list[tuple[int, int, str]] = []
+    compiling.wait(lambda *progress: heard.append(progress))
+    assert sorted(log.read_text().splitlines()) == ["alpha_beta", "solver rollouts"]
+    assert heard[-1][:2] == (2, compiling.total)
+    assert compiling.total == sum(SETS[name].functions for name in names)
+    assert compiling.seconds > 0
+    mark_compiled("alpha_beta")
+    assert Compiling(["alpha_beta"], processes=2).names == []
+
+
+def test_what_self_play_has_compiled_already_is_not_counted_again(empty: Path) -> None:
+    alone = functions_of(["search"])["search"]
+    assert functions_of(["selfplay", "search"])["search"] == alone - SETS["search"].of_selfplay < alone
+    mark_compiled("selfplay")
+    assert functions_of(["search"])["search"] == alone - SETS["search"].of_selfplay
+
+
+def test_all_processes_end_when_it_is_closed(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_instead(monkeypatch, "import time; time.sleep(100)")
+    compiling = Compiling(["solver", "alpha_beta"], processes=2)
+    assert compiling.running
+    compiling.close()
+    assert not compiling.running
+
+
 def test_a_failure_is_one_warning(
     empty: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -86,3 +121,15 @@ def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> 
     assert process.returncode == 0
     assert set(lines) == {"solver"}
     assert list(tmp_path.glob("solver-*.compiled"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["search", "solver", "alpha_beta", "rollouts"])
+def test_a_set_counts_the_functions_that_it_compiles(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hexlit.commands.kernels", name]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read().split().count(name) == SETS[name].functions

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 import torch
 
+from hexlit.commands import compiling
 from hexlit.commands.match import arguments, main, quoted_players
 from hexlit.commands.run_folder import held
 from hexlit.errors import UsageError
@@ -236,6 +238,49 @@ def test_a_terminal_shows_ratings_scores_and_the_folder(
 def test_json_is_json_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     document = played(tmp_path, "players={a: random, b: random}", "board=3", "pairs=2", "json=true")
     assert json.loads(capfd.readouterr().out) == document
+
+
+class Missing:
+    """Stands for `Compiling` where the kernels of a match are missing."""
+
+    started: list[list[str]] = []  # noqa: RUF012  (a new class for every test)
+    waited, closed = 0, 0
+    running, total = True, 76
+
+    def __init__(self, names: list[str], *, processes: int) -> None:
+        assert processes >= 1
+        self.started.append(names)
+
+    def wait(self, advance: Callable[[int, int, str], None]) -> None:
+        type(self).waited += 1
+        advance(3, self.total, "alpha-beta and the exact solver")
+
+    def close(self) -> None:
+        type(self).closed += 1
+
+
+@pytest.fixture
+def missing(monkeypatch: pytest.MonkeyPatch) -> type[Missing]:
+    fresh = type("Fresh", (Missing,), {"started": []})
+    monkeypatch.setattr(compiling, "Compiling", fresh)
+    return fresh
+
+
+def test_a_match_waits_for_its_kernels_and_says_so_beside_json(
+    missing: type[Missing], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    document = played(tmp_path, "players=[solver,random]", "board=3", "pairs=2", "json=true")
+    assert missing.started == [["alpha_beta", "solver"]]
+    assert (missing.waited, missing.closed) == (1, 1)
+    captured = capfd.readouterr()
+    assert json.loads(captured.out) == document
+    assert "compiling, once on this machine: alpha-beta and the exact solver\n" in captured.err
+
+
+def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], tmp_path: Path) -> None:
+    with as_a_process(tmp_path):
+        assert main([*TINY, "players=[solver,random]", "board=3", "pairs=1000"]) == 2
+    assert (missing.waited, missing.closed) == (0, 1)
 
 
 @pytest.mark.parametrize(

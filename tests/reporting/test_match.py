@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from hexlit.reporting.match import MatchProgress, print_match
+from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -123,3 +123,23 @@ def test_progress_draws_a_bar_on_a_terminal() -> None:
         progress.advance(2)
     assert "4/10" in file.getvalue()
     assert "games/s" in file.getvalue()
+
+
+def test_compiling_is_one_line_where_nothing_can_be_drawn_over() -> None:
+    file = io.StringIO()
+    with KernelProgress(52, console=Console(file=file)) as progress:
+        progress.advance(1, 52, "alpha-beta")
+        progress.advance(2, 52, "alpha-beta")
+    assert file.getvalue() == "compiling, once on this machine: alpha-beta\n"
+
+
+def test_a_terminal_sees_how_many_functions_are_compiled() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    file = Terminal()
+    with KernelProgress(52, console=Console(file=file, force_terminal=True, width=100, _environ={})) as progress:
+        progress.advance(26, 52, "alpha-beta")
+    assert "26/52" in file.getvalue()
+    assert "alpha-beta" in file.getvalue()
