@@ -19,6 +19,7 @@ def train_task(
     callbacks: "Sequence[L.Callback]" = (),
     run_name: str | None = None,
     started: float | None = None,
+    trial: bool = False,
 ) -> dict[str, Any]:
     """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`."""
     started = time.monotonic() if started is None else started
@@ -45,4 +46,14 @@ def train_task(
         )
 
     profile = build_profile(settings.hardware)
-    return run(settings, task, folder, profile, display_from, callbacks=callbacks, run_name=run_name, started=started)
+    return run(
+        settings,
+        task,
+        folder,
+        profile,
+        display_from,
+        callbacks=callbacks,
+        run_name=run_name,
+        started=started,
+        trial=trial,
+    )

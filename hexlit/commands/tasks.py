@@ -27,6 +27,8 @@ class TaskEntry:
     """Makes the task: `make(settings, console)`, or `make(settings, console, begun)` with a `prelude`."""
     prelude: str | None = None
     """Begins what takes long before torch is imported: `begun = prelude(settings)`."""
+    predict: str | None = None
+    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths, returns a line to print."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
@@ -36,6 +38,11 @@ TASKS = {
         settings="hexlit.tasks.hex.train_config:HexTrainConfig",
         make="hexlit.commands.hex_task:HexTask",
         prelude="hexlit.commands.hex_prelude:begin",
+    ),
+    "forecast": TaskEntry(
+        settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",
+        make="hexlit.tasks.forecast.task:ForecastTask",
+        predict="hexlit.tasks.forecast.predict:predict",
     ),
 }
 """The tasks that hexlit brings, by name."""

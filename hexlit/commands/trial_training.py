@@ -48,7 +48,7 @@ def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: i
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)
     parts = place.relative_to(trial.ticket.folder).parts
     name = "-".join([trial.ticket.group, trial.ticket.sweep_id, *parts])
-    summary = train_task(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name)
+    summary = train_task(own, place, callbacks=[pruning, WandbNotes(trial, pruning)], run_name=name, trial=True)
     values = pruning.metrics | dict(numbers(summary))
     if trial.may_prune and trial.ticket.report_every is None and trial.ticket.monitor not in pruning.metrics:
         raise UsageError(

@@ -1,12 +1,19 @@
-"""A figure of forecasts over the truth."""
+"""Forecasts for people: a figure of them over the truth, and what a run of the forecaster came to."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from rich.console import Console
 
 from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
+from hexlit.reporting.grid import Grid
+from hexlit.reporting.quantities import DASH, format_count, format_figure, format_share
+from hexlit.reporting.summary import print_folder, print_run
 
 COLUMNS = 2
 FORECAST_COLOUR, NAIVE_COLOUR = BEST_COLOUR, STATE_COLOURS["pruned"]
@@ -72,3 +79,70 @@ def _draw_panel(axes: Axes, panel: ForecastPanel, naive: str) -> None:
     if panel.naive is not None:
         axes.plot(panel.steps, panel.naive, color=NAIVE_COLOUR, lw=1.1, ls="--", marker=marker, ms=3, label=naive)
     axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
+
+
+SHOWN_HORIZONS = 6
+"""Horizons in the table on the terminal, evenly spread; `summary.json` has all."""
+
+
+def print_forecast_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
+    """Print the time by phase, the windows, the best validation, and the test set's errors by horizon.
+
+    `summary` holds `data`, `val`, `best` and, where the test set was looked at, `test`: rows with `forecaster`, `target`,
+    `horizon`, `mae`, `rmse`, `r2` and the skill over the naive forecasts.
+    """
+    print_run(console, summary)
+    data = summary["data"]
+    windows = ", ".join(f"{format_count(count)} of {split}" for split, count in data["windows"].items())
+    dropped = sum(sum(reasons.values()) for reasons in data["dropped"].values())
+    console.print(f"\nwindows: {windows}; {format_count(dropped)} left out for gaps", highlight=False)
+    figures = {name: format_figure(value) for name, value in (summary.get("val") or {}).items()}
+    best = summary["best"]["epoch"]
+    epoch = f" after epoch {best}, the best" if best is not None else ""
+    text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
+    console.print(f"validation{epoch}: {text}", highlight=False)
+    for table in error_tables(summary.get("test") or []):
+        console.print()
+        console.print(table.as_table())
+    print_folder(console, folder)
+
+
+def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
+    """For each target the mean absolute errors by forecaster and horizon, with the overall RMSE, R² and skill."""
+    tables = []
+    for target in dict.fromkeys(row["target"] for row in rows):
+        own = [row for row in rows if row["target"] == target]
+        horizons = [row["horizon"] for row in own if row["forecaster"] == own[0]["forecaster"]]
+        shown = _spread([horizon for horizon in horizons if horizon != "all"])
+        headings = [
+            "",
+            *(f"+{horizon}" for horizon in shown),
+            "MAE, all",
+            "RMSE",
+            "R²",
+            "over persistence",
+            "over seasonal",
+        ]
+        lines = []
+        for name in dict.fromkeys(row["forecaster"] for row in own):
+            by_horizon = {row["horizon"]: row for row in own if row["forecaster"] == name}
+            overall = by_horizon["all"]
+            skills = [overall["skill_over_persistence"], overall["skill_over_seasonal"]]
+            lines.append(
+                [
+                    name,
+                    *(format_figure(by_horizon[horizon]["mae"]) for horizon in shown),
+                    *(format_figure(overall[key]) for key in ("mae", "rmse", "r2")),
+                    *(DASH if value is None or math.isnan(value) else format_share(value) for value in skills),
+                ]
+            )
+        title = f"{target}, test set: mean absolute error by steps ahead, and skill over the naive forecasts"
+        tables.append(Grid(title, headings, lines))
+    return tables
+
+
+def _spread(horizons: Sequence[int]) -> list[int]:
+    """At most `SHOWN_HORIZONS` of them, the first and the last among them."""
+    count = min(len(horizons), SHOWN_HORIZONS)
+    places = [round(place * (len(horizons) - 1) / max(1, count - 1)) for place in range(count)]
+    return [horizons[place] for place in dict.fromkeys(places)]

@@ -38,10 +38,7 @@ def print_summary(console: Console, summary: Mapping[str, Any], folder: Path) ->
     columns of `phases.csv`), `precision` (a number format beside float32), `strength` (numbers; `opening_map` and
     `opening_truth` as in `draw_openings`), `val` (what was found on validation data).
     """
-    console.print()
-    console.print(_headline(summary))
-    if summary.get("phases"):
-        console.print(_phase_table(summary["phases"], summary.get("wall_seconds")))
+    print_run(console, summary)
     if summary.get("precision"):
         console.print(_precision_line(summary["precision"]))
     strength = summary.get("strength") or {}
@@ -59,6 +56,14 @@ def print_summary(console: Console, summary: Mapping[str, Any], folder: Path) ->
         console.print()
         console.print(opening_maps(maps, strength.get("opening_truth"), console.width))
     print_folder(console, folder)
+
+
+def print_run(console: Console, summary: Mapping[str, Any]) -> None:
+    """Print what every run has: how long it took, on what, and its time by phase."""
+    console.print()
+    console.print(_headline(summary))
+    if summary.get("phases"):
+        console.print(_phase_table(summary["phases"], summary.get("wall_seconds")))
 
 
 def print_folder(console: Console, folder: Path) -> None:

@@ -138,7 +138,7 @@ class EvaluationPhase(L.Callback):
         Figures that are not final go to `proof`, which may end the run.
         """
         self._measure = measure
-        self._prefix = prefix
+        self.prefix = prefix
         self._clock = clock
         self._display = display
         self._every_epochs = every_epochs
@@ -166,7 +166,7 @@ class EvaluationPhase(L.Callback):
         if final:
             self.evaluate(epoch, final=True)
         numbers = {name: float(value) for name, value in self.latest.items() if isinstance(value, int | float)}
-        pl_module.log_dict({f"{self._prefix}.{name}": value for name, value in numbers.items()})
+        pl_module.log_dict({f"{self.prefix}.{name}": value for name, value in numbers.items()})
 
     def is_due(self, trainer: L.Trainer) -> bool:
         """Whether the epoch that ends now is measured."""

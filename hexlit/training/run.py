@@ -50,11 +50,12 @@ def run(
     callbacks: Sequence[L.Callback] = (),
     run_name: str | None = None,
     started: float | None = None,
+    trial: bool = False,
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
 
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
-    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now.
+    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to go on with.
@@ -75,7 +76,7 @@ def run(
     display = display_from(first_epoch)
     clock.listeners.append(display)
     L.seed_everything(config.seed, workers=True, verbose=False)
-    task.set_up(Session(folder, profile, clock, display, first_epoch, deadline))
+    task.set_up(Session(folder, profile, clock, display, first_epoch, trial, deadline))
     module = task.module
     steps = module.clock = StepClock(folder / "steps.csv", profile.device, usage.gauge)
     steps.resume(first_epoch)
@@ -149,7 +150,7 @@ def run(
     except (KeyboardInterrupt, SystemExit) as stop:
         if is_interruption(stop):
             ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
-            reached = dict(evaluation.latest) | {"measured_after": evaluation.measured_after}
+            reached = found_by(evaluation, validation) | {"measured_after": evaluation.measured_after}
             task.show_ending(ending, reached, command_to_go_on(folder, config.trainer))
         raise
     finally:
@@ -182,8 +183,13 @@ def run(
     }
     write_json_atomic(folder / "summary.json", summary)
     task.show_summary(summary)
-    task.show_ending(ending, evaluation.latest, command_to_go_on(folder, config.trainer))
+    task.show_ending(ending, found_by(evaluation, validation), command_to_go_on(folder, config.trainer))
     return summary
+
+
+def found_by(evaluation: EvaluationPhase, validation: ValidationPhase) -> dict[str, Any]:
+    """The latest figures: of the evaluation, or where a task has none of the validation."""
+    return dict(evaluation.latest) if evaluation.prefix else dict(validation.of(None))
 
 
 def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:

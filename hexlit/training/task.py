@@ -46,6 +46,8 @@ class Session:
     display: Display
     first_epoch: int
     """The epoch that the run begins with, or goes on with."""
+    trial: bool
+    """Whether it is a trial of a sweep: it is judged on validation data alone."""
     deadline: float | None
     """Time on `time.monotonic()` after which nothing long should begin."""
 

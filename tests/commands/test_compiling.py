@@ -1,5 +1,6 @@
 """Kernels compiled by a process of their own."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path

@@ -55,7 +55,9 @@ class ForecastModule(TrainedModule):
         shape = WindowShape.of(spec)
         super().__init__(build_net(net, shape), optimizer, trainer, profile)
         learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
-        self.save_hyperparameters({"net": asdict(net), "spec": spec.to_dict(), "loss": loss, "learning": learning})
+        self.save_hyperparameters(
+            {"task": "forecast", "net": asdict(net), "spec": spec.to_dict(), "loss": loss, "learning": learning}
+        )
         self.spec = spec
         self.shape = shape
         self.loss = LOSSES[loss]

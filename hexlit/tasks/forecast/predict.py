@@ -75,19 +75,33 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     return pa.table(found)
 
 
+def predict(checkpoint: Path, source: Path, target: Path) -> str:
+    """Write the forecasts of `forecast_file` to `target`, and say how many there are."""
+    check_table_name(target)
+    table = forecast_file(checkpoint, source)
+    write_forecasts(table, target)
+    series = len(table.column("series").unique())
+    return f"{len(table)} forecasts of {series} series written to {target}"
+
+
 def write_forecasts(table: pa.Table, target: Path) -> None:
     """Write `table` to the file `target`, CSV or Parquet by its name, whole or not at all.
 
     Raises:
         UsageError: the name ends in neither.
     """
-    if target.suffix not in (".csv", ".parquet"):
-        raise UsageError(f"target={target}: the name of a table ends in .csv or .parquet")
+    check_table_name(target)
     with replacing(target) as temporary:
         if target.suffix == ".parquet":
             pq.write_table(table, temporary)
         else:
             pacsv.write_csv(table, temporary)
+
+
+def check_table_name(target: Path) -> None:
+    """Raise `UsageError` where the name ends neither in .csv nor in .parquet."""
+    if target.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"target={target}: the name of a table ends in .csv or .parquet")
 
 
 def _ready(grid: Grid, table: WindowTable, spec: WindowSpec) -> NDArray[np.bool_]:

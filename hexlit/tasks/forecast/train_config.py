@@ -1,0 +1,39 @@
+"""The configuration of `hexlit train task=forecast`."""
+
+from dataclasses import dataclass, field, replace
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.errors import UsageError
+from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig
+from hexlit.tasks.run_config import RunConfig
+
+LOSSES = ("mae", "mse", "huber")
+
+
+@dataclass
+class ForecastTrainConfig(RunConfig):
+    """What `hexlit train` takes to teach a network to forecast series."""
+
+    loss: str = "mae"
+    """What is minimised, over scaled values: mae, mse or huber."""
+    figures: int = 6
+    """Forecasts of the test set that are drawn at the end; 0: none."""
+    net: ForecastNetConfig = field(default_factory=ForecastNetConfig)
+    data: ForecastDataConfig = field(default_factory=ForecastDataConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.loss not in LOSSES:
+            raise UsageError(f"loss={self.loss}: choose one of {', '.join(LOSSES)}")
+        if self.figures < 0:
+            raise UsageError(f"figures={self.figures}: must be 0 or more")
+
+    @property
+    def subject(self) -> str:
+        return f"{self.net.kind}, {self.data.horizon} steps ahead of {self.data.history}"
+
+    @property
+    def hardware(self) -> AcceleratorConfig:
+        """Windows a step are the recipe's, unless the hardware's section says otherwise."""
+        asked = self.accelerator
+        return replace(asked, train_batch=self.data.batch if asked.train_batch is None else asked.train_batch)
