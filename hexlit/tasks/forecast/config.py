@@ -23,8 +23,9 @@ class ForecastDataConfig:
     """Format of a time that is text, as of `strptime`, such as `%d.%m.%Y %H:%M`; null: ISO 8601."""
     timezone: str | None = "America/New_York"
     """Zone of the calendar features, for times in UTC or with a zone of their own. Null: the times as they stand."""
-    calendar: list[str] = field(default_factory=lambda: ["hour", "weekday", "yearday"])
-    """Calendar features, each a sine and a cosine: hour of the day, day of the week, day of the year."""
+    calendar: list[str] = field(default_factory=lambda: ["hour"])
+    """Calendar features, each a sine and a cosine: `hour` of the day, `weekday`, `yearday` (day of the year). Over less
+    than a few years, `yearday` names each day, so a network learns the days by heart."""
     series: str | None = "origin"
     """Column that tells the series apart; null: the table is one series."""
     statics: list[str] = field(default_factory=list)
@@ -129,7 +130,7 @@ class ForecastNetConfig:
     """lstm, gru: units of the third layer; 0: there is none."""
     head: int = 64
     """Units of the dense layer between the encoder and the forecast; linear has none."""
-    dropout: float = 0.1
+    dropout: float = 0.3
     """Share of outputs that are dropped in training: those of every layer, so it acts with one layer too."""
     embedding: int = 4
     """Numbers that stand for a series; 0: the series is not told."""

@@ -50,7 +50,13 @@ def plain_input(data: ForecastDataModule, series: int, step: int, column: int, b
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"stride": 3}, {"horizon": 5, "horizons": [2, 5]}, {"max_gap": 0}, {"max_gap": 9, "history": 1}],
+    [
+        {},
+        {"stride": 3, "calendar": ["hour", "weekday", "yearday"]},
+        {"horizon": 5, "horizons": [2, 5]},
+        {"max_gap": 0},
+        {"max_gap": 9, "history": 1},
+    ],
 )
 def test_windows_and_their_batches_equal_a_slow_plain_reference(settings: dict[str, Any], path: Path) -> None:
     data = make_data(path, **settings)
