@@ -28,7 +28,7 @@ class TaskEntry:
     prelude: str | None = None
     """Begins what takes long before torch is imported: `begun = prelude(settings)`."""
     predict: str | None = None
-    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths, returns a line to print."""
+    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 

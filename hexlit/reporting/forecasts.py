@@ -81,15 +81,15 @@ def _draw_panel(axes: Axes, panel: ForecastPanel, naive: str) -> None:
     axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
 
 
-SHOWN_HORIZONS = 6
+SHOWN_HORIZONS = 5
 """Horizons in the table on the terminal, evenly spread; `summary.json` has all."""
 
 
 def print_forecast_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
     """Print the time by phase, the windows, the best validation, and the test set's errors by horizon.
 
-    `summary` holds `data`, `val`, `best` and, where the test set was looked at, `test`: rows with `forecaster`, `target`,
-    `horizon`, `mae`, `rmse`, `r2` and the skill over the naive forecasts.
+    `summary` holds `data`, `val`, `best` and, where the test set was looked at, `test`: rows with `forecaster`,
+    `target`, `horizon`, `mae`, `rmse`, `r2` and the skill over the naive forecasts.
     """
     print_run(console, summary)
     data = summary["data"]
@@ -114,15 +114,7 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
         own = [row for row in rows if row["target"] == target]
         horizons = [row["horizon"] for row in own if row["forecaster"] == own[0]["forecaster"]]
         shown = _spread([horizon for horizon in horizons if horizon != "all"])
-        headings = [
-            "",
-            *(f"+{horizon}" for horizon in shown),
-            "MAE, all",
-            "RMSE",
-            "R²",
-            "over persistence",
-            "over seasonal",
-        ]
+        headings = ["", *(f"+{horizon}" for horizon in shown), "all", "RMSE", "R²", "skill p.", "skill s."]
         lines = []
         for name in dict.fromkeys(row["forecaster"] for row in own):
             by_horizon = {row["horizon"]: row for row in own if row["forecaster"] == name}
@@ -131,12 +123,12 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
             lines.append(
                 [
                     name,
-                    *(format_figure(by_horizon[horizon]["mae"]) for horizon in shown),
-                    *(format_figure(overall[key]) for key in ("mae", "rmse", "r2")),
+                    *(f"{by_horizon[horizon]['mae']:.3g}" for horizon in shown),
+                    *(f"{overall[key]:.3g}" for key in ("mae", "rmse", "r2")),
                     *(DASH if value is None or math.isnan(value) else format_share(value) for value in skills),
                 ]
             )
-        title = f"{target}, test set: mean absolute error by steps ahead, and skill over the naive forecasts"
+        title = f"{target}, test set: mean absolute error by steps ahead, skill over persistence and seasonal"
         tables.append(Grid(title, headings, lines))
     return tables
 

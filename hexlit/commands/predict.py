@@ -1,0 +1,74 @@
+"""`hexlit predict`: a trained network applied to a file."""
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import MISSING, DictConfig
+
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.tasks import found, known_tasks
+from hexlit.errors import UsageError
+
+
+@dataclass
+class PredictConfig:
+    """What `hexlit predict` takes."""
+
+    checkpoint: str = MISSING
+    """Checkpoint of the network, or the folder of its run."""
+    source: str = MISSING
+    """File with the data."""
+    target: str = MISSING
+    """File to write to; its name says the format."""
+
+
+register_schema("predict", PredictConfig)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(predict, "predict", argv)
+
+
+def predict(config: DictConfig) -> None:
+    """Predict as the task of the checkpoint does."""
+    settings = typed(config, PredictConfig)
+    checkpoint = checkpoint_file(Path(settings.checkpoint))
+    name = task_of(checkpoint)
+    entry = known_tasks().get(name)
+    if entry is None or entry.predict is None:
+        can = ", ".join(sorted(task for task, known in known_tasks().items() if known.predict is not None))
+        raise UsageError(f"checkpoint={checkpoint}: a network of task {name}; files are predicted by those of {can}")
+    print(found(entry.predict)(checkpoint, Path(settings.source), Path(settings.target)))
+
+
+def checkpoint_file(path: Path) -> Path:
+    """The checkpoint that `path` names: itself, or in the folder of a run its best one, else its last.
+
+    Raises:
+        UsageError: there is none.
+    """
+    kept = [path / "checkpoints" / name for name in ("best.ckpt", "last.ckpt")] if path.is_dir() else [path]
+    there = [file for file in kept if file.is_file()]
+    if not there:
+        what = "this folder has no checkpoints/best.ckpt or last.ckpt" if path.is_dir() else "there is no such file"
+        raise UsageError(f"checkpoint={path}: {what}")
+    return there[0]
+
+
+def task_of(checkpoint: Path) -> str:
+    """The name of the task that the network of `checkpoint` was trained for.
+
+    Raises:
+        UsageError: it is no checkpoint of hexlit.
+    """
+    import torch
+
+    if not zipfile.is_zipfile(checkpoint):
+        raise UsageError(f"checkpoint={checkpoint}: not a checkpoint (not an archive of torch)")
+    try:
+        settings = torch.load(checkpoint, map_location="cpu", weights_only=True)["hyper_parameters"]
+        return str(settings.get("task", "hex"))  # networks of Hex came first, and say no task
+    except Exception as error:  # a broken file can make torch raise anything
+        raise UsageError(f"checkpoint={checkpoint}: not a checkpoint of hexlit ({type(error).__name__})") from error
