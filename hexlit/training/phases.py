@@ -1,34 +1,14 @@
 """Where a run's time goes: one row of `phases.csv` for every finished phase of every epoch."""
 
-import csv
-import io
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
-from hexlit.accelerate.gauge import DeviceFigures, DeviceGauge
-from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
-
-TIMES = (
-    "wall_seconds",
-    "cpu_seconds",
-    "device_utilisation",
-    "work_seconds",
-    "network_seconds",
-    "outside_network_share",
-)
-"""Columns before the counts of a phase, after `epoch` and `phase`."""
-
-DEVICE = ("peak_device_bytes", "not_measured")
-"""Columns after the counts and their rates."""
-
-PER_SECOND = "_per_second"
-"""A rate is the name of what is counted with this behind it."""
-
+from hexlit.accelerate.gauge import DeviceGauge
+from hexlit.training.phase_table import PhaseTotals, added, added_counts, columns_of, read_rows, write_rows
 
 COMPILING = "compiling"
 """The phase in which code is compiled, or loaded where it was compiled before."""
@@ -41,92 +21,6 @@ ONCE = (COMPILING, STARTING, FINISHING)
 
 ASIDE = (*ONCE, BETWEEN, SAVING)
 """Phases in which no work of the run is done."""
-
-Number = TypeVar("Number", int, float)
-
-
-def _sum(left: Number | None, right: Number | None) -> Number | None:
-    return left if right is None else right if left is None else left + right
-
-
-def _added(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    return {**left, **{unit: left.get(unit, 0) + count for unit, count in right.items()}}
-
-
-@dataclass
-class PhaseTotals:
-    """What one phase took and did, in one epoch or in all of them. None is "not measured", never 0."""
-
-    epochs: int = 0
-    """Number of finished phases that were added up."""
-    wall_seconds: float = 0.0
-    cpu_seconds: float | None = None
-    """Processor time of this process and of those that work for it, all threads together; can exceed the wall time."""
-    work_seconds: float = 0.0
-    """Wall time of the work: more than `wall_seconds` where it went on beside other phases, and was waited for in this
-    one. Rates and shares of the network refer to it."""
-    network_seconds: float | None = None
-    """Part of `work_seconds` that was spent waiting for the network."""
-    counts: dict[str, int] = field(default_factory=dict)
-    """What was done, by unit; a unit that was never counted is missing."""
-    busy_seconds: float | None = None
-    """Part of `watched_seconds` in which the device worked."""
-    watched_seconds: float = 0.0
-    """Part of `wall_seconds` for which it is known whether the device worked."""
-    peak_device_bytes: int | None = None
-    """The most that tensors took of the device's own memory."""
-    not_measured: str = ""
-    """Why figures of the device are None, in the latest of the phases."""
-
-    @property
-    def device_utilisation(self) -> float | None:
-        """Share of the time that the device worked, 0 to 1; of its threads' time on a cpu."""
-        if self.busy_seconds is None or self.watched_seconds <= 0.0:
-            return None
-        return self.busy_seconds / self.watched_seconds
-
-    @property
-    def outside_network_share(self) -> float | None:
-        """Share of the time of the work that was not spent in the network, 0 to 1."""
-        if self.network_seconds is None or self.work_seconds <= 0.0:
-            return None
-        return (self.work_seconds - self.network_seconds) / self.work_seconds
-
-    def rate(self, unit: str) -> float | None:
-        """How much of `unit` was done in a second of the work."""
-        count = self.counts.get(unit)
-        return None if count is None or self.work_seconds <= 0.0 else count / self.work_seconds
-
-    def as_dict(self, units: Sequence[str]) -> dict[str, float | int | str | None]:
-        """Every number, and of `units` every count and rate, by column."""
-        return {
-            **{name: getattr(self, name) for name in TIMES},
-            **{unit: self.counts.get(unit) for unit in units},
-            **{unit + PER_SECOND: self.rate(unit) for unit in units},
-            **{name: getattr(self, name) for name in DEVICE},
-        }
-
-    def include(self, other: "PhaseTotals") -> None:
-        """Add the numbers of `other`; what only one of the two has is kept as it is."""
-        self.epochs += other.epochs
-        self.wall_seconds += other.wall_seconds
-        self.work_seconds += other.work_seconds
-        self.cpu_seconds = _sum(self.cpu_seconds, other.cpu_seconds)
-        self.network_seconds = _sum(self.network_seconds, other.network_seconds)
-        self.counts = _added(self.counts, other.counts)
-        self.busy_seconds = _sum(self.busy_seconds, other.busy_seconds)
-        self.watched_seconds += other.watched_seconds
-        if other.peak_device_bytes is not None:
-            self.peak_device_bytes = max(self.peak_device_bytes or 0, other.peak_device_bytes)
-        self.not_measured = other.not_measured
-
-    def include_device(self, figures: DeviceFigures) -> None:
-        """Take over what was read of the device over the whole of this phase."""
-        if figures.device_utilisation is not None:
-            self.watched_seconds = self.wall_seconds
-            self.busy_seconds = figures.device_utilisation * self.wall_seconds
-        self.peak_device_bytes = figures.peak_device_bytes
-        self.not_measured = "; ".join(f"{name}: {reason}" for name, reason in figures.reasons.items())
 
 
 class Phase:
@@ -180,8 +74,8 @@ class Phase:
         """
         if not counts.keys() <= set(self._units):
             raise ValueError(f"{', '.join(counts)}: this clock counts {', '.join(self._units)}")
-        self.counts = _added(self.counts, counts)
-        self.network_seconds = _sum(self.network_seconds, network_seconds)
+        self.counts = added_counts(self.counts, counts)
+        self.network_seconds = added(self.network_seconds, network_seconds)
 
     def advance(self, done: float, **figures: float) -> None:
         """Say how far the phase is: `done` of `goal`, with the current `figures`. A call takes microseconds."""
@@ -245,7 +139,7 @@ class PhaseClock:
         self._current: Phase | None = None
         self._gap: _Gap | None = None
         if path is not None and path.exists():
-            self._rows = _read(path, self.units)
+            self._rows = read_rows(path, self.units)
 
     @contextmanager
     def phase(self, name: str, epoch: int, goal: float | None = None) -> Iterator[Phase]:
@@ -333,7 +227,7 @@ class PhaseClock:
     @property
     def columns(self) -> tuple[str, ...]:
         """Columns of `phases.csv`."""
-        return ("epoch", "phase", *PhaseTotals().as_dict(self.units))
+        return columns_of(self.units)
 
     def summary(self) -> dict[str, dict[str, float | int | str | None]]:
         """For `summary.json`: the totals of every phase, by column."""
@@ -357,14 +251,8 @@ class PhaseClock:
         return steady
 
     def _write(self) -> None:
-        if self.path is None:
-            return
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(self.columns)
-        for epoch, name, row in self._rows:
-            rows.writerow([epoch, name, *map(_format, row.as_dict(self.units).values())])
-        write_text_atomic(self.path, text.getvalue())
+        if self.path is not None:
+            write_rows(self.path, self._rows, self.units)
 
 
 @dataclass
@@ -379,36 +267,3 @@ class _Gap:
     def restart(self, since: float, cpu: float) -> None:
         """What is booked next begins at `since`."""
         self.since, self.since_cpu = since, cpu
-
-
-def _format(value: float | int | str | None) -> str:
-    return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
-
-
-def _read(path: Path, units: Sequence[str]) -> list[tuple[int, str, PhaseTotals]]:
-    rows = []
-    with path.open(newline="", encoding="utf-8") as file:
-        for line, row in enumerate(csv.DictReader(file), start=2):
-            try:
-                rows.append((int(row["epoch"]), row["phase"], _parse(row, units)))
-            except (KeyError, TypeError, ValueError) as error:
-                raise UsageError(
-                    f"{path} line {line}: not a row of a phase table ({error!r}); move the file away or restore it"
-                ) from error
-    return rows
-
-
-def _parse(row: dict[str, str], units: Sequence[str]) -> PhaseTotals:
-    wall_seconds, utilisation = float(row["wall_seconds"]), row["device_utilisation"]
-    return PhaseTotals(
-        epochs=1,
-        wall_seconds=wall_seconds,
-        busy_seconds=float(utilisation) * wall_seconds if utilisation else None,
-        watched_seconds=wall_seconds if utilisation else 0.0,
-        not_measured=row.get("not_measured") or "",
-        work_seconds=float(row["work_seconds"]),
-        cpu_seconds=float(row["cpu_seconds"]) if row["cpu_seconds"] else None,
-        network_seconds=float(row["network_seconds"]) if row["network_seconds"] else None,
-        counts={unit: int(row[unit]) for unit in units if row.get(unit)},
-        peak_device_bytes=int(row["peak_device_bytes"]) if row.get("peak_device_bytes") else None,
-    )

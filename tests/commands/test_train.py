@@ -29,7 +29,7 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.selfplay.store import GameStore
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.training.phases import PhaseTotals
+from hexlit.training.phase_table import PhaseTotals
 from hexlit.training.usage import RunUsage
 from tests.commands.tiny import TINY
 from tests.hex.reference import Game
