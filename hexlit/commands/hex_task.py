@@ -132,7 +132,7 @@ class HexTask(Task):
         return self.data.evaluations
 
     def cpu_seconds(self) -> float:
-        return (self.data.cpu_seconds() if hasattr(self, "data") else 0.0) + self._kernels.cpu_seconds()
+        return self.data.cpu_seconds() + self._kernels.cpu_seconds()
 
     def finish(self) -> Mapping[str, Any]:
         return {"precision": self._precision_check()}

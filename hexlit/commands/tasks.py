@@ -1,17 +1,19 @@
 """The table of tasks: what `hexlit train task=NAME` can learn. Nothing heavy is imported until a task is chosen."""
 
 import importlib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, ClassVar
 
 from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from hexlit.commands.application import register_schema
+
+DEFAULT = "hex"
 
 GROUP = "hexlit.tasks"
 """Entry points of other packages that bring a task; each leads to a `TaskEntry`."""
@@ -51,6 +53,8 @@ TASKS = {
 @cache
 def known_tasks() -> Mapping[str, TaskEntry]:
     """The tasks of hexlit and those of other packages by name; hexlit's own name wins."""
+    from importlib.metadata import entry_points
+
     others = {point.name: point.load() for point in entry_points(group=GROUP)}
     return {**others, **TASKS}
 
@@ -64,14 +68,32 @@ def found(place: str) -> Any:
 class TaskConfigs(SearchPathPlugin):
     """Lets Hydra find the YAML files of tasks from other packages."""
 
+    entries: ClassVar[dict[str, TaskEntry]] = {}
+    """The tasks that are known to Hydra."""
+
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
-        for name, entry in known_tasks().items():
+        for name, entry in self.entries.items():
             if entry.conf is not None:
                 search_path.append(provider=f"task {name}", path=f"pkg://{entry.conf}")
 
 
-def register() -> None:
-    """Make the schemas of all tasks known to Hydra, each as `NAME_schema`, and where their YAML files are."""
-    for name, entry in known_tasks().items():
-        register_schema(name, found(entry.settings))
+def register(arguments: Sequence[str] | None = None) -> None:
+    """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and where their YAML files are.
+
+    Those that `arguments` name and the default one; all of them without arguments, where help is asked for, and where a
+    name is not one of hexlit's. To know more than a command needs takes as long as the command line may think.
+    """
+    named = {DEFAULT} if arguments is None else {DEFAULT, *_named(arguments)}
+    few = arguments is not None and named <= TASKS.keys() and not {"-h", "--help", "--info"} & set(arguments)
+    for name in named if few else known_tasks():
+        if name not in TaskConfigs.entries:
+            TaskConfigs.entries[name] = entry = known_tasks()[name] if name not in TASKS else TASKS[name]
+            register_schema(name, found(entry.settings))
     Plugins.instance().register(TaskConfigs)
+
+
+def _named(arguments: Sequence[str]) -> Iterator[str]:
+    """The tasks in `arguments`, and in the line that a shell wants completed."""
+    for argument in [*arguments, *os.environ.get("COMP_LINE", "").split()]:
+        if argument.startswith("task="):
+            yield from (name for name in argument.removeprefix("task=").strip("'\"").split(",") if name)

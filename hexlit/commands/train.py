@@ -19,7 +19,6 @@ from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
 
-tasks.register()
 plugin.register()
 
 
@@ -28,10 +27,17 @@ def main(argv: list[str]) -> int:
     folder = resumed_folder(argv)
     saved = SavedSettings(folder)
     trained = when_trained(folder)
-    code = run(train, "train", argv, prepare=lambda arguments: resumed_arguments(best_arguments(arguments)))
+    code = run(train, "train", argv, prepare=whole_arguments)
     if code == MISTAKE and when_trained(folder) == trained:
         saved.restore()
     return code
+
+
+def whole_arguments(argv: list[str]) -> list[str]:
+    """`argv` with those of the sweep's best trial and of the run to go on with; their task is known to Hydra then."""
+    arguments = resumed_arguments(best_arguments(argv))
+    tasks.register(arguments)
+    return arguments
 
 
 def when_trained(folder: Path | None) -> int | None:
