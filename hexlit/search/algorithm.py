@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.jit import borrowing_part, inline
-from hexlit.search.config import Params, SearchConfig
+from hexlit.search.config import SearchConfig
 from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action, halving_drops, halving_table
 from hexlit.search.gumbel import improved_policy as gumbel_policy
+from hexlit.search.params import Params
 from hexlit.search.puct import add_dirichlet_noise, puct_child, visit_policy
 from hexlit.search.tree import NONE, Tree, add_child
 

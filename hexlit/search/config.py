@@ -2,10 +2,6 @@
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 
@@ -96,23 +92,3 @@ class SearchConfig:
                 "search.root_batch=true: search.leaves=1 leaves nothing to batch; set it to the root moves that share "
                 "a call of the evaluator"
             )
-
-
-class Params(NamedTuple):
-    """The settings in the form that compiled code takes."""
-
-    gumbel: bool
-    considered: int
-    value_scale: float
-    visit_offset: float
-    rescale: bool
-    c_init: float
-    c_base: float
-    fpu_reduction: float
-    noise_share: float
-    noise_total: float
-    swap: bool
-    """Whether White may swap at ply 1."""
-    schedule: NDArray[np.int32]
-    """Table of sequential halving for each budget of the search, see `halving_table`: `[budgets, considered + 1, S]`
-    for S simulations at most."""

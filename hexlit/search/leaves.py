@@ -24,7 +24,7 @@ from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.search.algorithm import choose, needs_all_values
-from hexlit.search.config import Params
+from hexlit.search.params import Params
 from hexlit.search.simulate import back_up, expand, finished, write_leaf
 from hexlit.search.tree import NONE, Tree
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.hex.rng import gamma, mix
-from hexlit.search.config import Params
+from hexlit.search.params import Params
 from hexlit.search.tree import NONE, Tree, child_value, find_next_action
 
 

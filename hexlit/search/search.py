@@ -13,9 +13,10 @@ from hexlit.hex.rng import NOISE, key
 from hexlit.hex.slices import over_slices
 from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.cache import empty_cache
-from hexlit.search.config import Params, SearchConfig
+from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch
 from hexlit.search.leaves import Flight, advance_leaves, empty_flight
+from hexlit.search.params import Params
 from hexlit.search.simulate import advance, begin_all
 from hexlit.search.subtree import with_room
 from hexlit.search.tree import NONE, Tree, empty_tree, root_value

@@ -13,7 +13,7 @@ from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.search.algorithm import choose, prepare_root
 from hexlit.search.cache import AnswerCache, recall
-from hexlit.search.config import Params
+from hexlit.search.params import Params
 from hexlit.search.tree import NONE, SMALLEST_PRIOR, Tree, clear_node
 
 

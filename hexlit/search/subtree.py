@@ -4,7 +4,7 @@ import numpy as np
 
 from hexlit.hex.jit import kernel
 from hexlit.search.algorithm import prepare_root
-from hexlit.search.config import Params
+from hexlit.search.params import Params
 from hexlit.search.tree import NONE, Tree, empty_tree
 
 

@@ -16,7 +16,8 @@ from hexlit.hex.playout import shuffle
 from hexlit.hex.rng import BUDGET, GAMBLE, MOVE, NOISE, OPENING, RESIGN, key, uniform
 from hexlit.search.algorithm import leaves_draw_to_player, root_result
 from hexlit.search.cache import AnswerCache
-from hexlit.search.config import Params, SearchConfig
+from hexlit.search.config import SearchConfig
+from hexlit.search.params import Params
 from hexlit.search.simulate import begin, finished, receive, simulate
 from hexlit.search.tree import NONE, Tree, root_value
 from hexlit.selfplay.config import SelfPlayConfig
