@@ -123,18 +123,23 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
         lines = [
             [
                 f"+{horizon}" if horizon != OVERALL else OVERALL,
-                *(f"{found[name, horizon]['mae']:.3g}" for name in names),
+                *(_error(found[name, horizon]["mae"]) for name in names),
             ]
             for horizon in [*_spread(horizons), OVERALL]
         ]
         for heading, key in (("RMSE", "rmse"), ("R²", "r2")):
-            lines.append([heading, *(f"{found[name, OVERALL][key]:.3g}" for name in names)])
+            lines.append([heading, *(_error(found[name, OVERALL][key]) for name in names)])
         for naive in ("persistence", "seasonal"):
             skills = [found[name, OVERALL][f"skill_over_{naive}"] for name in names]
             lines.append([f"skill over {naive}", *(_share(skill) for skill in skills)])
         title = f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
         tables.append(Grid(title, ["", *names], lines))
     return tables
+
+
+def _error(value: float) -> str:
+    """Three digits, and of large numbers all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _share(skill: float | None) -> str:
