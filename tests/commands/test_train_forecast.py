@@ -260,9 +260,9 @@ def test_every_kind_of_network_learns(table: Path, tmp_path: Path, kind: str) ->
 
 @pytest.mark.slow
 def test_processes_that_load_change_nothing_that_is_learned(
-    whole: Path, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Slow, as each epoch starts processes that import PyTorch."""
+    """Slow, as every process that loads imports PyTorch."""
     made: list[Any] = []
     inner = data_module.make_loader
 
@@ -270,10 +270,12 @@ def test_processes_that_load_change_nothing_that_is_learned(
         made.append(inner(*arguments, **settings))
         return made[-1]
 
+    alone = train(tmp_path, table, "trainer.max_epochs=1", name="alone")
     monkeypatch.setattr(data_module, "make_loader", recorded)
-    loaded = train(tmp_path, table, "accelerator.workers=2", "accelerator.prefetch=3")
+    helpers = ["accelerator.workers=2", "accelerator.prefetch=3"]
+    loaded = train(tmp_path, table, "trainer.max_epochs=1", *helpers, name="loaded")
     assert {(loader.num_workers, loader.prefetch_factor) for loader in made} == {(2, 3)}
-    assert losses(loaded) == losses(whole)
+    assert losses(loaded) == losses(alone)
 
 
 @pytest.mark.slow
