@@ -18,6 +18,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from hexlit.accelerate import loaders
 from hexlit.commands import predict as predict_command
 from hexlit.commands.train import main
 from hexlit.tasks.forecast import data_module, source
@@ -264,7 +265,7 @@ def test_processes_that_load_change_nothing_that_is_learned(
 ) -> None:
     """Slow, as every process that loads imports PyTorch."""
     made: list[Any] = []
-    inner = data_module.make_loader
+    inner = loaders.make_loader
 
     def recorded(*arguments: Any, **settings: Any) -> Any:
         made.append(inner(*arguments, **settings))
