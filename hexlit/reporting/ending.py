@@ -53,7 +53,7 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
 def _reached(strength: Mapping[str, object], done: Any) -> str:
     after = strength.get("measured_after")
     when = f", measured after {_epochs(after)}" if isinstance(after, int) and after != done else ""
-    return (_figures(strength) or "no strength measured yet") + when
+    return (_figures(strength) or "nothing measured yet") + when
 
 
 def _figures(figures: Mapping[str, object]) -> str:

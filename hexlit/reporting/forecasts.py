@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from rich.console import Console
+from rich.text import Text
 
 from hexlit.reporting.figures import BEST_COLOUR, INK, STATE_COLOURS, empty_figure, new_figure, shorten
 from hexlit.reporting.grid import Grid
@@ -81,6 +83,9 @@ def _draw_panel(axes: Axes, panel: ForecastPanel, naive: str) -> None:
     axes.plot(panel.steps, panel.forecast, color=FORECAST_COLOUR, lw=2.0, marker=marker, ms=3.5, label="forecast")
 
 
+OVERALL = "all"
+"""The horizon of a row that is about all of them."""
+
 SHOWN_HORIZONS = 5
 """Horizons in the table on the terminal, evenly spread; `summary.json` has all."""
 
@@ -99,8 +104,8 @@ def print_forecast_summary(console: Console, summary: Mapping[str, Any], folder:
     figures = {name: format_figure(value) for name, value in (summary.get("val") or {}).items()}
     best = summary["best"]["epoch"]
     epoch = f" after epoch {best}, the best" if best is not None else ""
-    text = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
-    console.print(f"validation{epoch}: {text}", highlight=False)
+    shown = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
+    console.print(Text(f"validation{epoch}: {shown}"))
     for table in error_tables(summary.get("test") or []):
         console.print()
         console.print(table.as_table())
@@ -108,33 +113,46 @@ def print_forecast_summary(console: Console, summary: Mapping[str, Any], folder:
 
 
 def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
-    """For each target the mean absolute errors by forecaster and horizon, with the overall RMSE, R² and skill."""
+    """For each target a table with a column for each forecaster: errors by horizon, then figures over all horizons."""
     tables = []
     for target in dict.fromkeys(row["target"] for row in rows):
         own = [row for row in rows if row["target"] == target]
-        horizons = [row["horizon"] for row in own if row["forecaster"] == own[0]["forecaster"]]
-        shown = _spread([horizon for horizon in horizons if horizon != "all"])
-        headings = ["", *(f"+{horizon}" for horizon in shown), "all", "RMSE", "R²", "skill p.", "skill s."]
-        lines = []
-        for name in dict.fromkeys(row["forecaster"] for row in own):
-            by_horizon = {row["horizon"]: row for row in own if row["forecaster"] == name}
-            overall = by_horizon["all"]
-            skills = [overall["skill_over_persistence"], overall["skill_over_seasonal"]]
-            lines.append(
-                [
-                    name,
-                    *(f"{by_horizon[horizon]['mae']:.3g}" for horizon in shown),
-                    *(f"{overall[key]:.3g}" for key in ("mae", "rmse", "r2")),
-                    *(DASH if value is None or math.isnan(value) else format_share(value) for value in skills),
-                ]
-            )
-        title = f"{target}, test set: mean absolute error by steps ahead, skill over persistence and seasonal"
-        tables.append(Grid(title, headings, lines))
+        found = {(row["forecaster"], row["horizon"]): row for row in own}
+        names = list(dict.fromkeys(row["forecaster"] for row in own))
+        horizons = [row["horizon"] for row in own if row["forecaster"] == names[0] and row["horizon"] != OVERALL]
+        lines = [
+            [
+                f"+{horizon}" if horizon != OVERALL else OVERALL,
+                *(_error(found[name, horizon]["mae"]) for name in names),
+            ]
+            for horizon in [*_spread(horizons), OVERALL]
+        ]
+        for heading, key in (("RMSE", "rmse"), ("R²", "r2")):
+            lines.append([heading, *(_error(found[name, OVERALL][key]) for name in names)])
+        for naive in ("persistence", "seasonal"):
+            skills = [found[name, OVERALL][f"skill_over_{naive}"] for name in names]
+            lines.append([f"skill over {naive}", *(_share(skill) for skill in skills)])
+        title = f"{target} on the test set: mean absolute error by steps ahead, then figures over all"
+        tables.append(Grid(title, ["", *names], lines))
     return tables
 
 
+def _error(value: float) -> str:
+    """Three digits, and of large numbers all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _share(skill: float | None) -> str:
+    return DASH if skill is None or math.isnan(skill) else format_share(skill)
+
+
 def _spread(horizons: Sequence[int]) -> list[int]:
-    """At most `SHOWN_HORIZONS` of them, the first and the last among them."""
+    """At most `SHOWN_HORIZONS` of them, the first and the last among them: of 1 to 24 they are 1, 6, 12, 18 and 24."""
     count = min(len(horizons), SHOWN_HORIZONS)
-    places = [round(place * (len(horizons) - 1) / max(1, count - 1)) for place in range(count)]
-    return [horizons[place] for place in dict.fromkeys(places)]
+    between = [horizons[-1] * place / (count - 1) for place in range(1, count - 1)]
+    nearest = [min(horizons, key=partial(_distance, step)) for step in between]
+    return list(dict.fromkeys([horizons[0], *nearest, horizons[-1]]))
+
+
+def _distance(step: float, horizon: int) -> float:
+    return abs(horizon - step)

@@ -122,8 +122,10 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
     table.add_column("phase")
     columns = dict.fromkeys(name for row in phases.values() for name in row)
     units = [name.removesuffix(_RATE) for name in columns if name.endswith(_RATE)]
-    blank = 2 + len(units)
-    for heading in ("time", "share", "busy", "outside network", *(f"{_SHORT.get(unit, unit)}/s" for unit in units)):
+    evaluates = any(row.get("outside_network_share") is not None for row in phases.values())
+    blank = 1 + evaluates + len(units)
+    network = ["outside network"] if evaluates else []  # of phases that only evaluate one, such as self-play
+    for heading in ("time", "share", "busy", *network, *(f"{_SHORT.get(unit, unit)}/s" for unit in units)):
         table.add_column(heading, justify="right")
     measured = sum(row.get("wall_seconds") or 0.0 for row in phases.values())
     whole = measured if wall is None else max(wall, measured)
@@ -134,9 +136,9 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
     for name, row in phases.items():
         seconds = row.get("wall_seconds") or 0.0
         rates = [format_rate(row.get(unit + _RATE)) for unit in units]
-        outside = format_share(row.get("outside_network_share"))
+        outside = [format_share(row.get("outside_network_share"))] if evaluates else []
         busy = format_share(row.get("device_utilisation"))
-        table.add_row(name, format_duration(seconds), share(seconds), busy, outside, *rates)
+        table.add_row(name, format_duration(seconds), share(seconds), busy, *outside, *rates)
     if whole - measured > 0.001 * whole:
         table.add_row("other", format_duration(whole - measured), share(whole - measured), *[DASH] * blank, style="dim")
     for name, row in phases.items():

@@ -57,7 +57,7 @@ def test_an_interrupted_run_says_when_it_was_measured_last_and_how_to_go_on() ->
     assert said.endswith("in 2 evaluations in a row; so far in 1).")
     assert command == f"To go on to its end: {COMMAND}"
     nothing = ending_lines({"why": "interrupted", "epochs": 0, "asked": 56, "proof": None}, {}, COMMAND)
-    assert nothing[0] == "The run was interrupted after 0 of 56 epochs: no strength measured yet."
+    assert nothing[0] == "The run was interrupted after 0 of 56 epochs: nothing measured yet."
 
 
 def test_a_run_of_all_its_epochs_says_only_whether_it_was_proved() -> None:

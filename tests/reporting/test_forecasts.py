@@ -1,9 +1,20 @@
-"""The figure of forecasts over the truth."""
+"""The figure of forecasts over the truth, and the errors on the terminal."""
+
+import io
+from pathlib import Path
+from typing import Any
 
 import pytest
+from rich.console import Console
 
 from hexlit.reporting.figures import draw
-from hexlit.reporting.forecasts import ForecastPanel, ForecastPanels, draw_forecasts
+from hexlit.reporting.forecasts import (
+    ForecastPanel,
+    ForecastPanels,
+    draw_forecasts,
+    error_tables,
+    print_forecast_summary,
+)
 
 PANEL = ForecastPanel(
     title="EWR 2013-11-07 09:00",
@@ -44,3 +55,70 @@ def test_the_file_is_the_same_for_the_same_data_and_has_its_texts() -> None:
 
 def test_without_forecasts_the_figure_says_so() -> None:
     assert "no forecast to show" in draw(draw_forecasts, ForecastPanels("temp", "hours", [])).decode()
+
+
+def error_rows(horizons: list[int], mae: float = 3.14159, target: str = "temp") -> list[dict[str, Any]]:
+    return [
+        {
+            "forecaster": name,
+            "target": target,
+            "horizon": horizon or "all",
+            "windows": 100,
+            "mae": mae * (horizon or 1),
+            "rmse": 2 * mae,
+            "r2": 0.5,
+            "skill_over_persistence": 0.25,
+            "skill_over_seasonal": float("nan"),
+        }
+        for name in ("model", "persistence", "seasonal", "ridge")
+        for horizon in (0, *horizons)
+    ]
+
+
+def printed(rows: list[dict[str, Any]], width: int) -> str:
+    summary = {
+        "wall_seconds": 100.0,
+        "phases": {},
+        "data": {"windows": {"train": 17166, "test": 3554}, "dropped": {"train": {"gap in the past": 1639}}},
+        "val": {"mae_level[m]": 3.25, "skill_over_persistence": 0.4},
+        "best": {"epoch": 4},
+        "test": rows,
+    }
+    console = Console(file=io.StringIO(), width=width)
+    print_forecast_summary(console, summary, Path("runs/one"))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("mae", [0.000123456, 3.14159, 123456.7])
+def test_no_figure_is_cut_in_eighty_columns(mae: float) -> None:
+    text = printed(error_rows(list(range(1, 25)), mae), 80)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.startswith(("+", "all", "RMSE"))}
+    assert list(lines) == ["+1", "+6", "+12", "+18", "+24", "all", "RMSE"]
+    for heading, times in (("+6", 6), ("all", 1), ("RMSE", 2)):
+        assert [float(cell.replace(",", "")) for cell in lines[heading]] == [pytest.approx(times * mae, rel=5e-3)] * 4
+
+
+def test_skill_and_names_stand_as_they_are() -> None:
+    text = printed(error_rows([1, 6, 24], target="level[m]"), 80)
+    assert "level[m] on the test set" in text
+    validation = "validation after epoch 4, the best: mae level[m] 3.2500, skill over persistence 0.4000"
+    assert validation in " ".join(text.split())
+    lines = text.splitlines()
+    assert [line.split()[-4:] for line in lines if line.startswith("skill")] == [["25.0%"] * 4, ["–"] * 4]
+    assert [line.split()[0] for line in lines if line.startswith("+")] == ["+1", "+6", "+24"]
+
+
+def test_each_target_has_a_table() -> None:
+    tables = error_tables([*error_rows([1]), *error_rows([1], target="wind")])
+    assert [table.title.split()[0] for table in tables] == ["temp", "wind"]
+    assert [row[0] for row in tables[0].rows] == [
+        "+1",
+        "all",
+        "RMSE",
+        "R²",
+        "skill over persistence",
+        "skill over seasonal",
+    ]

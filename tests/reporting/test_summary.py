@@ -53,6 +53,15 @@ def test_e3_table_shows_each_phase_and_the_time_that_no_phase_explains() -> None
     assert lines["all"][1:] == ["1:40", "100.0%"]
 
 
+def test_without_a_phase_that_only_evaluates_there_is_no_column_for_it() -> None:
+    phases = {"training": {"wall_seconds": 90.0, "outside_network_share": None, "windows_per_second": 1480.0}}
+    text = printed({"wall_seconds": 100.0, "phases": phases})
+    assert "outside" not in text
+    lines = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()}
+    assert lines["training"][1:] == ["1:30", "90.0%", "–", "1.48k"]
+    assert lines["other"][1:] == ["10.0", "s", "10.0%", "–", "–"]
+
+
 def test_strength_and_totals_are_printed() -> None:
     text = printed(SUMMARY)
     for part in ("1,200 games", "55,123 positions", "on cpu", "8/9", "99.5%", "96.0%", "8 of 9 as in perfect play"):

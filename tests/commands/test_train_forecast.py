@@ -1,0 +1,423 @@
+"""`hexlit train task=forecast` and `hexlit predict`, end to end on a small table: a run, its end, a kill, a sweep."""
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from hexlit.accelerate import loaders
+from hexlit.commands import predict as predict_command
+from hexlit.commands.train import main
+from hexlit.tasks.forecast import data_module, source
+from hexlit.tasks.forecast.checkpoint import load_forecaster
+from hexlit.tasks.forecast.config import ForecastNetConfig
+from hexlit.tasks.forecast.data_module import ForecastDataModule
+from hexlit.tasks.forecast.evaluation import error_table
+from hexlit.tasks.forecast.module import ForecastModule
+from hexlit.training.config import OptimizerConfig, TrainerConfig
+from tests.commands.test_train import as_a_process
+from tests.commands.test_train_sweep import wandb_run
+from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
+
+COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
+SMALL = [
+    "task=forecast",
+    *COLUMNS,
+    "data.horizon=6",
+    "data.batch=32",
+    "net.kind=lstm",
+    "net.hidden=8",
+    "net.second=0",
+    "net.head=8",
+    "net.dropout=0",
+    "optimizer.lr=1e-2",
+    "optimizer.warmup_steps=0",
+    "trainer.max_epochs=3",
+    "trainer.ema_decay=0",
+    "accelerator=cpu",
+    "accelerator.threads=1",
+    "accelerator.precision=32-true",
+]
+DIES = """
+import os, signal, sys
+from hexlit.commands.train import main
+from hexlit.tasks.forecast.module import ForecastModule
+steps, inner = 0, ForecastModule.training_step
+def step(self, batch, batch_idx):
+    global steps
+    steps += 1
+    if self.trainer.current_epoch == 2 and batch_idx == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return inner(self, batch, batch_idx)
+ForecastModule.training_step = step
+main(sys.argv[1:])
+"""
+
+
+def call(folder: Path, *arguments: str) -> int:
+    """The exit code of `hexlit train` in `folder`, in this process."""
+    with as_a_process(folder):
+        return main(list(arguments))
+
+
+def train(folder: Path, table: Path, *overrides: str, name: str = "run") -> Path:
+    """The folder of a small run on `table`."""
+    assert call(folder, *SMALL, "logger=csv", f"data.path={table}", *overrides, f"hydra.run.dir={name}") == 0
+    return folder / name
+
+
+def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
+    with (run / table).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def losses(run: Path) -> list[tuple[str, str]]:
+    return [(row["train.loss"], row["val.mae"]) for row in rows(run)]
+
+
+def summary_of(run: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((run / "summary.json").read_text())
+    return summary
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _own_slots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """So that no trial waits for a slot of another worker's sweep, or of the user's."""
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(hourly(400), tmp_path_factory.mktemp("table") / "readings.csv")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, table: Path) -> Path:
+    """A run of three epochs."""
+    return train(tmp_path_factory.mktemp("whole"), table)
+
+
+def turning(steps: int = 400) -> pa.Table:
+    """Of a series that follows its wind, until the training rows end: then it does the opposite.
+
+    So each epoch of training makes the error on the validation rows larger.
+    """
+    wind = np.random.default_rng(0).normal(0, 1, steps)
+    sign = np.where(np.arange(steps) < 0.7 * steps, 1.0, -1.0)
+    temp = np.concatenate([[0.0], np.cumsum(sign * wind)[:-1]])
+    times = [str(START + np.timedelta64(3600 * step, "s")) for step in range(steps)]
+    return pa.table({"time": times, "place": ["a"] * steps, "temp": temp, "wind": wind})
+
+
+TURNING = ["data.horizon=1", "trainer.max_epochs=30", "trainer.patience=2", "optimizer.schedule=constant"]
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that is at its best after its first epoch, and stops two epochs later."""
+    folder = tmp_path_factory.mktemp("stopped")
+    return train(folder, save(turning(), folder / "readings.csv"), *TURNING)
+
+
+def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(whole: Path, table: Path) -> None:
+    names = {str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()}
+    assert names >= {
+        ".hydra/config.yaml",
+        ".hydra/overrides.yaml",
+        "checkpoints/best.ckpt",
+        "checkpoints/last.ckpt",
+        "forecasts.svg",
+        "metrics.csv",
+        "phases.csv",
+        "resources.csv",
+        "steps.csv",
+        "summary.json",
+        "train.log",
+    }
+    assert [name for name in names if name.endswith(".tmp")] == []
+    assert [row["windows"] for row in rows(whole, "phases.csv") if row["phase"] == "training"] == ["480"] * 3
+    summary = summary_of(whole)
+    assert (summary["task"], summary["epochs"], summary["ending"]["why"]) == ("forecast", 3, "epochs")
+    assert summary["data"]["windows"] == {"train": 502, "validation": 62, "test": 62}
+    test = {(row["forecaster"], row["horizon"]): row for row in summary["test"]}
+    assert set(test) == {
+        (name, horizon)
+        for name in ("model", "persistence", "seasonal", "ridge")
+        for horizon in ("all", 1, 2, 3, 4, 5, 6)
+    }
+    assert test["model", "all"]["mae"] < test["persistence", "all"]["mae"], "a daily wave is soon learned"
+    assert test["model", "all"]["skill_over_persistence"] == pytest.approx(
+        1 - test["model", "all"]["mae"] / test["persistence", "all"]["mae"]
+    )
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_is_printed_is_nowhere_cut(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    run = train(tmp_path, table, "trainer.max_epochs=1", "figures=0")
+    said = capsys.readouterr().out.partition("finished in")[2]
+    assert "…" not in said
+    assert max(map(len, said.splitlines())) <= width
+    model = next(row for row in summary_of(run)["test"] if (row["forecaster"], row["horizon"]) == ("model", "all"))
+    overall = next(line.split() for line in said.splitlines() if line.startswith("all") and "%" not in line)
+    assert overall[1] == f"{model['mae']:.3g}"
+    assert not (run / "forecasts.svg").exists()
+
+
+def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table: Path, tmp_path: Path) -> None:
+    arguments = [*SMALL, "logger=csv", f"data.path={table}", "hydra.run.dir=run"]
+    killed = subprocess.run([sys.executable, "-c", DIES, *arguments], cwd=tmp_path, check=False, capture_output=True)
+    run = tmp_path / "run"
+    assert killed.returncode == -9
+    assert (len(rows(run)), (run / "summary.json").exists()) == (2, False)
+    assert call(tmp_path, "resume=run") == 0
+    assert losses(run) == losses(whole)
+    assert summary_of(run)["test"] == summary_of(whole)["test"]
+
+
+def test_a_run_goes_on_with_the_data_and_the_network_it_was_started_with(
+    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = train(tmp_path, table, "trainer.max_epochs=1")
+    capsys.readouterr()
+    for change in ("net.hidden=16", "loss=mse", "data.train_share=0.6"):
+        assert call(tmp_path, f"resume={run}", change, "trainer.max_epochs=2") == 2
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert line.startswith("hexlit train: ")
+        assert "to resume" in line
+
+
+@pytest.mark.row("C13")
+def test_the_best_checkpoint_has_the_figures_that_were_recorded_for_it(stopped: Path) -> None:
+    """Read back by Lightning, into a fresh network."""
+    recorded = [float(row["val.mae"]) for row in rows(stopped)]
+    best, last = validated(stopped, "best"), validated(stopped, "last")
+    assert best == pytest.approx(min(recorded), abs=1e-6)
+    assert last == pytest.approx(recorded[-1], abs=1e-6)
+    assert abs(best - last) > 1e-3
+
+
+def validated(run: Path, name: str) -> float:
+    """`val.mae` of a checkpoint of `stopped`."""
+    config = make_config(run.parent / "readings.csv", history=24, horizon=1, season=24, max_gap=6)
+    profile = make_profile()
+    data = ForecastDataModule(config, seed=1, profile=profile)
+    net = ForecastNetConfig(hidden=8, head=8, dropout=0)
+    module = ForecastModule(net, data.spec, OptimizerConfig(), TrainerConfig(), profile)
+    quiet: dict[str, Any] = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar"), False)
+    trainer = L.Trainer(accelerator="cpu", devices=1, enable_model_summary=False, **quiet)
+    path = run / "checkpoints" / f"{name}.ckpt"
+    (found,) = trainer.validate(module, data, ckpt_path=path, weights_only=True, verbose=False)
+    return found["val.mae"]
+
+
+@pytest.mark.row("C14")
+def test_a_run_stops_early_and_tests_the_weights_of_its_best_epoch(stopped: Path) -> None:
+    summary = summary_of(stopped)
+    recorded = [float(row["val.mae"]) for row in rows(stopped)]
+    assert (summary["ending"]["why"], summary["epochs"]) == ("trainer.patience", 3)
+    assert (summary["best"]["epoch"], summary["best"]["restored"]) == (0, True)
+    assert recorded[0] == min(recorded) == pytest.approx(summary["val"]["mae"], abs=1e-6)
+    config = make_config(stopped.parent / "readings.csv", history=24, horizon=1, season=24, max_gap=6)
+    data = ForecastDataModule(config, seed=1, profile=make_profile())
+    for name, is_tested in (("best", True), ("last", False)):
+        net = load_forecaster(stopped / "checkpoints" / f"{name}.ckpt").net
+        mae = next(row.mae for row in error_table(net, data, "test") if row.forecaster == "model")
+        assert (mae == pytest.approx(summary["test"][0]["mae"], rel=1e-5)) is is_tested
+
+
+@pytest.mark.row("C17")
+def test_bfloat16_learns_as_well_as_float32(whole: Path, table: Path, tmp_path: Path) -> None:
+    half = train(tmp_path, table, "accelerator.precision=bf16-mixed")
+    assert "training 32-true" in summary_of(whole)["device"]
+    assert "training bf16-mixed" in summary_of(half)["device"]
+    assert losses(half) != losses(whole)
+    for figure in ("loss", "mae"):
+        assert summary_of(half)["val"][figure] == pytest.approx(summary_of(whole)["val"][figure], rel=0.02)
+
+
+@pytest.mark.parametrize("kind", ["gru", "transformer", "linear"])
+def test_every_kind_of_network_learns(table: Path, tmp_path: Path, kind: str) -> None:
+    run = train(tmp_path, table, f"net.kind={kind}", "net.heads=2", "figures=0")
+    assert float(losses(run)[-1][1]) < float(losses(run)[0][1])
+
+
+@pytest.mark.slow
+def test_processes_that_load_change_nothing_that_is_learned(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slow, as every process that loads imports PyTorch."""
+    made: list[Any] = []
+    inner = loaders.make_loader
+
+    def recorded(*arguments: Any, **settings: Any) -> Any:
+        made.append(inner(*arguments, **settings))
+        return made[-1]
+
+    alone = train(tmp_path, table, "trainer.max_epochs=1", name="alone")
+    monkeypatch.setattr(data_module, "make_loader", recorded)
+    helpers = ["accelerator.workers=2", "accelerator.prefetch=3"]
+    loaded = train(tmp_path, table, "trainer.max_epochs=1", *helpers, name="loaded")
+    assert {(loader.num_workers, loader.prefetch_factor) for loader in made} == {(2, 3)}
+    assert losses(loaded) == losses(alone)
+
+
+@pytest.mark.slow
+def test_a_compiled_network_learns_the_same(whole: Path, table: Path, tmp_path: Path) -> None:
+    run = train(tmp_path, table, "accelerator.compile=true")
+    assert summary_of(run)["compile_seconds"] > 0
+    assert summary_of(run)["val"]["mae"] == pytest.approx(summary_of(whole)["val"]["mae"], rel=0.02)
+
+
+def test_weights_and_biases_logs_offline(table: Path, tmp_path: Path) -> None:
+    settings = [*SMALL, "logger=wandb", f"data.path={table}", "trainer.max_epochs=1", "hydra.run.dir=run"]
+    assert call(tmp_path, *settings) == 0
+    (path,) = (tmp_path / "run" / "wandb").glob("offline-run-*/*.wandb")
+    found = wandb_run(path)
+    assert found["summary"]["val.mae"] == pytest.approx(summary_of(tmp_path / "run")["val"]["mae"], rel=1e-5)
+    assert found["config"]["task"] == "forecast"
+
+
+def test_a_run_out_of_time_says_how_to_go_on(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = train(tmp_path, table, "trainer.max_time=00:00:01", "trainer.max_epochs=100000", "trainer.patience=null")
+    said = capsys.readouterr().out.rstrip().splitlines()
+    assert said[-1] == "To go on to its end: hexlit train resume=run trainer.max_time=null"
+    assert said[-2].startswith("trainer.max_time ended the run after ")
+    assert "mae" in said[-2]
+    assert "strength" not in said[-2]
+    assert summary_of(run)["ending"]["why"] == "trainer.max_time"
+
+
+MISTAKES = [
+    (["data.path=missing.csv"], "missing.csv"),
+    (["data.horizon=200"], "too few rows"),
+    (["data.targets=[heat]"], "heat"),
+    (["net.kind=rnn"], "lstm, gru, transformer, linear"),
+    (["loss=l2"], "mae, mse, huber"),
+    (["board=5"], "board"),
+]
+
+
+@pytest.mark.parametrize(("overrides", "expected"), MISTAKES)
+def test_a_mistake_is_one_line(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], overrides: Sequence[str], expected: str
+) -> None:
+    assert call(tmp_path, *SMALL, "logger=csv", f"data.path={table}", *overrides) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert line.startswith("hexlit train: ")
+    assert expected in line
+
+
+def test_without_the_package_of_the_weather_one_line_says_how_to_get_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "find_spec", lambda name: None)
+    assert call(tmp_path, "task=forecast", "logger=csv") == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert "pip install 'hexlit[forecast]'" in line
+    assert "data.path=FILE" in line
+
+
+def predict(folder: Path, *arguments: object) -> int:
+    """The exit code of `hexlit predict` in `folder`, in this process."""
+    with as_a_process(folder):
+        return predict_command.main([str(argument) for argument in arguments])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_run_forecasts_a_file(
+    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str
+) -> None:
+    target = tmp_path / f"forecasts.{suffix}"
+    assert predict(tmp_path, f"checkpoint={whole}", f"source={table}", f"target={target.name}") == 0
+    assert f"12 forecasts of 2 series written to {target.name}" in capsys.readouterr().out
+    found = pacsv.read_csv(target) if suffix == "csv" else pq.read_table(target)
+    assert found.column_names == ["series", "time", "steps_ahead", "temp"]
+    assert found["steps_ahead"].to_pylist() == [1, 2, 3, 4, 5, 6] * 2
+    clock = np.arange(400, 406)
+    wave = 20 + 5 * np.sin(2 * np.pi * clock / 24)
+    for number, name in enumerate("ab"):
+        own = found.filter(pc.equal(found["series"], name))["temp"].to_numpy()
+        assert np.abs(own - wave - number).mean() < 2.5, "near the wave of the series"
+
+
+def test_a_mistake_in_predicting_is_one_line(
+    whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "torn.ckpt").write_bytes(b"no archive")
+    torch.save({"hyper_parameters": {"net": {}}}, tmp_path / "hex.ckpt")
+    good = {"checkpoint": whole, "source": table, "target": "out.csv"}
+    mistakes = {
+        "there is no such file": {"checkpoint": "none.ckpt"},
+        "not an archive of torch": {"checkpoint": "torn.ckpt"},
+        "a network of task hex; files are predicted by those of forecast": {"checkpoint": "hex.ckpt"},
+        "none.csv": {"source": "none.csv"},
+        ".csv or .parquet": {"target": "out.xlsx"},
+        "sauce": {"sauce": "x"},
+    }
+    for expected, wrong in mistakes.items():
+        settings = {**good, **wrong}
+        assert predict(tmp_path, *(f"{key}={value}" for key, value in settings.items())) == 2, expected
+        (line,) = capsys.readouterr().err.strip().splitlines()
+        assert line.startswith("hexlit predict: ")
+        assert expected in line
+    assert not (tmp_path / "out.csv").exists()
+
+
+SWEEP = [
+    "--multirun",
+    "hydra/sweeper=optuna",
+    "hydra/sweeper/sampler=grid",
+    "hydra/sweeper/pruner=threshold",
+    "hydra.sweeper.pruner.n_warmup_steps=1",
+    "hydra.sweeper.n_jobs=1",
+    "hydra.sweep.dir=sweep",
+]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) -> Path:
+    """A sweep of two trials, one of which learns nothing and is pruned."""
+    folder = tmp_path_factory.mktemp("swept")
+    good = [float(mae) for _, mae in losses(whole)]
+    start = summary_of(whole)["val"]["mae"] / (1 - summary_of(whole)["val"]["skill_over_persistence"])
+    assert good[1] < 0.9 * start
+    small = [override for override in SMALL if not override.startswith("optimizer.lr")]
+    bound = f"hydra.sweeper.pruner.upper={0.95 * start}"
+    points = "optimizer.lr=1e-2,1e-9"
+    assert call(folder, *SWEEP, bound, points, *small, "logger=csv", f"data.path={table}") == 0
+    return folder / "sweep"
+
+
+def test_a_sweep_prunes_and_never_looks_at_the_test_set(swept: Path, whole: Path) -> None:
+    results = json.loads((swept / "overall_results.json").read_text())
+    by_rate = {float(trial["params"]["optimizer.lr"]): trial for trial in results["trials"]}
+    assert {rate: trial["state"] for rate, trial in by_rate.items()} == {1e-2: "complete", 1e-9: "pruned"}
+    assert by_rate[1e-2]["values"] == [pytest.approx(summary_of(whole)["best"]["value"])]
+    for trial in swept.glob("trial-*"):
+        assert "test" not in summary_of(trial)
+        assert not (trial / "forecasts.svg").exists()
+
+
+def test_the_best_trial_is_trained_in_full_and_tested(swept: Path, tmp_path: Path) -> None:
+    assert call(tmp_path, f"+best={swept}", "trainer.max_epochs=1", "hydra.run.dir=run") == 0
+    config = OmegaConf.load(tmp_path / "run" / ".hydra" / "config.yaml")
+    assert (config.task, config.optimizer.lr, config.net.hidden) == ("forecast", 1e-2, 8)
+    assert "test" in summary_of(tmp_path / "run")
