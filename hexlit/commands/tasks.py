@@ -1,7 +1,7 @@
 """The table of tasks: what `hexlit train task=NAME` can learn. Nothing heavy is imported until a task is chosen."""
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -31,6 +31,11 @@ class TaskEntry:
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
+
+    def begin(self, settings: Any) -> Callable[[Any], Any]:
+        """Run the prelude, and return what then makes the task: `make(console)`, which imports what is heavy."""
+        begun = () if self.prelude is None else (found(self.prelude)(settings),)
+        return lambda console: found(self.make)(settings, console, *begun)
 
 
 TASKS = {
