@@ -62,6 +62,8 @@ AVAILABILITY = {
 FREE_OF_THE_GAME = ("training", "accelerate", "tuning")
 """Rooms that serve every task, and so have no word of one in names and texts."""
 WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "policies", "strength", "hex"}
+HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
+NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.cli"}  # the table of tasks, and what `hexlit --help` says
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
 OPTIONAL = ("tensorboard", "onnx", "openvino")  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {"hydra-core": "hydra", "nvidia-ml-py": "pynvml"}  # of the packages whose own name is another
@@ -218,6 +220,26 @@ def test_the_rooms_of_every_task_have_no_word_of_one(room: str) -> None:
         for word in sorted(words_of(path.read_text(encoding="utf-8")) & WORDS_OF_A_TASK)
     ]
     assert wrong == []
+
+
+def test_a_task_beside_hex_is_known_to_the_table_of_tasks_alone() -> None:
+    """The forecaster came with its own folder and figures, YAML files, and one entry in a table."""
+    others = {name: tree for name, tree in modules().items() if not name.startswith(HOME_OF_THE_FORECASTER)}
+    wrong = [
+        f"{name}:{line} says {text!r}"
+        for name, tree in others.items()
+        if name not in NAMES_TASKS
+        for line, text in names_and_texts(tree)
+        if any(word.startswith("forecast") for word in words_of(text))
+    ]
+    wrong += [
+        f"{name} imports {target}"
+        for name, tree in others.items()
+        for target in imports(name, tree)
+        if target.startswith(HOME_OF_THE_FORECASTER)
+    ]
+    assert wrong == []
+    assert NAMES_TASKS <= set(others) < set(modules())  # under these names
 
 
 def test_a_word_is_found_in_a_name_and_a_text_and_not_in_a_docstring_or_inside_another_word() -> None:

@@ -8,7 +8,8 @@ from typing import Any
 from hexlit.accelerate.memory import GIB
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.measure import Effort, Measurement
-from hexlit.bench.optimisation import Recipe, measure_steps
+from hexlit.bench.optimisation import measure_steps
+from hexlit.bench.positions import Recipe, positions_trainee
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.nets.tower import HexNet
@@ -22,8 +23,9 @@ def measure_batches(
     net: HexNet, recipe: Recipe, effort: Effort, profile: DeviceProfile, sizes: tuple[int, ...] = SIZES
 ) -> Iterator[Measurement]:
     """Training at each batch size, the smaller first; ends with the first that memory does not hold at once."""
+    trainee = positions_trainee(net, recipe)
     for batch in sizes:
-        line = measure_steps(net, recipe, effort, replace(profile, train_batch=batch, micro_batch=batch))
+        line = measure_steps(trainee, effort, replace(profile, train_batch=batch, micro_batch=batch))
         yield line
         if not line.fits or line.median is None:
             return

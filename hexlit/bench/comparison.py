@@ -8,7 +8,8 @@ from hexlit.accelerate.device import why_missing
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.evaluation import measure_own_forward
 from hexlit.bench.measure import Effort, Measurement, Setting, not_measured
-from hexlit.bench.optimisation import Recipe, batches_of, loss_after, measure_steps
+from hexlit.bench.optimisation import measure_steps
+from hexlit.bench.positions import Recipe, batches_of, loss_after, positions_trainee
 from hexlit.nets.tower import HexNet
 
 
@@ -33,7 +34,7 @@ def compare(net: HexNet, recipe: Recipe, effort: Effort, cpu: DeviceProfile, oth
             lines += [_missing(torch.device(name)) for name in ("cuda:0", "mps")]
             continue
         forward = measure_own_forward(net, recipe.size, effort, profile)
-        training = measure_steps(net, recipe, effort, profile)
+        training = measure_steps(positions_trainee(net, recipe), effort, profile)
         for kind, line in (("forward", forward), ("training", training)):
             lines.append(line)
             if line.median is not None:

@@ -11,8 +11,9 @@ from torch.utils.data import DataLoader, Dataset
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
-from hexlit.bench.optimisation import Endless, Recipe, measure_steps
+from hexlit.bench.optimisation import Endless, measure_steps
 from hexlit.bench.play import Game
+from hexlit.bench.positions import Recipe, positions_trainee
 from hexlit.hex.engine import empty_stones
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import random_games
@@ -87,7 +88,7 @@ def measure_loader(
         window = played_window(game)
         data = EpochDataset(window.epoch(batch=profile.train_batch, steps=STEPS, seed=0, epoch=0))
     loader = make_loader(data, profile, batch_size=None)
-    fed = measure_steps(net, recipe, effort, profile, data=DataLoader(Endless(loader), batch_size=None))
+    fed = measure_steps(positions_trainee(net, recipe, loader), effort, profile)
     alone = _alone("loading", loader, fed, effort, profile)
     if fed.median is None:
         return [alone, fed]

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,14 +16,9 @@ from hexlit.accelerate.memory import peak_bytes, reset_peak
 from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.resources import ResourceSampler
-from hexlit.bench.evaluation import net_name
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured
 from hexlit.errors import UsageError
-from hexlit.nets.evaluator import random_planes
-from hexlit.nets.tower import HexNet
-from hexlit.tasks.hex.module import HexModule, Positions
-from hexlit.training.batches import parts_of
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.module import TrainedModule
 from hexlit.training.steps import PARTS, StepClock
 
 WARM_UP = 3
@@ -39,22 +34,25 @@ EPSILON = 1e-9
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """What is trained, beside the network."""
+class Trainee:
+    """What is trained."""
 
-    size: int
-    optimizer: OptimizerConfig
-    trainer: TrainerConfig
+    name: str
+    """Stands in every line, such as `6x64`."""
+    unit: str
+    """What an example is called, in the plural."""
+    set_up: Callable[[DeviceProfile], tuple[TrainedModule, Iterable[Any]]]
+    """A fresh module, with batches of `profile.train_batch` examples that can be gone through again and again."""
 
 
-def measure_training(net: HexNet, recipe: Recipe, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
-    """Positions a second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
+def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
+    """Examples a second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
     precisions = list(dict.fromkeys(["32-true", *_mixed(profile)]))
     variants = [replace(profile, precision=precision, compile=False) for precision in precisions]
     variants += [replace(variant, compile=True) for variant in (variants[-1],)]
     if not any((one.precision, one.compile) == (profile.precision, profile.compile) for one in variants):
         variants.append(profile)
-    found = [measure_steps(net, recipe, effort, variant) for variant in variants]
+    found = [measure_steps(trainee, effort, variant) for variant in variants]
     plain = found[0].median
     return [line if not line.median or not plain else _beside(line, line.median / plain) for line in found]
 
@@ -87,30 +85,27 @@ def _beside(line: Measurement, ratio: float) -> Measurement:
     return replace(line, detail=f"{ratio:.2f} of 32-true; {line.detail}")
 
 
-def measure_steps(net: HexNet, recipe: Recipe, effort: Effort, profile: DeviceProfile, data: Any = None) -> Measurement:
-    """Steps of `profile.train_batch` positions with a copy of `net`; `data` are batches without end, else random ones.
+def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Measurement:
+    """Steps of `profile.train_batch` examples, from fresh weights.
 
     Memory that runs out halves the micro-batch, as in training; the line says so.
     """
-    what, unit = f"training {net_name(net)}, batch {profile.train_batch}", "positions/s"
+    what, unit = f"training {trainee.name}, batch {profile.train_batch}", f"{trainee.unit}/s"
     on = Setting.of(profile, profile.precision + (" compiled" if profile.compile else ""))
     # 16-mixed unscales outside the optimizer's kernel.
     profile = replace(profile, fused_optimizer=profile.fused_optimizer and profile.precision != "16-mixed")
     torch.manual_seed(0)
-    module = HexModule(net.config, recipe.optimizer, recipe.trainer, profile, size=recipe.size)
-    module.net.load_state_dict(net.state_dict())
+    module, batches = trainee.set_up(profile)
     clock = module.clock
     reset_peak(profile.device)
     compile_seconds = module.prepare()
     if profile.compile and compile_seconds is None:
         return not_measured(what, unit, on, "torch.compile fails here")
     laps = Laps(effort, profile, clock)
-    loader = (
-        DataLoader(Endless(batches_of(recipe.size, profile.train_batch)), batch_size=None) if data is None else data
-    )
+    loader = DataLoader(Endless(batches), batch_size=None)
     try:
         with contextlib.closing(ProcessTree(os.getpid())) as tree, ResourceSampler(tree, SAMPLED_EVERY) as sampler:
-            _fit(module, loader, profile, [clock, laps])
+            fit(module, loader, profile, [clock, laps])
     except UsageError as error:
         return not_measured(what, unit, on, str(error))
     of_host = profile.device.type == "cpu"
@@ -138,29 +133,6 @@ def measure_steps(net: HexNet, recipe: Recipe, effort: Effort, profile: DevicePr
         fits=not halved,
         detail=parts + halved,
     )
-
-
-def loss_after(net: HexNet, recipe: Recipe, profile: DeviceProfile, batches: list[Positions]) -> float:
-    """Mean loss over `batches` in float32 after one step on each, so that devices can be compared.
-
-    Batch norm normalises by the batch, as in training: its running statistics take more than a few steps to be right.
-    """
-    torch.manual_seed(0)
-    module = HexModule(net.config, recipe.optimizer, recipe.trainer, profile, size=recipe.size)
-    module.net.load_state_dict(net.state_dict())
-    _fit(module, DataLoader(batches, batch_size=None), profile, [])  # type: ignore[arg-type]
-    module.to("cpu").train()
-    with torch.no_grad():
-        return sum(float(module.losses(module.output(batch), batch)["loss"]) for batch in batches) / len(batches)
-
-
-def batches_of(size: int, batch: int) -> list[Positions]:
-    """A few batches, the same on every device: random stones, every free cell as good as any other, random values."""
-    planes = torch.from_numpy(random_planes(BATCHES * batch, size))
-    free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float() + 1e-6
-    value = torch.rand(BATCHES * batch, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    whole = (planes, free / free.sum(1, keepdim=True), value)
-    return list(parts_of(whole, batch))
 
 
 class Endless(IterableDataset[Any]):
@@ -209,7 +181,8 @@ class Laps(L.Callback):
             trainer.should_stop = True
 
 
-def _fit(module: HexModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
+def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
+    """Train by one pass through `loader`, or until a callback ends it; nothing is written or shown."""
     trainer = L.Trainer(
         accelerator=profile.accelerator,
         devices=profile.devices,

@@ -31,7 +31,10 @@ DASH = "–"
 class Report:
     """What was measured, where, and what follows from it."""
 
-    board: int
+    subject: str
+    """Of what: `11x11 board`, or a task."""
+    about: Mapping[str, str | int]
+    """The same for programs: `board`, or `task`."""
     machine: Mapping[str, str | int]
     """Device, threads, processor, and the versions of torch, numba and hexlit."""
     lines: list[Measurement]
@@ -41,11 +44,11 @@ class Report:
     """Some of the lines again, side by side."""
 
     def to_json(self) -> str:
-        """Everything, for programs: `machine`, `board`, `measurements`, `findings`."""
+        """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`."""
         measurements = [{**asdict(line), "torch": self.machine["torch"]} for line in self.lines]
         whole: dict[str, Any] = {
             "machine": dict(self.machine),
-            "board": self.board,
+            **self.about,
             "measurements": measurements,
             "findings": self.said,
         }
@@ -78,7 +81,7 @@ class Report:
 
     def _title(self) -> str:
         where = " · ".join(f"{name} {value}" for name, value in self.machine.items())
-        return f"{self.board}x{self.board} board · {where}"
+        return f"{self.subject} · {where}"
 
 
 def _table(grid: Grid) -> Table:

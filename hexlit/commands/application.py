@@ -86,10 +86,12 @@ def run(
     argv: list[str],
     *,
     prepare: Callable[[list[str]], list[str]] = list,
+    command: str | None = None,
 ) -> int:
     """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the exit code.
 
-    `prepare` may rewrite the arguments first, and raise `UsageError`.
+    `prepare` may rewrite the arguments first, and raise `UsageError`. Mistakes are told in the name of `command`, None
+    for `config_name`.
 
     Everything Hydra's own command line can do works: `--multirun`, `--cfg job`, `--help`, `--info`, completion.
 
@@ -99,13 +101,14 @@ def run(
     """
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     bugs: list[Exception] = []
+    arguments = argv
     try:
         arguments = _arguments(prepare(argv))
         with _command_line(arguments):
             application = hydra.main(f"pkg://{CONFIG_PACKAGE}", config_name, VERSION_BASE)(_watched(task, bugs))
             application()
     except _Refused as refused:
-        return _report(refused.mistake, config_name, argv, wants_traceback)
+        return _report(refused.mistake, config_name, arguments, wants_traceback, command)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:  # `hexlit train --help | head`: the reader has seen enough
@@ -117,7 +120,7 @@ def run(
         return stop.code if isinstance(stop.code, int) else FINE if stop.code is None else BUG
     except Exception as error:
         if error not in bugs and _is_mistake(error):
-            return _report(error, config_name, argv, wants_traceback)
+            return _report(error, config_name, arguments, wants_traceback, command)
         traceback.print_exc()
         return BUG
     return FINE
@@ -195,8 +198,8 @@ def _is_mistake(error: Exception) -> bool:
     return f"{os.sep}hydra{os.sep}" in frames[-1].filename
 
 
-def _report(error: Exception, config_name: str, argv: list[str], wants_traceback: bool) -> int:
+def _report(error: Exception, config_name: str, argv: list[str], wants_traceback: bool, command: str | None) -> int:
     if wants_traceback:
         traceback.print_exception(error)
-    print(f"hexlit {config_name}: {one_line(explain(error, config_name, argv))}", file=sys.stderr)
+    print(f"hexlit {command or config_name}: {one_line(explain(error, config_name, argv))}", file=sys.stderr)
     return MISTAKE

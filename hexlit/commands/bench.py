@@ -1,88 +1,32 @@
 """`hexlit bench`: how fast this machine plays, searches, evaluates and trains. Medians, with their spread."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.commands.application import register_schema, run, typed
-from hexlit.errors import UsageError
-from hexlit.nets.config import NetConfig
-from hexlit.search.config import SearchConfig
-from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.commands import bench_task
+from hexlit.commands.application import run, typed
+from hexlit.commands.bench_output import give_out, machine, make_folders
+from hexlit.commands.bench_settings import QUICK, BenchConfig
 
 if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.accelerate.profile import DeviceProfile
     from hexlit.bench.grid import Grid
     from hexlit.bench.measure import Effort, Measurement
-    from hexlit.bench.optimisation import Recipe
+    from hexlit.bench.positions import Recipe
+    from hexlit.bench.report import Report
     from hexlit.nets.tower import HexNet
-
-QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
-KINDS = (*QUICK, "leaves", "batch", "compare", "solver")
-
-
-@dataclass
-class BenchConfig:
-    """What `hexlit bench` takes."""
-
-    what: str = "all"
-    """games, search, forward, train, selfplay, loader, workers, or all of these; leaves, batch, compare, solver."""
-    board: int = 11
-    """Size of the board, 2 to 19; for the solver 2 to 8."""
-    checkpoint: str | None = None
-    """Checkpoint whose network is measured, on the board it was trained for; null is a fresh `net`."""
-    repeats: int = 7
-    """Measurements after the warm-up; their median and quartiles are shown."""
-    seconds: float = 0.5
-    """Length of one measurement, about."""
-    compiled: bool = True
-    """Whether what=forward measures `torch.compile`, too, at the smallest and the largest batch: a minute or more."""
-    json: bool = False
-    """Print JSON instead of a table."""
-    markdown: bool = False
-    """Print Markdown instead of a table."""
-    output: str | None = None
-    """Folder for `bench.json` and `bench.md`; null writes neither."""
-    write: str | None = None
-    """For `what=batch`: a YAML in a folder `accelerator` to write the batch size found to."""
-    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
-    net: NetConfig = field(default_factory=NetConfig)
-    search: SearchConfig = field(default_factory=SearchConfig)
-    selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
-    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
-    trainer: TrainerConfig = field(default_factory=TrainerConfig)
-
-    def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
-        if self.what not in (*KINDS, "all"):
-            raise UsageError(f"what={self.what}: choose one of {', '.join((*KINDS, 'all'))}")
-        if not 2 <= self.board <= 19:
-            raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
-        if self.what == "solver" and self.board > 8:
-            raise UsageError(f"board={self.board}: the solver takes boards of 2 to 8 rows, such as board=6")
-        if self.repeats < 2 or not self.seconds > 0:
-            raise UsageError(f"repeats={self.repeats}, seconds={self.seconds}: 2 repeats or more, of above 0 seconds")
-        if self.json and self.markdown:
-            raise UsageError("json=true markdown=true: choose one of them, or output=FOLDER, which gets both")
-        if self.write is not None:
-            if self.what != "batch":
-                raise UsageError(f"write={self.write}: only what=batch finds something to write")
-            path = Path(self.write)
-            if path.suffix != ".yaml" or path.resolve().parent.name != "accelerator":
-                raise UsageError(f"write={path}: a config of this group is a .yaml in a folder named accelerator")
-
-
-register_schema("bench", BenchConfig)
 
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    return run(bench, "bench", argv)
+    named = [argument for argument in argv if argument.startswith("task=")]
+    if named and named[-1] != "task=hex":
+        return bench_task.main(argv)
+    return run(bench, "bench", [argument for argument in argv if argument not in named])
 
 
 def bench(config: DictConfig) -> None:
@@ -92,50 +36,27 @@ def bench(config: DictConfig) -> None:
     from rich.console import Console
 
     from hexlit.accelerate.profile import build_profile
-    from hexlit.bench.report import Report
-    from hexlit.files import write_text_atomic
 
     make_folders(settings)
     profile = build_profile(settings.accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
     with Console(stderr=True).status("measuring") as status:
-        report = Report(*measure(settings, profile, status.update))
-    if settings.json:
-        print(report.to_json())
-    elif settings.markdown:
-        print(report.to_markdown())
-    else:
-        report.print()
-    if settings.output is not None:
-        write_text_atomic(Path(settings.output) / "bench.json", report.to_json() + "\n")
-        write_text_atomic(Path(settings.output) / "bench.md", report.to_markdown())
+        report = measure(settings, profile, status.update)
+    give_out(report, settings)
 
 
-def make_folders(config: BenchConfig) -> None:
-    """Make the folders that results go to, before minutes are spent on them."""
-    for key, folder in (("output", config.output), ("write", config.write and Path(config.write).parent)):
-        try:
-            if folder:
-                Path(folder).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"{key}={getattr(config, key)}: cannot be written ({error.strerror})") from error
-
-
-def measure(
-    config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]
-) -> tuple[int, dict[str, str | int], list["Measurement"], list[str], list["Grid"]]:
-    """Size of the board, the machine, the lines of every kind that was asked for, what they say, and small tables.
-
-    `say` is told what is being measured.
-    """
+def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]) -> "Report":
+    """Every kind that was asked for; `say` is told which is being measured."""
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_table
     from hexlit.bench.leaves import measure_leaves
     from hexlit.bench.loader import measure_games_loader, measure_loader
     from hexlit.bench.measure import Effort
-    from hexlit.bench.optimisation import Recipe, advice, measure_training
+    from hexlit.bench.optimisation import advice, measure_training
     from hexlit.bench.play import Game, measure_selfplay, measure_workers
+    from hexlit.bench.positions import Recipe, positions_trainee
+    from hexlit.bench.report import Report
     from hexlit.bench.solver import measure_solver
     from hexlit.training.run import quiet_lightning
 
@@ -160,7 +81,7 @@ def measure(
             said += sentences
             grids.append(grid)
         elif kind == "train":
-            found = measure_training(net, recipe, effort, profile)
+            found = measure_training(positions_trainee(net, recipe), effort, profile)
             lines += found
             said += advice(found)
         elif kind == "selfplay":
@@ -180,7 +101,7 @@ def measure(
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more
             said += sentences
-    return size, machine(profile), lines, said, grids
+    return Report(f"{size}x{size} board", {"board": size}, machine(profile), lines, said, grids)
 
 
 def network(config: BenchConfig) -> tuple["HexNet", int]:
@@ -239,21 +160,3 @@ def compare_devices(
     if not found.speed_ups:
         said.append("there is no accelerator to compare the cpu with; `hexlit doctor` says why")
     return found.lines, said
-
-
-def machine(profile: "DeviceProfile") -> dict[str, str | int]:
-    """What the figures belong to."""
-    import platform
-    from importlib.metadata import version
-
-    from hexlit.accelerate.backends import backend_versions
-    from hexlit.accelerate.host import processor_identity
-
-    return {
-        "device": str(profile.device),
-        "threads": profile.threads,
-        "processor": f"{platform.machine()} {processor_identity()}",
-        **backend_versions(),
-        "numba": version("numba"),
-        "hexlit": version("hexlit"),
-    }

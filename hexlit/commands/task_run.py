@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hexlit.commands.tasks import found, known_tasks
+from hexlit.commands.tasks import known_tasks
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def train_task(
 ) -> dict[str, Any]:
     """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`."""
     started = time.monotonic() if started is None else started
-    entry = known_tasks()[settings.task]
-    begun = () if entry.prelude is None else (found(entry.prelude)(settings),)
+    make = known_tasks()[settings.task].begin(settings)
 
     from rich.console import Console
 
@@ -33,7 +32,7 @@ def train_task(
     from hexlit.training.run import run
 
     console = Console()
-    task = found(entry.make)(settings, console, *begun)
+    task = make(console)
     trainer = settings.trainer
 
     def display_from(epoch: int) -> TrainingProgress:

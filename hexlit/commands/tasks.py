@@ -2,7 +2,7 @@
 
 import importlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
@@ -33,6 +33,11 @@ class TaskEntry:
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
+
+    def begin(self, settings: Any) -> Callable[[Any], Any]:
+        """Run the prelude, and return what then makes the task: `make(console)`, which imports what is heavy."""
+        begun = () if self.prelude is None else (found(self.prelude)(settings),)
+        return lambda console: found(self.make)(settings, console, *begun)
 
 
 TASKS = {

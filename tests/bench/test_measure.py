@@ -56,7 +56,7 @@ def report() -> Report:
         not_measured("training", "positions/s", Setting("mps", 0, "–"), "no MPS device is found"),
     ]
     machine: dict[str, str | int] = {"device": "cuda:0", "threads": 4, "torch": "2.13.0"}
-    return Report(11, machine, lines, ["bf16 is faster"])
+    return Report("11x11 board", {"board": 11}, machine, lines, ["bf16 is faster"])
 
 
 def test_json_names_device_precision_threads_and_torch_of_every_figure() -> None:

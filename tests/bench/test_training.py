@@ -18,8 +18,9 @@ from hexlit.bench.comparison import compare
 from hexlit.bench.evaluation import Way, measure_forward, measure_table, ways_at
 from hexlit.bench.loader import measure_games_loader, measure_loader, played_window
 from hexlit.bench.measure import Effort, Measurement
-from hexlit.bench.optimisation import Recipe, advice, batches_of, loss_after, measure_steps
+from hexlit.bench.optimisation import advice, measure_steps
 from hexlit.bench.play import Game
+from hexlit.bench.positions import Recipe, batches_of, loss_after, positions_trainee
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
@@ -54,7 +55,7 @@ def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measu
 def test_a_training_line_has_rate_parts_and_spread(net: HexNet, profile: DeviceProfile) -> None:
     """E3-4, A28-30."""
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    found = measure_steps(net, RECIPE, QUICK, profile)
+    found = measure_steps(positions_trainee(net, RECIPE), QUICK, profile)
     assert found.median is not None
     assert found.median > 0
     assert found.milliseconds == pytest.approx(1000 * 16 / found.median)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands.bench import main
+from hexlit.training import module as training_module
+from tests.tasks.forecast.tables import hourly, save
 
 TINY = ["board=3", "net=tiny", "accelerator=cpu", "accelerator.train_batch=8", "seconds=0.01", "repeats=2"]
 
@@ -53,3 +55,57 @@ def test_a_mistake_is_one_line(overrides: list[str], expected: str, capfd: pytes
     err = capfd.readouterr().err
     assert err.count("\n") == 1
     assert expected in err
+
+
+FORECAST = ["what=train", "task=forecast", "accelerator=cpu", "accelerator.threads=1", "seconds=0.01", "repeats=2"]
+
+
+def test_another_task_is_measured_with_the_settings_of_its_training(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The compiler takes most of a minute, so one that does nothing stands in for it."""
+    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial: 0.5)
+    monkeypatch.chdir(tmp_path)
+    path = save(hourly(), tmp_path / "readings.csv")
+    columns = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[]"]
+    settings = ["net.hidden=8", "data.batch=32", "accelerator.precision=32-true", "json=true", "output=kept"]
+    assert main([*FORECAST, f"data.path={path}", *columns, *settings]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["task"] == "forecast"
+    assert "board" not in found
+    assert [(line["what"], line["unit"]) for line in found["measurements"]] == [
+        ("training forecast, batch 32", "windows/s")
+    ] * 2
+    assert [line["precision"] for line in found["measurements"]] == ["32-true", "32-true compiled"]
+    assert json.loads((tmp_path / "kept" / "bench.json").read_text()) == found
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "readings.csv"]  # no folder of a run
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["what=forward"], "what=forward: other tasks than hex are measured in training only: what=train"),
+        (["what=all"], "what=all: other tasks than hex"),
+        (["task=none"], "task=none: there is no such option; choose from forecast, hex"),
+        (["repeats=1"], "repeats=1"),
+        (["seconds=long"], "seconds=long: expected a number"),
+        (["board=5"], "unknown key 'board'"),
+        (["net.hiden=5"], "unknown key 'net.hiden': did you mean 'net.hidden'"),
+        (["net.hidden=0"], "net.hidden=0: must be 1 or more"),
+        (["resume=here"], "resume=here: a bench trains fresh weights"),
+        (["best=here"], "best=here: a bench trains fresh weights"),
+    ],
+)
+def test_a_mistake_with_another_task_is_one_line_of_the_bench(
+    overrides: list[str], expected: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*FORECAST, *overrides]) == 2
+    err = capfd.readouterr().err
+    assert err.startswith("hexlit bench: ")
+    assert err.count("\n") == 1
+    assert expected in err
+
+
+def test_hex_may_be_named_as_the_task(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([*TINY, "task=hex", "what=games", "json=true"]) == 0
+    assert json.loads(capfd.readouterr().out)["board"] == 3

@@ -1,4 +1,4 @@
-"""F7: a task of another package trains, goes on after a kill, and is swept, with nothing of hexlit changed for it."""
+"""F7: a task of another package trains, goes on after a kill, is swept and measured; nothing of hexlit knows it."""
 
 import csv
 import json
@@ -87,6 +87,18 @@ def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
     assert [trial["state"] for trial in results["trials"]] == ["complete"] * 2
     said = hexlit(tmp_path, installed, *TRAIN, "+best=sweep", "hydra.run.dir=best", "trainer.max_epochs=1")
     assert "slope" in said
+
+
+def test_its_training_is_measured(tmp_path: Path, installed: dict[str, str]) -> None:
+    """Without the compiler, which takes most of a minute: the compiled line measures what is not compiled."""
+    short = ["-m", "hexlit", "bench", "what=train", "seconds=0.01", "repeats=2", "json=true"]
+    said = hexlit(tmp_path, {**installed, "TORCHDYNAMO_DISABLE": "1"}, *short, *SETTINGS)
+    found = json.loads(said)
+    assert found["task"] == "line"
+    for line in found["measurements"]:
+        assert (line["what"], line["unit"]) == ("training line, batch 16", "points/s")
+        assert line["median"] > 0
+    assert list(tmp_path.glob("*run*")) == []
 
 
 def test_a_mistake_in_its_settings_is_one_line(tmp_path: Path, installed: dict[str, str]) -> None:

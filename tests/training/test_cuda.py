@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.bench.optimisation import Recipe, batches_of, loss_after
+from hexlit.bench.positions import Recipe, batches_of, loss_after
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import random_planes
 from hexlit.nets.tower import build_net

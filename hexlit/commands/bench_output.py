@@ -1,0 +1,54 @@
+"""Where the figures of `hexlit bench` go, and what they belong to."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hexlit.commands.bench_settings import BenchConfig
+from hexlit.errors import UsageError
+
+if TYPE_CHECKING:  # torch is imported only when something is measured
+    from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.bench.report import Report
+
+
+def make_folders(config: BenchConfig) -> None:
+    """Make the folders that results go to, before minutes are spent on them."""
+    for key, folder in (("output", config.output), ("write", config.write and Path(config.write).parent)):
+        try:
+            if folder:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{key}={getattr(config, key)}: cannot be written ({error.strerror})") from error
+
+
+def give_out(report: "Report", config: BenchConfig) -> None:
+    """Print the report, and write it where that is asked for."""
+    from hexlit.files import write_text_atomic
+
+    if config.json:
+        print(report.to_json())
+    elif config.markdown:
+        print(report.to_markdown())
+    else:
+        report.print()
+    if config.output is not None:
+        write_text_atomic(Path(config.output) / "bench.json", report.to_json() + "\n")
+        write_text_atomic(Path(config.output) / "bench.md", report.to_markdown())
+
+
+def machine(profile: "DeviceProfile") -> dict[str, str | int]:
+    """What the figures belong to."""
+    import platform
+    from importlib.metadata import version
+
+    from hexlit.accelerate.backends import backend_versions
+    from hexlit.accelerate.host import processor_identity
+
+    return {
+        "device": str(profile.device),
+        "threads": profile.threads,
+        "processor": f"{platform.machine()} {processor_identity()}",
+        **backend_versions(),
+        "numba": version("numba"),
+        "hexlit": version("hexlit"),
+    }
