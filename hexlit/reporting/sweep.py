@@ -32,7 +32,7 @@ FLAGS = {
     "overfitting": "the validation loss ended 5% above its lowest stretch while the training loss fell",
 }
 _LIVE_ROWS = 5
-_FIXED, _PARAMETERS = 26, 24  # characters of rank, trial and state, and for the parameters
+_FIXED, _PARAMETERS, _FLAGS = 26, 24, 13  # characters of rank, trial and state, for the parameters, for the flags
 
 Trial = Mapping[str, Any]
 
@@ -145,8 +145,10 @@ def shown_columns(document: Mapping[str, Any]) -> list[ShownColumn]:
 def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Table:
     """The first `rows` trials; parameters come as columns where they fit into `width`, else as one."""
     names = [parameter["name"] for parameter in document["parameters"]]
-    columns = _fitting(shown_columns(document), width - _FIXED - (_PARAMETERS if names else 0))
     trials = document["trials"][:rows]
+    flagged = any(trial["flags"] for trial in trials)
+    room = width - _FIXED - (_PARAMETERS if names else 0) - (_FLAGS if flagged else 0)
+    columns = _fitting(shown_columns(document), room)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("trial", justify="right", no_wrap=True)
@@ -157,9 +159,9 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
     apart = bool(names) and used + sum(max(len(name), 8) + 2 for name in names) <= width
     for name in names if apart else []:
         table.add_column(Text(name), justify="right", no_wrap=True)
+    short = short_names(names)
     if names and not apart:
-        table.add_column("parameters", overflow="fold")
-    flagged = any(trial["flags"] for trial in trials)
+        table.add_column("parameters", overflow="fold", min_width=_PARAMETERS - 2)
     if flagged:
         table.add_column("flags", style="red", no_wrap=True)
     front = document["ranking"]["pareto_front"]
@@ -171,11 +173,17 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
         if apart:
             cells += [Text(settings.get(name, DASH)) for name in names]
         elif names:
-            cells.append(Text(" ".join(f"{name}={text}" for name, text in settings.items())))
+            cells.append(Text(" ".join(f"{short.get(name, name)}={text}" for name, text in settings.items())))
         if flagged:
             cells.append(Text(" ".join(trial["flags"])))
         table.add_row(*cells, style="bold" if trial["number"] == document["best"] else "")
     return table
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Each name without its section, such as `lr` for `optimizer.lr`, where no other name ends in the same way."""
+    ends = [name.rpartition(".")[2] for name in names]
+    return {name: end if ends.count(end) == 1 else name for name, end in zip(names, ends, strict=True)}
 
 
 def _fitting(columns: list[ShownColumn], room: int) -> list[ShownColumn]:

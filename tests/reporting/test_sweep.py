@@ -166,6 +166,15 @@ def test_a_narrow_terminal_goes_without_the_less_telling_columns() -> None:
     assert "…" not in printed(found, width=80)
 
 
+def test_on_a_narrow_terminal_parameters_are_whole_words_without_their_sections() -> None:
+    params = {"optimizer.lr": 0.0006824, "optimizer.weight_decay": 0.0001449, "net.hidden": 160, "other.hidden": 2}
+    names = [{"name": name, "kind": "float", "log": False, "low": 0, "high": 1, "choices": []} for name in params]
+    found = document(trial(0, rank=1, values=[0.5], params=params, flags=["overfitting"]), parameters=names)
+    table = printed(found, width=80).partition("best:")[0].split()
+    for word in ("lr=0.0006824", "weight_decay=0.0001449", "net.hidden=160", "other.hidden=2", "overfitting"):
+        assert word in table
+
+
 def test_each_figure_is_shown_in_its_unit() -> None:
     found = document(trial(0, rank=1, values=[0.75], seconds=65.0, host_peak_bytes=2**30, losses={"policy_loss": 1.5}))
     shown = {one.heading: one.text(found["trials"][0]) for one in shown_columns(found)}
