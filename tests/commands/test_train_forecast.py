@@ -16,6 +16,7 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 import torch
+from hydra import compose, initialize_config_module
 from omegaconf import OmegaConf
 
 from hexlit.accelerate import loaders
@@ -390,6 +391,20 @@ SWEEP = [
     "hydra.sweeper.n_jobs=1",
     "hydra.sweep.dir=sweep",
 ]
+
+
+@pytest.mark.row("C9")
+def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
+    """Nothing of the median's settings is left for a pruner that does not know them."""
+    pruners = {}
+    with initialize_config_module("hexlit.conf", version_base="1.3"):
+        for name in ("median", "none"):
+            chosen = [] if name == "median" else [f"hydra/sweeper/pruner={name}"]
+            config = compose("train", ["task=forecast", "sweep=forecast", *chosen], return_hydra_config=True)
+            pruners[name] = dict(config.hydra.sweeper.pruner)
+            assert (config.sweep.objective, config.hydra.sweeper.direction) == ("val.mae", "minimize")
+    assert (pruners["median"]["n_startup_trials"], pruners["median"]["n_warmup_steps"]) == (10, 5)
+    assert list(pruners["none"]) == ["_target_"]
 
 
 @pytest.fixture(scope="module")
