@@ -63,8 +63,17 @@ FREE_OF_THE_GAME = ("training", "accelerate", "tuning")
 """Rooms that serve every task, and so have no word of one in names and texts."""
 WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "policies", "strength", "hex"}
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
-OPTIONAL = ("tensorboard", "onnx", "openvino")  # extras whose packages the code imports where they are installed
-IMPORT_NAMES = {"hydra-core": "hydra", "nvidia-ml-py": "pynvml"}  # of the packages whose own name is another
+OPTIONAL = (
+    "tensorboard",
+    "onnx",
+    "openvino",
+    "text",
+)  # extras whose packages the code imports where they are installed
+IMPORT_NAMES = {
+    "hydra-core": "hydra",
+    "nvidia-ml-py": "pynvml",
+    "scikit-learn": "sklearn",
+}  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
 
 

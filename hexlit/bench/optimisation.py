@@ -24,6 +24,7 @@ from hexlit.nets.tower import HexNet
 from hexlit.tasks.hex.module import HexModule, Positions
 from hexlit.training.batches import parts_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.training.precision import precision_arguments
 from hexlit.training.steps import PARTS, StepClock
 
 WARM_UP = 3
@@ -213,7 +214,7 @@ def _fit(module: HexModule, loader: Any, profile: DeviceProfile, callbacks: list
     trainer = L.Trainer(
         accelerator=profile.accelerator,
         devices=profile.devices,
-        precision=profile.precision,  # type: ignore[arg-type]  # a plain string by now
+        **precision_arguments(profile),
         max_epochs=1,
         callbacks=callbacks,
         logger=False,
