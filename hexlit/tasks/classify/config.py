@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from hexlit.errors import UsageError
 
 KINDS = ("transformer", "mean")
-TOKENIZERS = ("bpe", "wordpiece")
 
 
 @dataclass
@@ -64,10 +63,8 @@ class TextNetConfig:
     as the settings below say."""
     kind: str = "transformer"
     """`transformer` (a small encoder) or `mean` (the mean of the embeddings, whatever their order)."""
-    tokenizer: str = "bpe"
-    """`bpe` or `wordpiece`, fitted to the texts to learn from."""
     vocabulary: int = 8000
-    """Most different tokens."""
+    """Most different tokens: byte pairs (BPE), fitted to the texts to learn from."""
     width: int = 128
     """Numbers that stand for a token."""
     layers: int = 2
@@ -84,8 +81,6 @@ class TextNetConfig:
             raise UsageError("net.pretrained='': name a folder or a model of the hub, or null for one from scratch")
         if self.kind not in KINDS:
             raise UsageError(f"net.kind={self.kind}: choose one of {', '.join(KINDS)}")
-        if self.tokenizer not in TOKENIZERS:
-            raise UsageError(f"net.tokenizer={self.tokenizer}: choose one of {', '.join(TOKENIZERS)}")
         leasts = {"vocabulary": 300, "width": 2, "layers": 1, "heads": 1}
         for name, least in leasts.items():
             if getattr(self, name) < least:

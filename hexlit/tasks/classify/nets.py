@@ -23,7 +23,7 @@ class MeanEncoder(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Outputs `[B, L, D]`."""
-        found: Tensor = self.embedding(tokens)
+        found: Tensor = self.embedding(tokens) * math.sqrt(self.width)
         return found
 
 

@@ -74,7 +74,7 @@ class ClassifyTask(Task):
             encoder, tokens = load_pretrained(config.net.pretrained, config.data.max_length)
             return with_classes(encoder, classes, config.net), tokens
         texts = self.data.texts["train"]
-        tokens = fit_tokens(texts, config.net.tokenizer, config.net.vocabulary, config.data.max_length)
+        tokens = fit_tokens(texts, config.net.vocabulary, config.data.max_length)
         return net_of(config.net, tokens, classes, None), tokens
 
     def forward_flops(self) -> int:

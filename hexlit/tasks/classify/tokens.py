@@ -70,27 +70,22 @@ class TextTokens:
         return EncodedTexts(np.concatenate(rows) if rows else np.zeros(0, np.int32), offsets, cut)
 
 
-def fit_tokens(texts: Sequence[str], kind: str, vocabulary: int, max_length: int) -> TextTokens:
-    """A tokenizer of `kind` (bpe or wordpiece) with at most `vocabulary` tokens, fitted to `texts` and to nothing else.
+def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:
+    """A tokenizer of byte pairs (BPE) with at most `vocabulary` tokens, fitted to `texts` and to nothing else.
 
-    Case and accents are dropped, and every text begins with `[CLS]`.
+    Case and accents are dropped, and every text begins with `[CLS]`. The same texts give the same tokens, which the
+    library's trainer of WordPiece does not.
     """
     library = require_tokenizers()
     special = [PAD, UNKNOWN, BEGIN]
-    tokenizer: Tokenizer
-    trainer: Any
-    if kind == "bpe":
-        tokenizer = library.Tokenizer(library.models.BPE(unk_token=UNKNOWN))
-        trainer = library.trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, show_progress=False)
-    else:
-        tokenizer = library.Tokenizer(library.models.WordPiece(unk_token=UNKNOWN))
-        trainer = library.trainers.WordPieceTrainer(vocab_size=vocabulary, special_tokens=special, show_progress=False)
+    tokenizer: Tokenizer = library.Tokenizer(library.models.BPE(unk_token=UNKNOWN))
     tokenizer.normalizer = library.normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
+    trainer = library.trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
-    begin = (BEGIN, tokenizer.token_to_id(BEGIN))
+    begin = (BEGIN, special.index(BEGIN))  # special tokens come first
     tokenizer.post_processor = library.processors.TemplateProcessing(single=f"{BEGIN} $A", special_tokens=[begin])
-    return TextTokens(tokenizer.to_str(), tokenizer.token_to_id(PAD), tokenizer.get_vocab_size(), max_length)
+    return TextTokens(tokenizer.to_str(), special.index(PAD), tokenizer.get_vocab_size(), max_length)
 
 
 def require_tokenizers() -> Any:
