@@ -34,7 +34,6 @@ def test_a_data_setting_out_of_range_is_refused_by_its_name(settings: dict[str, 
     [
         ({"pretrained": ""}, "net.pretrained='': name a folder"),
         ({"kind": "lstm"}, "net.kind=lstm: choose one of transformer, mean"),
-        ({"tokenizer": "words"}, "net.tokenizer=words: choose one of bpe, wordpiece"),
         ({"vocabulary": 10}, "net.vocabulary=10: must be 300 or more"),
         ({"width": 30}, "net.width=30: must be a multiple of net.heads=4"),
         ({"width": 9, "heads": 3}, "net.width=9: must be even"),

@@ -13,8 +13,7 @@ from tests.tasks.classify.texts import sentences
 TEXTS, _ = sentences(30)
 
 
-@pytest.mark.parametrize("kind", ["wordpiece"])
-def test_a_tokenizer_is_fitted_to_its_texts_and_comes_back_from_json(kind: str) -> None:
+def test_a_tokenizer_is_fitted_to_its_texts_and_comes_back_from_json() -> None:
     tokens = fit_tokens(TEXTS, 400, 64)
     assert tokens == fit_tokens(TEXTS, 400, 64)
     assert tokens.size <= 400
