@@ -9,6 +9,7 @@ from omegaconf import MISSING, DictConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.tasks import found, known_tasks
 from hexlit.errors import UsageError
+from hexlit.tuning.space import quoted
 
 
 @dataclass
@@ -39,7 +40,14 @@ register_schema("predict", PredictConfig)
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    return run(predict, "predict", argv)
+    return run(predict, "predict", argv, prepare=lambda arguments: [as_text(argument) for argument in arguments])
+
+
+def as_text(argument: str) -> str:
+    """`text=...` as Hydra reads a string: a sentence has commas and apostrophes, which mean something to it."""
+    key, _, value = argument.partition("=")
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return argument if key != "text" or is_quoted else f"text={quoted(value)}"
 
 
 def predict(config: DictConfig) -> None:

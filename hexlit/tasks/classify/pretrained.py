@@ -18,7 +18,7 @@ class HuggingFaceEncoder(nn.Module):
     def __init__(self, model: Any) -> None:
         """Wrap `model`."""
         super().__init__()
-        self.model = model
+        self.model = model.train()  # it is read in evaluation mode, in which nothing is dropped
         self.width = int(model.config.hidden_size)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:

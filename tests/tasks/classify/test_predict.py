@@ -66,9 +66,10 @@ def test_what_cannot_be_predicted_is_one_line(
         assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("text", ['text=the smith\'s hammer, a "saw": {drill}', "text='a hammer, and a saw'"])
 def test_the_command_prints_the_class_of_a_text(
-    checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    text: str, checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with as_a_process(tmp_path):
-        assert main([f"checkpoint={checkpoint.parent.parent}", "text='a hammer, and a saw'"]) == 0
+        assert main([f"checkpoint={checkpoint.parent.parent}", text]) == 0
     assert capfd.readouterr().out.startswith("tools ")

@@ -42,6 +42,7 @@ def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoi
     data.use_tokens(tokens)
     config = TextNetConfig(pretrained=str(folder), dropout=0.0, token_dropout=0.0)
     net = with_classes(encoder, 3, config)
+    assert all(part.training for part in net.modules())
     before = {name: tensor.clone() for name, tensor in net.encoder.state_dict().items()}
     learning = OptimizerConfig(lr=5e-3, warmup_steps=0, schedule="constant")
     module = ClassifyModule(net, config, tokens, data.classes, learning, TrainerConfig(), data.profile)
