@@ -65,8 +65,17 @@ WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "po
 HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
 NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.cli"}  # the table of tasks, and what `hexlit --help` says
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
-OPTIONAL = ("tensorboard", "onnx", "openvino")  # extras whose packages the code imports where they are installed
-IMPORT_NAMES = {"hydra-core": "hydra", "nvidia-ml-py": "pynvml"}  # of the packages whose own name is another
+OPTIONAL = (
+    "tensorboard",
+    "onnx",
+    "openvino",
+    "text",
+)  # extras whose packages the code imports where they are installed
+IMPORT_NAMES = {
+    "hydra-core": "hydra",
+    "nvidia-ml-py": "pynvml",
+    "scikit-learn": "sklearn",
+}  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
 
 

@@ -70,7 +70,7 @@ class AcceleratorConfig:
     """Whether an update is one kernel; null is wherever the optimizer has one."""
 
     workers: int | None = None
-    """Processes that load data; 0 loads in the main process."""
+    """Processes that load data; 0 loads in the main process. Null is what suits task and device."""
 
     prefetch: int | None = None
     """Batches that each loading process prepares ahead; null is 2. Without such processes it means nothing."""
@@ -112,6 +112,18 @@ class AcceleratorConfig:
                 "accelerator.cudnn_benchmark=true: chooses convolutions by their time, so it excludes "
                 "accelerator.deterministic=true; leave one of them out"
             )
+
+
+@dataclass(frozen=True)
+class LoadingDefaults:
+    """What a task asks of one type of device, where its user leaves it open."""
+
+    train_batch: int
+    """Examples in one optimisation step."""
+    evaluation_batch: int
+    """Examples in one call when the network is only evaluated."""
+    workers: int
+    """Processes that load data; there are none inside a notebook."""
 
 
 def _one_of(key: str, value: str, valid: tuple[str, ...]) -> None:

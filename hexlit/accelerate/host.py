@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import sys
 from pathlib import Path
 
 import psutil
@@ -11,6 +12,13 @@ import psutil
 CGROUPS = Path("/sys/fs/cgroup")
 CPU_FILE = Path("/proc/cpuinfo")
 """Linux only; elsewhere the platform names the processor."""
+
+
+def in_notebook() -> bool:
+    """Whether this process is an IPython kernel, as behind a notebook; a terminal of IPython is none."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
 
 
 def usable_cores() -> int:

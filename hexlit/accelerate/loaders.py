@@ -24,6 +24,18 @@ def loader_settings(profile: DeviceProfile) -> dict[str, Any]:
     return settings
 
 
+def loading_lines(profile: DeviceProfile) -> list[str]:
+    """What a run says of its device and of how its data are loaded."""
+    return [
+        f"Device: {profile.device.type}",
+        f"DataLoader Configuration for {profile.device.type.upper()}:",
+        f"  Training Batch Size: {profile.train_batch}",
+        f"  Evaluation Batch Size: {profile.evaluation_batch}",
+        f"  Number of Workers: {profile.workers}",
+        f"  Pin Memory: {profile.pin_memory}",
+    ]
+
+
 def make_loader(
     dataset: Dataset[T], profile: DeviceProfile, *, shuffle: bool = False, seed: int = 0, **arguments: Any
 ) -> DataLoader[T]:

@@ -1,15 +1,16 @@
 """The settings of a run on its device, decided once."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import torch
 
 from hexlit.accelerate.backends import DTYPES, PACKAGES, installed_backends, require_backend
-from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.accelerate.device import choose_device
-from hexlit.accelerate.host import usable_cores
+from hexlit.accelerate.host import in_notebook, usable_cores
 from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
 from hexlit.errors import UsageError
@@ -139,8 +140,12 @@ TRAIN_BATCH = 512
 epoch and the learning rate depend on it."""
 
 
-def build_profile(config: AcceleratorConfig) -> DeviceProfile:
+def build_profile(
+    config: AcceleratorConfig, task_defaults: Mapping[str, LoadingDefaults] | None = None
+) -> DeviceProfile:
     """Choose the device and fill in every setting that was left open.
+
+    `task_defaults`, by the type of the device, are used before those of all tasks.
 
     Raises:
         UsageError: the device is missing, or does not support what was asked of it.
@@ -149,7 +154,12 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     device = choose_device(config.device)
     defaults = DEFAULTS[device.type]
-    _refuse_unsupported(config, device)
+    own = (task_defaults or {}).get(device.type)
+    if own is None:
+        own = LoadingDefaults(TRAIN_BATCH, defaults.evaluation_batch, defaults.workers)
+    # A kernel has no script that a process could begin with.
+    workers = _filled(config.workers, 0 if in_notebook() else own.workers)
+    _refuse_unsupported(config, device, workers)
     precision = training_precision(config.precision, device)
     if config.fused_optimizer and precision == "16-mixed":
         raise UsageError(
@@ -157,8 +167,7 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
             "leave it out, or use accelerator.precision=32-true"
         )
     threads = config.threads or usable_cores()
-    workers = _filled(config.workers, defaults.workers)
-    train_batch = _filled(config.train_batch, TRAIN_BATCH)
+    train_batch = _filled(config.train_batch, own.train_batch)
     return DeviceProfile(
         device=device,
         accelerator=device.type,
@@ -178,7 +187,7 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
         persistent_workers=_filled(config.persistent_workers, workers > 0),
         train_batch=train_batch,
         micro_batch=min(train_batch, _filled(config.micro_batch, train_batch)),
-        evaluation_batch=_filled(config.evaluation_batch, defaults.evaluation_batch),
+        evaluation_batch=_filled(config.evaluation_batch, own.evaluation_batch),
         checkpoint_gradients=config.checkpoint_gradients,
         # Fused kernels unscale float16 gradients inside the update, after they have been clipped.
         fused_optimizer=_filled(config.fused_optimizer, precision != "16-mixed"),
@@ -188,8 +197,8 @@ def build_profile(config: AcceleratorConfig) -> DeviceProfile:
     )
 
 
-def _refuse_unsupported(config: AcceleratorConfig, device: torch.device) -> None:
-    if config.persistent_workers and not _filled(config.workers, DEFAULTS[device.type].workers):
+def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers: int) -> None:
+    if config.persistent_workers and not workers:
         raise UsageError("accelerator.persistent_workers=true: there are no loading processes; set accelerator.workers")
     if config.memory_cap is not None and device.type == "cpu":
         raise UsageError(

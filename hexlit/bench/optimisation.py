@@ -19,6 +19,7 @@ from hexlit.accelerate.resources import ResourceSampler
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured
 from hexlit.errors import UsageError
 from hexlit.training.module import TrainedModule
+from hexlit.training.precision import precision_arguments
 from hexlit.training.steps import PARTS, StepClock
 
 WARM_UP = 3
@@ -186,7 +187,7 @@ def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: l
     trainer = L.Trainer(
         accelerator=profile.accelerator,
         devices=profile.devices,
-        precision=profile.precision,  # type: ignore[arg-type]  # a plain string by now
+        **precision_arguments(profile),
         max_epochs=1,
         callbacks=callbacks,
         logger=False,

@@ -1,4 +1,4 @@
-"""`hexlit predict`: a trained network applied to a file."""
+"""`hexlit predict`: a trained network applied to a file, or to one text."""
 
 import zipfile
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from omegaconf import MISSING, DictConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.tasks import found, known_tasks
 from hexlit.errors import UsageError
+from hexlit.tuning.space import quoted
 
 
 @dataclass
@@ -17,10 +18,21 @@ class PredictConfig:
 
     checkpoint: str = MISSING
     """Checkpoint of the network, or the folder of its run."""
-    source: str = MISSING
+    source: str | None = None
     """File with the data."""
-    target: str = MISSING
+    target: str | None = None
     """File to write to; its name says the format."""
+    text: str | None = None
+    """One text instead of files, for networks that classify texts."""
+
+    def __post_init__(self) -> None:
+        files = [key for key in ("source", "target") if getattr(self, key) is not None]
+        if self.text is not None and files:
+            raise UsageError(
+                f"{files[0]}={getattr(self, files[0])}: text=... is predicted without files; leave one out"
+            )
+        if self.text is None and len(files) < 2:
+            raise UsageError("predict: name source=FILE and target=FILE, or text=... for a network that reads texts")
 
 
 register_schema("predict", PredictConfig)
@@ -28,7 +40,14 @@ register_schema("predict", PredictConfig)
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    return run(predict, "predict", argv)
+    return run(predict, "predict", argv, prepare=lambda arguments: [as_text(argument) for argument in arguments])
+
+
+def as_text(argument: str) -> str:
+    """`text=...` as Hydra reads a string: a sentence has commas and apostrophes, which mean something to it."""
+    key, _, value = argument.partition("=")
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return argument if key != "text" or is_quoted else f"text={quoted(value)}"
 
 
 def predict(config: DictConfig) -> None:
@@ -40,6 +59,13 @@ def predict(config: DictConfig) -> None:
     if entry is None or entry.predict is None:
         can = ", ".join(sorted(task for task, known in known_tasks().items() if known.predict is not None))
         raise UsageError(f"checkpoint={checkpoint}: a network of task {name}; files are predicted by those of {can}")
+    if settings.text is not None:
+        if entry.predict_text is None:
+            raise UsageError(f"text={settings.text[:40]!r}: a network of task {name} takes source=FILE and target=FILE")
+        print(found(entry.predict_text)(checkpoint, settings.text))
+        return
+    assert settings.source is not None
+    assert settings.target is not None
     print(found(entry.predict)(checkpoint, Path(settings.source), Path(settings.target)))
 
 

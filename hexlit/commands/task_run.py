@@ -44,7 +44,7 @@ def train_task(
             console=console,
         )
 
-    profile = build_profile(settings.hardware)
+    profile = build_profile(settings.hardware, settings.device_defaults)
     return run(
         settings,
         task,

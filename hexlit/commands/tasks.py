@@ -31,6 +31,8 @@ class TaskEntry:
     """Begins what takes long before torch is imported: `begun = prelude(settings)`."""
     predict: str | None = None
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
+    predict_text: str | None = None
+    """Applies it to one text: `predict_text(checkpoint, text)`; returns what to print."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
@@ -50,6 +52,12 @@ TASKS = {
         settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",
         make="hexlit.tasks.forecast.task:ForecastTask",
         predict="hexlit.tasks.forecast.predict:predict",
+    ),
+    "classify": TaskEntry(
+        settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",
+        make="hexlit.tasks.classify.task:ClassifyTask",
+        predict="hexlit.tasks.classify.predict:predict",
+        predict_text="hexlit.tasks.classify.predict:predict_text",
     ),
 }
 """The tasks that hexlit brings, by name."""

@@ -116,7 +116,9 @@ class WandbNotes(L.Callback):
 
 def micro_batch_of(settings: RunConfig, error: Exception) -> int | None:
     """What went through the network at once when `error` came; None where it is not one of memory."""
-    return build_profile(settings.hardware).micro_batch if is_out_of_memory(error) else None
+    if not is_out_of_memory(error):
+        return None
+    return build_profile(settings.hardware, settings.device_defaults).micro_batch
 
 
 def numbers(summary: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:

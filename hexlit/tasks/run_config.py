@@ -1,8 +1,9 @@
 """What every task's configuration has: the part of `hexlit train` that the shared rails read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.errors import UsageError
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.tuning.config import SweepConfig
@@ -44,3 +45,8 @@ class RunConfig:
     def hardware(self) -> AcceleratorConfig:
         """What the run asks of the hardware, the recipe's batch included where it has one."""
         return self.accelerator
+
+    @property
+    def device_defaults(self) -> Mapping[str, LoadingDefaults]:
+        """By type of device (cpu, cuda, mps): what the task asks of it where `hardware` leaves it open."""
+        return {}

@@ -29,6 +29,7 @@ from hexlit.training.loggers import build_loggers, close_loggers
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING
+from hexlit.training.precision import precision_arguments
 from hexlit.training.proof import Proof
 from hexlit.training.steps import StepClock
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
@@ -100,7 +101,7 @@ def run(
     trainer = L.Trainer(
         accelerator=profile.accelerator,
         devices=profile.devices,
-        precision=profile.precision,  # type: ignore[arg-type]  # a plain string by now
+        **precision_arguments(profile),
         max_epochs=config.trainer.max_epochs,
         logger=loggers,
         callbacks=[

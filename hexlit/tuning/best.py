@@ -15,8 +15,9 @@ from hexlit.tuning.trial_result import TrialResult
 
 BEST_FILE = "best.yaml"
 
-BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops")
-"""How long a trial may train says nothing of how long the training with its settings should."""
+BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops", "data.subset")
+"""How long a trial trains, and on how much, says nothing of how long and on what the training with its settings does.
+"""
 
 _OF_THE_SWEEP = ("hydra", "sweep")
 

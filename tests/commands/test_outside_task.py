@@ -115,5 +115,5 @@ def test_a_mistake_in_its_settings_is_one_line(tmp_path: Path, installed: dict[s
     )
     assert (other.returncode, other.stderr) == (
         2,
-        "hexlit train: task=none: there is no such option; choose from forecast, hex, line\n",
+        "hexlit train: task=none: there is no such option; choose from classify, forecast, hex, line\n",
     )

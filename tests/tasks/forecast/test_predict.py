@@ -12,12 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from hexlit.commands.predict import main
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.evaluation import forecast_batch
 from hexlit.tasks.forecast.module import ForecastModule
 from hexlit.tasks.forecast.predict import forecast_file, write_forecasts
 from hexlit.training.config import OptimizerConfig, TrainerConfig
+from tests.commands.test_train import as_a_process
 from tests.tasks.forecast.tables import emptied, hourly, make_data, save, without
 
 
@@ -93,3 +95,12 @@ def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: P
         np.testing.assert_allclose(again["temp"].to_numpy(), found["temp"].to_numpy())
     with pytest.raises(UsageError, match=r"target=.*f\.txt: the name of a table ends in \.csv or \.parquet"):
         write_forecasts(found, tmp_path / "f.txt")
+
+
+def test_a_text_is_refused_in_one_line(
+    trained: tuple[Path, ForecastModule, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with as_a_process(tmp_path):
+        assert main([f"checkpoint={trained[0]}", "text=sunny"]) == 2
+    said = "text='sunny': a network of task forecast takes source=FILE and target=FILE"
+    assert capfd.readouterr().err == f"hexlit predict: {said}\n"

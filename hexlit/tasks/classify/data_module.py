@@ -1,0 +1,113 @@
+"""Labelled texts as a LightningDataModule: split by class, as tokens, in batches of about the same length."""
+
+import hashlib
+from typing import Any
+
+import lightning as L
+import numpy as np
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.loaders import make_loader
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.errors import UsageError
+from hexlit.tasks.classify.batches import LengthBuckets, PaddedTexts, by_length
+from hexlit.tasks.classify.config import TextDataConfig
+from hexlit.tasks.classify.source import read_labelled
+from hexlit.tasks.classify.splits import SPLITS, split_texts
+from hexlit.tasks.classify.tokens import TextTokens
+
+
+class ClassifyDataModule(L.LightningDataModule):
+    """Training, validation and test texts.
+
+    `use_tokens` comes before any loader. One loader serves all epochs, so its processes live on between them.
+
+    Attributes:
+        classes: their names, sorted; a label is a place in this list.
+        splits: rows by split, and what was dropped.
+        texts: by split.
+        labels: by split, int64 `[N]`.
+    """
+
+    def __init__(self, config: TextDataConfig, *, seed: int, profile: DeviceProfile) -> None:
+        """Read and split the texts of `config`. `seed` decides the order of each epoch.
+
+        Raises:
+            UsageError: the texts cannot be read, or are too few.
+        """
+        super().__init__()
+        self.config = config
+        self.seed = seed
+        self.profile = profile
+        found = read_labelled(config)
+        self.latin1 = found.latin1
+        self.splits = split_texts(found, config)
+        self.texts = {split: [found.texts[row] for row in rows] for split, rows in self.splits.rows.items()}
+        names = {split: [found.labels[row] for row in rows] for split, rows in self.splits.rows.items()}
+        self.classes = sorted({name for own in names.values() for name in own})
+        self.labels = {split: np.searchsorted(self.classes, own).astype(np.int64) for split, own in names.items()}
+        self._padded: dict[str, PaddedTexts] = {}
+
+    def use_tokens(self, tokens: TextTokens) -> None:
+        """Turn all texts into `tokens`."""
+        self._padded = {
+            split: PaddedTexts(tokens.encode(self.texts[split]), self.labels[split], tokens.pad) for split in SPLITS
+        }
+
+    @property
+    def mean_length(self) -> int:
+        """Tokens of a training text, on average."""
+        return round(float(self._padded["train"].encoded.lengths.mean()))
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Every training text once, in batches that the epoch's number decides."""
+        data = self._padded["train"]
+        order = LengthBuckets(data.encoded.lengths, self.profile.train_batch, self.seed)
+        return make_loader(data, self.profile, sampler=order, batch_size=None)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Every validation text once, the longest first."""
+        return self.in_order("validation")
+
+    def in_order(self, split: str) -> DataLoader[Any]:
+        """Every text of `split` once, the longest first."""
+        data = self._padded[split]
+        rows = by_length(np.arange(len(data)), data.encoded.lengths, self.profile.evaluation_batch)
+        return make_loader(data, self.profile, sampler=rows, batch_size=None)
+
+    def figures(self) -> dict[str, float]:
+        """Texts of the splits that training sees, for the loggers."""
+        return {f"{split}_texts": float(len(self.texts[split])) for split in ("train", "validation")}
+
+    def summary(self) -> dict[str, Any]:
+        """Plain containers: texts of the splits, what was dropped, cut and read with care."""
+        return {
+            **self.splits.to_dict(),
+            "classes": {name: int(count) for name, count in zip(self.classes, self._counts(), strict=True)},
+            "latin1": self.latin1,
+            "cut": {split: data.encoded.cut for split, data in self._padded.items()},
+            "max_length": self.config.max_length,
+            "train_tokens": int(self._padded["train"].encoded.lengths.sum()),
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Classes, and a digest of the texts of each split in their order."""
+        digests = {split: hashlib.sha256("\0".join(self.texts[split]).encode()).hexdigest() for split in SPLITS}
+        return {"classes": self.classes, "texts": digests}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint, with the same texts in the same splits.
+
+        Raises:
+            UsageError: the texts or their splits are others than those of the run.
+        """
+        now = self.state_dict()
+        for split in SPLITS:
+            if now["texts"][split] != state_dict["texts"][split]:
+                raise UsageError(
+                    f"data: the {split} texts are not those that the run was started with; keep file and settings to "
+                    "resume"
+                )
+
+    def _counts(self) -> Any:
+        return np.bincount(np.concatenate(list(self.labels.values())), minlength=len(self.classes))

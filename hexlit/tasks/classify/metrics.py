@@ -1,0 +1,92 @@
+"""How good class probabilities are: accuracy, F1, calibration; and which errors are the most surprising."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Probabilities = NDArray[np.floating[Any]]
+Counts = NDArray[np.int64]
+BINS = 15
+"""Bins of equal width of the calibration error, as in Guo et al. 2017."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Of N texts."""
+
+    accuracy: float
+    macro_f1: float
+    """Mean of the classes' F1, each with the same weight."""
+    log_loss: float
+    """Mean of minus the logarithm of the true class's probability."""
+    ece: float
+    """Expected calibration error: the mean distance of confidence and accuracy, 0 at best."""
+    brier: float
+    """Mean squared distance from the true class, summed over classes: 0 at best, 2 at worst."""
+
+    def to_dict(self) -> dict[str, float]:
+        """Plain containers, for a summary."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """One class; 0 where a share has nothing to be a share of."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    """Texts that are of this class."""
+
+
+def scores_of(probabilities: Probabilities, truth: Counts) -> Scores:
+    """The scores of `probabilities` `[N, C]`; `truth` `[N]` are the indices of the true classes."""
+    chosen = probabilities.argmax(1)
+    own = probabilities[np.arange(len(truth)), truth]
+    confusion = confusion_of(truth, chosen, probabilities.shape[1])
+    right = np.eye(probabilities.shape[1])[truth]
+    return Scores(
+        accuracy=float((chosen == truth).mean()),
+        macro_f1=float(np.mean([row.f1 for row in class_rows(confusion)])),
+        log_loss=float(-np.log(np.maximum(own, 1e-12)).mean()),
+        ece=calibration_error(probabilities.max(1), chosen == truth),
+        brier=float(((probabilities - right) ** 2).sum(1).mean()),
+    )
+
+
+def confusion_of(truth: Counts, chosen: Counts, classes: int) -> Counts:
+    """Texts by true class (rows) and chosen class (columns), `[C, C]`."""
+    return np.bincount(truth * classes + chosen, minlength=classes**2).reshape(classes, classes)
+
+
+def class_rows(confusion: Counts, names: list[str] | None = None) -> list[ClassRow]:
+    """Precision, recall and F1 of every class of a confusion matrix."""
+    right, truth, chosen = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
+    return [
+        ClassRow(
+            name=str(place) if names is None else names[place],
+            precision=float(right[place] / max(1, chosen[place])),
+            recall=float(right[place] / max(1, truth[place])),
+            f1=float(2 * right[place] / max(1, truth[place] + chosen[place])),
+            support=int(truth[place]),
+        )
+        for place in range(len(confusion))
+    ]
+
+
+def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
+    """Mean over texts of the distance of a bin's confidence and accuracy; `confidence` and `right` are `[N]`."""
+    place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    gaps = np.bincount(place, confidence - right, minlength=bins)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def surprises(probabilities: Probabilities, truth: Counts, most: int) -> list[int]:
+    """The numbers of at most `most` texts whose class was missed, the most confident first."""
+    wrong = np.flatnonzero(probabilities.argmax(1) != truth)
+    order = np.argsort(-probabilities[wrong].max(1), kind="stable")
+    return [int(row) for row in wrong[order][:most]]

@@ -1,0 +1,174 @@
+"""`hexlit train task=classify`, end to end on small texts: a run, a search, its best, and memory that runs out."""
+
+import csv
+import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from hexlit.commands.train import main
+from hexlit.tasks.classify.batches import TextBatch
+from hexlit.tasks.classify.data_module import ClassifyDataModule
+from hexlit.tasks.classify.module import ClassifyModule
+from tests.commands.test_train import as_a_process
+from tests.tasks.classify.texts import save, sentences
+
+SMALL = [
+    "task=classify",
+    "logger=csv",
+    "accelerator=cpu",
+    "accelerator.threads=1",
+    "accelerator.precision=32-true",
+    "data.max_length=32",
+    "net.kind=mean",
+    "net.vocabulary=400",
+    "net.width=16",
+    "optimizer.lr=1e-2",
+    "optimizer.warmup_steps=0",
+    "trainer.max_epochs=3",
+]
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(*sentences(60), tmp_path_factory.mktemp("texts") / "t.csv")
+
+
+def train(folder: Path, texts: Path, *overrides: str) -> int:
+    with as_a_process(folder):
+        return main([*SMALL, f"data.path={texts}", *overrides, "hydra.run.dir=run"])
+
+
+def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
+    with (run / table).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.row("B5", "B11")
+def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
+    tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """B5, B11."""
+    assert train(tmp_path, texts) == 0
+    said = capfd.readouterr().out
+    block = "Device: cpu\nDataLoader Configuration for CPU:\n  Training Batch Size: 16\n  Evaluation Batch Size: 16\n"
+    assert f"{block}  Number of Workers: 0\n  Pin Memory: False\n" in said
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["data"]["texts"] == {"train": 126, "validation": 27, "test": 27}
+    assert 0.1 < summary["padding"]["saved"] < 0.9
+    assert f"{summary['padding']['saved']:.1%} saved" in " ".join(said.split())
+    test = summary["test"]
+    assert test["model"]["accuracy"] > 0.9
+    assert test["baseline"]["accuracy"] > 0.9
+    assert (tmp_path / "run" / "confusion.svg").read_text().startswith("<?xml")
+    assert "val.macro_f1" in rows(tmp_path / "run")[0]
+
+
+@pytest.mark.row("A25")
+def test_a_resumed_run_ends_like_one_that_was_never_stopped(tmp_path: Path, texts: Path) -> None:
+    """A25: tokens and weights come from the checkpoint, the order of the batches from the epoch."""
+    (tmp_path / "whole").mkdir()
+    assert train(tmp_path / "whole", texts, "optimizer.schedule=constant") == 0
+    assert train(tmp_path, texts, "optimizer.schedule=constant", "trainer.max_epochs=1") == 0
+    with as_a_process(tmp_path):
+        assert main(["resume=run", "trainer.max_epochs=3"]) == 0
+    for whole, parts in zip(rows(tmp_path / "whole" / "run"), rows(tmp_path / "run"), strict=True):
+        assert (whole["train.loss"], whole["val.loss"]) == (parts["train.loss"], parts["val.loss"])
+
+
+@pytest.mark.row("B9", "B10")
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("MPS backend out of memory (MPS allocated: 9 GB)")])
+def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B9, B10: said once, with the same texts a step."""
+    output = ClassifyModule.output
+
+    def full_above_32(module: ClassifyModule, batch: TextBatch) -> Any:
+        if module.training and len(batch.tokens) > 32:
+            raise error
+        return output(module, batch)
+
+    monkeypatch.setattr(ClassifyModule, "output", full_above_32)
+    texts = save(*sentences(92), tmp_path / "t.csv")  # 192 to learn from: three whole batches
+    assert train(tmp_path, texts, "accelerator.train_batch=64", "trainer.max_epochs=2") == 0
+    steps = rows(tmp_path / "run", "steps.csv")
+    assert [row["micro_batch"] for row in steps] == ["32", "32"]
+    assert [float(row["examples"]) for row in steps] == [192.0, 192.0]
+    log = (tmp_path / "run" / "train.log").read_text()
+    assert log.count("out of memory with") == 1
+    assert "out of memory with 64 examples at once" in log
+    assert "going on with 32, and with the same examples a step" in log
+
+
+@pytest.mark.row("B7", "B8")
+def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everything(tmp_path: Path, texts: Path) -> None:
+    """B7, B8."""
+    search = [*SMALL, f"data.path={texts}", "sweep=classify", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1"]
+    environment = {**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")}
+    command = [sys.executable, "-m", "hexlit", "train", "--multirun", *search, "hydra.sweep.dir=sweep"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name in ("trial-000", "trial-001"):
+        trial = tmp_path / "sweep" / name
+        summary = json.loads((trial / "summary.json").read_text())
+        assert "test" not in summary
+        assert summary["data"]["texts"] == {"train": 39, "validation": 27, "test": 27}  # 13 of 42 a class
+        assert not (trial / "confusion.svg").exists()
+    best = OmegaConf.load(tmp_path / "sweep" / "best.yaml")
+    assert "data.subset=0.3" in best.left_out
+    assert not any("subset" in line for line in best.overrides)
+    with as_a_process(tmp_path):
+        assert main(["+best=sweep", "hydra.run.dir=final"]) == 0
+    summary = json.loads((tmp_path / "final" / "summary.json").read_text())
+    assert summary["data"]["texts"]["train"] == 126
+    assert "test" in summary
+
+
+@pytest.mark.row("B8")
+def test_best_without_a_best_trial_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """B8."""
+    (tmp_path / "sweep").mkdir()
+    with as_a_process(tmp_path):
+        assert main(["task=classify", "+best=sweep"]) == 2
+    err = capfd.readouterr().err
+    assert "best=sweep: no sweep with a best trial" in err
+    assert err.count("\n") == 1
+
+
+def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    in_order = ClassifyDataModule.in_order
+
+    def noting(data: ClassifyDataModule, split: str) -> Any:
+        asked.append(split)
+        return in_order(data, split)
+
+    monkeypatch.setattr(ClassifyDataModule, "in_order", noting)
+    assert train(tmp_path, texts, "trainer.max_epochs=2") == 0
+    assert asked.count("test") == 1
+    assert asked[-1] == "test"
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("net.kind=lstm", "net.kind=lstm: choose one of transformer, mean"),
+        ("data.path=none.csv", "data.path=none.csv: there is no such file or folder"),
+        ("data.label=topic", "has no column topic; it has text, label"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    override: str, said: str, tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logging.getLogger().handlers.clear()
+    assert train(tmp_path, texts, override) == 2
+    err = capfd.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1

@@ -1,0 +1,90 @@
+"""What is shown of a text classifier."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from hexlit.reporting.classification import (
+    ConfusionMatrix,
+    data_lines,
+    draw_confusion,
+    error_lines,
+    padding_line,
+    print_classify_summary,
+    score_tables,
+)
+from hexlit.reporting.figures import draw
+
+SCORES = {"accuracy": 0.9, "macro_f1": 0.8, "log_loss": 0.3, "ece": 0.05, "brier": 0.2}
+TEST: dict[str, Any] = {
+    "texts": 10,
+    "model": SCORES,
+    "baseline": SCORES | {"accuracy": 0.95, "strength": 10.0},
+    "classes": [{"name": "a", "precision": 1.0, "recall": 0.5, "f1": 2 / 3, "support": 4}],
+    "confusion": {"classes": ["a", "b"], "counts": [[2, 2], [0, 6]]},
+    "errors": [{"text": "One [bold] text", "truth": "a", "predicted": "b", "confidence": 0.97}],
+}
+DATA: dict[str, Any] = {
+    "texts": {"train": 1000, "validation": 20, "test": 10},
+    "dropped": {"blank": 1, "duplicate": 3, "conflicting": 2},
+    "crossing": 1,
+    "cut": {"train": 7, "validation": 0, "test": 0},
+    "latin1": 1,
+    "max_length": 32,
+}
+
+
+def test_the_figure_has_the_count_of_every_cell_that_is_not_empty() -> None:
+    content = draw(draw_confusion, ConfusionMatrix(**TEST["confusion"])).decode()
+    assert content.startswith("<?xml")
+    assert [content.count(f">{count}<") for count in (2, 6)] == [2, 1]
+    assert ">0<" not in content
+
+
+@pytest.mark.parametrize("size", [25, 60])
+def test_many_classes_are_drawn_too(size: int) -> None:
+    names = [f"class number {place}" for place in range(size)]
+    counts = [[int(row == column) for column in range(size)] for row in range(size)]
+    content = draw(draw_confusion, ConfusionMatrix(names, counts)).decode()
+    assert ("class number 7" in content) is (size == 25)
+
+
+@pytest.mark.row("B11")
+def test_the_padding_that_was_saved_is_said() -> None:
+    """B11."""
+    said = padding_line({"tokens": 600, "fixed_tokens": 1000, "saved": 0.4})
+    assert said == "padding: 600 tokens trained instead of 1,000 with every text filled up to the maximum, 40.0% saved"
+
+
+def test_what_was_dropped_cut_and_read_with_care_is_said() -> None:
+    assert data_lines(DATA) == [
+        "texts: 1,000 of train, 20 of validation, 10 of test; dropped: 3 duplicates (1 of them across splits, 2 with "
+        "another label), 1 blank",
+        "cut to 32 tokens: 7 of train",
+        "files that are not UTF-8, read as Latin-1: 1",
+    ]
+
+
+def test_the_network_stands_beside_the_baseline() -> None:
+    scores, by_class, confusion = score_tables(TEST)
+    assert scores.rows == [
+        ["network", "0.9000", "0.8000", "0.3000", "0.0500", "0.2000"],
+        ["TF-IDF + logistic regression", "0.9500", "0.8000", "0.3000", "0.0500", "0.2000"],
+    ]
+    assert by_class.rows == [["a", "1.000", "0.500", "0.667", "4"]]
+    assert confusion.rows == [["a", "2", "2"], ["b", "0", "6"]]
+    assert error_lines(TEST)[-1] == "  b (97.0%) instead of a: One [bold] text"
+
+
+def test_a_summary_without_a_look_at_the_test_set_says_nothing_of_it() -> None:
+    padding = {"tokens": 600, "fixed_tokens": 1000, "saved": 0.4}
+    summary = {"data": DATA, "padding": padding, "val": {"accuracy": 0.9}, "best": {"epoch": None}, "wall_seconds": 1.0}
+    for test, is_there in (({}, False), ({"test": TEST}, True)):
+        console = Console(file=io.StringIO(), width=200)
+        print_classify_summary(console, {**summary, **test}, Path("run"))
+        said = console.file.getvalue()  # type: ignore[attr-defined]
+        assert ("TF-IDF" in said) is is_there
+        assert "validation: accuracy 0.9" in said

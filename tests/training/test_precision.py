@@ -1,0 +1,54 @@
+"""A GradScaler is there for float16 on CUDA, and nowhere else."""
+
+from typing import Any
+
+import lightning as L
+import pytest
+import torch
+from lightning.pytorch.plugins.precision import MixedPrecision
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.training.precision import precision_arguments
+
+
+def profile_on(device: str, precision: str) -> DeviceProfile:
+    made = build_profile(AcceleratorConfig(device="cpu", precision="32-true"))
+    return DeviceProfile(
+        **{**vars(made), "device": torch.device(device), "accelerator": device, "precision": precision}
+    )
+
+
+@pytest.mark.row("B4")
+def test_float16_on_mps_builds_no_scaler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B4."""
+
+    def built(*arguments: Any, **settings: Any) -> None:
+        raise AssertionError("a scaler was built")
+
+    monkeypatch.setattr(torch.amp, "GradScaler", built)
+    arguments = precision_arguments(profile_on("mps", "16-mixed"))
+    trainer = L.Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, **arguments)
+    plugin = trainer.precision_plugin
+    assert isinstance(plugin, MixedPrecision)
+    assert (plugin.scaler, plugin.device, plugin.precision) == (None, "mps", "16-mixed")
+    assert plugin.state_dict() == {}
+    assert plugin.autocast_context_manager().fast_dtype == torch.float16
+
+
+@pytest.mark.row("B3")
+def test_float16_on_cuda_scales_its_gradients() -> None:
+    """B3: Lightning builds the scaler for this name."""
+    assert precision_arguments(profile_on("cuda", "16-mixed")) == {"precision": "16-mixed"}
+    assert MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler("cuda", enabled=False)).scaler is not None
+
+
+@pytest.mark.row("B4")
+@pytest.mark.parametrize("device", ["cpu", "mps", "cuda"])
+@pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])
+def test_other_formats_have_no_scaler_anywhere(device: str, precision: str) -> None:
+    """B4."""
+    arguments = precision_arguments(profile_on(device, precision))
+    assert arguments == {"precision": precision}
+    trainer = L.Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, **arguments)
+    assert getattr(trainer.precision_plugin, "scaler", None) is None
