@@ -47,11 +47,11 @@ def test_an_override_wins_on_every_device(device: str, monkeypatch: pytest.Monke
 def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """B1."""
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
-    monkeypatch.setitem(sys.modules, "IPython", kernel)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
     assert made("mps", monkeypatch).workers == 0
     assert made("mps", monkeypatch, workers=3).workers == 3
     terminal = SimpleNamespace(get_ipython=lambda: SimpleNamespace())
-    monkeypatch.setitem(sys.modules, "IPython", terminal)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", terminal)
     assert made("mps", monkeypatch).workers == 4
 
 

@@ -33,7 +33,7 @@ def test_float16_on_mps_builds_no_scaler(monkeypatch: pytest.MonkeyPatch) -> Non
     assert isinstance(plugin, MixedPrecision)
     assert (plugin.scaler, plugin.device, plugin.precision) == (None, "mps", "16-mixed")
     assert plugin.state_dict() == {}
-    assert plugin.autocast_context_manager().fast_dtype == torch.float16  # type: ignore[attr-defined]
+    assert plugin.autocast_context_manager().fast_dtype == torch.float16
 
 
 @pytest.mark.row("B3")

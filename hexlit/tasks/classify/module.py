@@ -86,7 +86,7 @@ class ClassifyModule(TrainedModule):
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add tokenizer and encoder, which are too long for the loggers."""
         super().on_save_checkpoint(checkpoint)
-        checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": settings_of(self.net.encoder)}  # type: ignore[arg-type]
+        checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": settings_of(self.net.encoder)}
 
     def example_batch(self, count: int) -> TextBatch:
         """Texts of padding, as long as they may be."""

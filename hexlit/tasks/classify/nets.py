@@ -48,7 +48,7 @@ class SmallTransformer(nn.Module):
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
         """Outputs `[B, L, D]`; what `mask` leaves out is not looked at."""
-        words = self.embedding(tokens) * math.sqrt(self.width)
+        words: Tensor = self.embedding(tokens) * math.sqrt(self.width)
         found: Tensor = self.layers(words + self.positions[: tokens.shape[1]], src_key_padding_mask=~mask)
         return found + words
 

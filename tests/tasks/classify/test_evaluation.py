@@ -26,8 +26,8 @@ def test_the_baseline_learns_from_training_texts_and_chooses_on_validation() -> 
 def test_the_report_is_of_the_test_texts_and_lists_the_most_confident_errors(tmp_path: Path) -> None:
     data, tokens = make_data(save(*sentences(40), tmp_path / "t.csv"))
     net = make_module(data, tokens, kind="mean").net
-    report = test_report(net, data, 3)  # type: ignore[arg-type]
-    found = probabilities_of(net, data.in_order("test"), 18)  # type: ignore[arg-type]
+    report = test_report(net, data, 3)
+    found = probabilities_of(net, data.in_order("test"), 18)
     truth, texts = data.labels["test"], data.texts["test"]
     assert report["texts"] == 18
     assert report["model"] == pytest.approx(scores_of(found, truth).to_dict())

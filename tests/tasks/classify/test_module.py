@@ -37,7 +37,7 @@ def test_validation_logs_scores_over_all_texts(path: Path) -> None:
     data, tokens = make_data(path, accelerator={"micro_batch": 3, "evaluation_batch": 7})
     module = make_module(data, tokens, kind="mean")
     found = validated(module, data)
-    probabilities = probabilities_of(module.net, data.in_order("validation"), 27)  # type: ignore[arg-type]
+    probabilities = probabilities_of(module.net, data.in_order("validation"), 27)
     expected = scores_of(probabilities, data.labels["validation"])
     assert found["loss"] == pytest.approx(expected.log_loss, rel=1e-4)
     for name in ("accuracy", "macro_f1", "ece", "brier"):
@@ -50,14 +50,14 @@ def test_validation_leaves_weights_and_buffers_bit_identical(path: Path) -> None
     data, tokens = make_data(path)
     module = make_module(data, tokens, kind="transformer", dropout=0.3, token_dropout=0.3, ema_decay=0.9)
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
-    positions = module.net.encoder.positions.clone()  # type: ignore[union-attr,operator]
+    positions = module.net.encoder.positions.clone()
     validated(module, data)
-    probabilities_of(module.net, data.in_order("test"), 27)  # type: ignore[arg-type]
+    probabilities_of(module.net, data.in_order("test"), 27)
     assert module.net.training
     after = module.state_dict()
     assert list(before) == list(after)
     assert all(torch.equal(before[name], after[name]) for name in before)
-    assert torch.equal(positions, module.net.encoder.positions)  # type: ignore[union-attr,arg-type]
+    assert torch.equal(positions, module.net.encoder.positions)
 
 
 @pytest.mark.row("C17")
