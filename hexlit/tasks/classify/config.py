@@ -27,7 +27,7 @@ class TextDataConfig:
     """Seed of the split. It is not `seed`, so that all trainings of a sweep are judged on the same texts."""
     subset: float = 1.0
     """Share of the training part that is used, drawn by class. Searches use less; `+best=` leaves it out."""
-    max_length: int = 256
+    max_length: int = 512
     """Tokens of a text that the network reads; the rest of a longer text is cut off, and counted."""
 
     def __post_init__(self) -> None:
@@ -61,13 +61,13 @@ class TextNetConfig:
     pretrained: str | None = None
     """Folder or hub name of a Hugging Face encoder to fine-tune, its tokenizer included. Null: an encoder from scratch,
     as the settings below say."""
-    kind: str = "transformer"
-    """`transformer` (a small encoder) or `mean` (the mean of the embeddings, whatever their order)."""
+    kind: str = "mean"
+    """`mean` (the mean of the embeddings, whatever their order) or `transformer` (a small encoder)."""
     vocabulary: int = 8000
     """Most different tokens: byte pairs (BPE), fitted to the texts to learn from."""
     width: int = 128
     """Numbers that stand for a token."""
-    layers: int = 2
+    layers: int = 1
     """transformer: its layers."""
     heads: int = 4
     """transformer: attention heads; they share `width`."""
