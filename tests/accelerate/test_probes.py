@@ -186,8 +186,8 @@ def test_hardware_is_asked_not_the_version(found: bool, monkeypatch: pytest.Monk
     assert hardware_support("bf16", CPU) == (None, "RuntimeError: CUDA error: no kernel image")
 
 
-def test_the_net_takes_every_board() -> None:
-    assert TinyNet(4)(torch.zeros(3, 5, 7, 7)).shape == (3,)
+def test_the_net_takes_images_of_every_size() -> None:
+    assert TinyNet(4)(torch.zeros(3, probes.CHANNELS, 7, 7)).shape == (3,)
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_another_task_is_measured_with_the_settings_of_its_training(
     [
         (["what=forward"], "what=forward: other tasks than hex are measured in training only: what=train"),
         (["what=all"], "what=all: other tasks than hex"),
-        (["task=none"], "task=none: there is no such option; choose from forecast, hex"),
+        (["task=none"], "task=none: there is no such option; choose from classify, forecast, hex"),
         (["repeats=1"], "repeats=1"),
         (["seconds=long"], "seconds=long: expected a number"),
         (["board=5"], "unknown key 'board'"),

@@ -19,7 +19,7 @@ def test_every_kind_of_player_says_which_kernels_it_calls() -> None:
         (["rollouts", "random"], ["rollouts"]),
         (["two_distance", "resistance"], ["alpha_beta"]),
         (["solver", "two_distance"], ["alpha_beta", "solver"]),
-        (["rollouts", "solver", "checkpoint"], ["alpha_beta", "search", "solver", "rollouts"]),
+        (["rollouts", "solver", "checkpoint"], ["alpha_beta", "search", "rollouts", "solver"]),
     ],
 )
 def test_each_set_is_named_once_and_the_largest_first(kinds: list[str], expected: list[str]) -> None:

@@ -90,10 +90,11 @@ import gc, signal, threading
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.tower import HexNet, NetConfig
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import build_net
 
 profile = build_profile(AcceleratorConfig(device="cpu", inference={backend!r}, inference_precision="fp32", threads=1))
-net = HexNet(NetConfig(channels=8, blocks=[1]))
+net = build_net(NetConfig(channels=8, blocks=[1]))
 kept = [NetworkEvaluator(net, size=3, swap=False, batch=2, profile=profile) for _ in range(2)]
 assert [evaluator.path for evaluator in kept] == [{backend!r}] * 2
 
