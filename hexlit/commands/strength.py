@@ -183,7 +183,7 @@ def measure_truth(settings: StrengthConfig, evaluators: Evaluators, games: int, 
     from hexlit.arena.positions import game_positions, random_positions
     from hexlit.arena.truth_report import Level, effort_of
     from hexlit.arena.truth_report import measure_truth as against_truth
-    from hexlit.commands.caches import cache_folder
+    from hexlit.files import cache_folder
 
     size, swap = evaluators.size, evaluators.loaded.swap
     cache = cache_folder() / "truth"
@@ -214,7 +214,7 @@ def measure_search(
     from hexlit.arena.match import most_openings
     from hexlit.arena.positions import LIMITS, game_positions
     from hexlit.arena.search_quality import OPENING_PLIES, Network, measure_variant, variants
-    from hexlit.commands.caches import cache_folder
+    from hexlit.files import cache_folder
 
     size = evaluators.size
     pairs = min(settings.pairs, most_openings(size, OPENING_PLIES))
