@@ -53,6 +53,8 @@ def as_text(argument: str) -> str:
 def predict(config: DictConfig) -> None:
     """Predict as the task of the checkpoint does."""
     settings = typed(config, PredictConfig)
+    from hexlit.training.checkpoint import checkpoint_file
+
     checkpoint = checkpoint_file(Path(settings.checkpoint))
     name = task_of(checkpoint)
     entry = known_tasks().get(name)
@@ -69,20 +71,6 @@ def predict(config: DictConfig) -> None:
     print(found(entry.predict)(checkpoint, Path(settings.source), Path(settings.target)))
 
 
-def checkpoint_file(path: Path) -> Path:
-    """The checkpoint that `path` names: itself, or in the folder of a run its best one, else its last.
-
-    Raises:
-        UsageError: there is none.
-    """
-    kept = [path / "checkpoints" / name for name in ("best.ckpt", "last.ckpt")] if path.is_dir() else [path]
-    there = [file for file in kept if file.is_file()]
-    if not there:
-        what = "this folder has no checkpoints/best.ckpt or last.ckpt" if path.is_dir() else "there is no such file"
-        raise UsageError(f"checkpoint={path}: {what}")
-    return there[0]
-
-
 def task_of(checkpoint: Path) -> str:
     """The name of the task that the network of `checkpoint` was trained for.
 
@@ -91,6 +79,8 @@ def task_of(checkpoint: Path) -> str:
     """
     import torch
 
+    if not checkpoint.is_file():
+        raise UsageError(f"checkpoint={checkpoint}: there is no such file")
     if not zipfile.is_zipfile(checkpoint):
         raise UsageError(f"checkpoint={checkpoint}: not a checkpoint (not an archive of torch)")
     try:

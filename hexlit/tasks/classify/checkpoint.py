@@ -10,6 +10,7 @@ from hexlit.tasks.classify.config import TextNetConfig
 from hexlit.tasks.classify.nets import TextNet, build_net
 from hexlit.tasks.classify.pretrained import encoder_of, with_classes
 from hexlit.tasks.classify.tokens import TextTokens
+from hexlit.training.checkpoint import weights_in_use
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,7 @@ def load_classifier(path: Path) -> LoadedClassifier:
         settings = saved["hyper_parameters"]
         tokens, classes = TextTokens(**settings["tokens"]), list(settings["classes"])
         net = net_of(TextNetConfig(**settings["net"]), tokens, len(classes), settings["encoder"])
-        averaged = "average.module."
-        prefix = averaged if any(name.startswith(averaged) for name in saved["state_dict"]) else "net."
-        weights = {k.removeprefix(prefix): v for k, v in saved["state_dict"].items() if k.startswith(prefix)}
-        net.load_state_dict(weights)
+        net.load_state_dict(weights_in_use(saved["state_dict"]))
         return LoadedClassifier(net.eval(), tokens, classes, str(settings["column"]))
     except UsageError:
         raise

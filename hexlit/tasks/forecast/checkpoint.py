@@ -10,6 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.nets import ForecastNet, WindowShape, build_net
 from hexlit.tasks.forecast.spec import WindowSpec
+from hexlit.training.checkpoint import checkpoint_file, weights_in_use
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,7 @@ def load_forecaster(path: Path, key: str = "checkpoint") -> LoadedForecaster:
     Raises:
         UsageError: there is no such file, or it is no checkpoint of a forecaster.
     """
-    if path.is_dir():
-        kept = [path / "checkpoints" / name for name in ("best.ckpt", "last.ckpt")]
-        found = [file for file in kept if file.is_file()]
-        if not found:
-            raise UsageError(f"{key}={path}: this folder has no checkpoints/best.ckpt or checkpoints/last.ckpt")
-        path = found[0]
+    path = checkpoint_file(path, key)
     if not path.is_file():
         raise UsageError(f"{key}={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
     if not zipfile.is_zipfile(path):
@@ -43,10 +39,7 @@ def load_forecaster(path: Path, key: str = "checkpoint") -> LoadedForecaster:
         settings = saved["hyper_parameters"]
         spec = WindowSpec(**settings["spec"])
         net = build_net(ForecastNetConfig(**settings["net"]), WindowShape.of(spec))
-        averaged = "average.module."
-        prefix = averaged if any(name.startswith(averaged) for name in saved["state_dict"]) else "net."
-        weights = {k.removeprefix(prefix): v for k, v in saved["state_dict"].items() if k.startswith(prefix)}
-        net.load_state_dict(weights)
+        net.load_state_dict(weights_in_use(saved["state_dict"]))
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"{key}={path}: not a checkpoint of a forecaster ({type(error).__name__})") from error
     return LoadedForecaster(net.eval(), spec)

@@ -9,6 +9,7 @@ import torch
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
+from hexlit.training.checkpoint import checkpoint_file, weights_in_use
 
 
 @dataclass(frozen=True)
@@ -18,23 +19,6 @@ class LoadedNetwork:
     net: HexNet
     size: int
     swap: bool
-
-
-def checkpoint_file(path: Path, key: str = "checkpoint") -> Path:
-    """The checkpoint that `path` names: itself, or in the folder of a run its best one, else its last.
-
-    `key` is the setting that says so.
-
-    Raises:
-        UsageError: a folder without either.
-    """
-    if not path.is_dir():
-        return path
-    for name in ("best.ckpt", "last.ckpt"):
-        file = path / "checkpoints" / name
-        if file.is_file():
-            return file
-    raise UsageError(f"{key}={path}: this folder has no checkpoints/best.ckpt or checkpoints/last.ckpt")
 
 
 def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
@@ -54,10 +38,7 @@ def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]
         net = build_net(NetConfig(**settings["net"]))
-        averaged = "average.module."
-        prefix = averaged if any(name.startswith(averaged) for name in saved["state_dict"]) else "net."
-        weights = {k.removeprefix(prefix): v for k, v in saved["state_dict"].items() if k.startswith(prefix)}
-        net.load_state_dict(weights)
+        net.load_state_dict(weights_in_use(saved["state_dict"]))
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"{key}={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error
     return LoadedNetwork(net.eval(), int(settings["size"]), bool(settings["swap"]))
