@@ -1,19 +1,14 @@
-"""Analyses for a program that shows them on its board: of the network, of the search, and exact ones."""
+"""Analyses for a program that shows them on its board: of the network and of the search."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hexlit.arena.htp.protocol import parse_colour
-from hexlit.arena.htp.session import Command, Session
+from hexlit.arena.htp.arguments import parse_colour
+from hexlit.arena.htp.session import Session
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
-from hexlit.hex.solver import Solver, UnsolvedError
-from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.live import Candidate
-
-SOLVER_TABLE_BITS = 20
-"""Room for a million positions, 48 MiB."""
 
 
 def network_policy(session: Session, arguments: Sequence[str]) -> str:
@@ -101,62 +96,8 @@ def _study(session: Session, colour: str) -> tuple[int, float]:
     )
 
 
-def winning_moves(session: Session, arguments: Sequence[str]) -> str:
-    """Every winning move, exactly; none where the side to move loses."""
-    colour, position = parse_colour(arguments[0]), session.undecided()
-    if position.size > MAX_SIZE:
-        raise UsageError(f"positions are solved on boards up to {MAX_SIZE}x{MAX_SIZE}")
-    if session.solver is None or session.solver.size != position.size:
-        session.solver = Solver(position.size, SOLVER_TABLE_BITS)
-    limit = session.settings.solver_nodes
-    try:
-        solution = session.solver.solve(position.cells, colour, limit)
-    except UnsolvedError as error:
-        raise UsageError(f"not solved within solver_nodes={limit} positions; with more stones it may be") from error
-    return format_moves(solution.winning_moves, position.size)
-
-
 def _pairs(session: Session, values: dict[int, str]) -> str:
     """Cells with a text each; a swap has no cell to show it on."""
     return " ".join(
         f"{format_cell(cell, session.size)} {text}" for cell, text in values.items() if cell < session.size**2
     )
-
-
-MENU = (
-    ("gfx", "Live analysis", "gogui-gfx-analyze"),
-    ("string", "Search: best move", "hexlit-best"),
-    ("pspairs", "Search: winning chances (%)", "hexlit-winrates"),
-    ("pspairs", "Search: visits", "hexlit-visits"),
-    ("pspairs", "Search: Q values", "hexlit-values"),
-    ("pspairs", "Search: priors (%)", "hexlit-priors"),
-    ("varc", "Search: expected moves", "hexlit-variation"),
-    ("pspairs", "Network: policy (%)", "hexlit-policy"),
-    ("pspairs", "Network: chances after each move (%)", "hexlit-map"),
-    ("gfx", "Network: influence", "hexlit-influence"),
-    ("string", "Network: winning chance", "hexlit-chance"),
-    ("plist", "Exact winning moves", "hexlit-winning"),
-)
-"""Type, label and name of what a program can put into its menu; each takes a colour."""
-
-
-def analyze_commands(session: Session, arguments: Sequence[str]) -> str:
-    """The menu, a line each."""
-    del session, arguments
-    return "\n".join(f"{kind}/{label}/{name} %c" for kind, label, name in MENU)
-
-
-ANALYSIS = {
-    "hexgui-analyze_commands": Command(analyze_commands),
-    "hexlit-best": Command(search_summary, 1, 1, "COLOR"),
-    "hexlit-winrates": Command(search_winrates, 1, 1, "COLOR"),
-    "hexlit-visits": Command(search_visits, 1, 1, "COLOR"),
-    "hexlit-values": Command(search_values, 1, 1, "COLOR"),
-    "hexlit-priors": Command(search_priors, 1, 1, "COLOR"),
-    "hexlit-variation": Command(search_variation, 1, 1, "COLOR"),
-    "hexlit-policy": Command(network_policy, 1, 1, "COLOR"),
-    "hexlit-map": Command(network_map, 1, 1, "COLOR"),
-    "hexlit-influence": Command(network_influence, 1, 1, "COLOR"),
-    "hexlit-chance": Command(network_value, 1, 1, "COLOR"),
-    "hexlit-winning": Command(winning_moves, 1, 1, "COLOR"),
-}

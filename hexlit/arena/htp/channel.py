@@ -4,7 +4,7 @@ import contextlib
 import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO, NamedTuple
 
 from hexlit.arena.htp.protocol import LONGEST_LINE, Request, decode, is_interrupt, parse_request
@@ -29,10 +29,13 @@ class Incoming:
 
     Args:
         source: file descriptor of the input.
+        greet: answers a command at once if it can, and says whether it has. The first command that it leaves ends
+            that: from then on every command waits its turn.
     """
 
-    def __init__(self, source: int) -> None:
+    def __init__(self, source: int, greet: Callable[[Request], bool] | None = None) -> None:
         self._source = source
+        self._greet = greet
         self._waiting: queue.Queue[Numbered | None] = queue.Queue(WAITING)
         self._arrived = 0
         self._interrupted = 0
@@ -59,9 +62,22 @@ class Incoming:
                 self._interrupted = self._arrived
                 continue
             request = parse_request(text, overlong=overlong)
-            if request is not None:
+            if request is not None and not self._greeted(request):
                 self._arrived += 1
                 self._waiting.put(Numbered(self._arrived, request))
+        self.end()
+
+    def _greeted(self, request: Request) -> bool:
+        try:
+            if self._greet is not None and self._greet(request):
+                return True
+        except BrokenPipeError:  # nobody reads any more: whoever answers the next command will notice
+            pass
+        self._greet = None
+        return False
+
+    def end(self) -> None:
+        """End the iteration after the commands that wait now."""
         self._ended = True
         self._waiting.put(None)
 

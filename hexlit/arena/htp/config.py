@@ -17,8 +17,10 @@ class PlaySettings:
     """Seconds between two reports of a live analysis."""
     live_simulations: int = 1_000_000
     """Simulations after which a live analysis ends by itself."""
-    solver_nodes: int = 100_000
-    """Positions that the exact solver may look at for one answer."""
+    solver_nodes: int | None = None
+    """Most positions that the exact solver may judge for one answer; null is no limit."""
+    solver_seconds: float = 30.0
+    """Longest time of the exact solver for one answer, in seconds."""
 
     def __post_init__(self) -> None:
         if self.seconds is not None and not 0 < self.seconds <= 1e6:
@@ -27,6 +29,9 @@ class PlaySettings:
             raise UsageError(f"resign={self.resign}: a winning chance from 0 to 0.5 is needed")
         if not 0 < self.interval <= 3600:
             raise UsageError(f"interval={self.interval}: a time above 0 seconds is needed")
-        for name in ("live_simulations", "solver_nodes"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
+        if self.live_simulations < 1:
+            raise UsageError(f"live_simulations={self.live_simulations}: must be 1 or more")
+        if self.solver_nodes is not None and self.solver_nodes < 1:
+            raise UsageError(f"solver_nodes={self.solver_nodes}: must be 1 or more, or null for no limit")
+        if not 0 < self.solver_seconds <= 1e9:
+            raise UsageError(f"solver_seconds={self.solver_seconds}: a time above 0 seconds is needed")

@@ -7,16 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hexlit.arena.htp.protocol import (
-    RESIGN,
-    colour_letter,
-    colour_name,
-    parse_colour,
-    parse_move,
-    parse_whole,
-    quoted,
-)
-from hexlit.arena.htp.session import Command, Session
+from hexlit.arena.htp.arguments import RESIGN, colour_letter, colour_name, parse_colour, parse_move, parse_whole
+from hexlit.arena.htp.protocol import quoted
+from hexlit.arena.htp.session import Session
 from hexlit.arena.htp.sgf import read_sgf, replay
 from hexlit.errors import UsageError
 from hexlit.hex.notation import SWAP, format_cell
@@ -120,7 +113,7 @@ def all_legal_moves(session: Session, arguments: Sequence[str]) -> str:
     if position.winner:
         return ""
     cells = [format_cell(int(cell), position.size) for cell in np.flatnonzero(position.cells == 0)]
-    return " ".join([*cells, SWAP] if session.thinker.swap and position.may_swap(position.to_move) else cells)
+    return " ".join([*cells, SWAP] if session.swap and position.may_swap(position.to_move) else cells)
 
 
 def loadsgf(session: Session, arguments: Sequence[str]) -> str:
@@ -133,22 +126,14 @@ def loadsgf(session: Session, arguments: Sequence[str]) -> str:
     except UsageError as error:
         raise UsageError(f"file {quoted(arguments[0])}: {error}") from error
     if size == session.size:
-        session.thinker.forget()
+        session.get_ready()
     else:
         session.start(size)
     session.position = position
     return ""
 
 
-GAME = {
-    "boardsize": Command(boardsize, 1, 2, "W [H]"),
-    "clear_board": Command(clear_board),
-    "play": Command(play, 2, 2, "COLOR MOVE"),
-    "genmove": Command(genmove, 1, 1, "COLOR"),
-    "reg_genmove": Command(reg_genmove, 1, 1, "COLOR"),
-    "undo": Command(undo),
-    "showboard": Command(showboard),
-    "final_score": Command(final_score),
-    "all_legal_moves": Command(all_legal_moves),
-    "loadsgf": Command(loadsgf, 1, 2, "FILE [N]"),
-}
+def leave(session: Session, arguments: Sequence[str]) -> str:
+    """End the conversation, which the server does after the answer."""
+    del session, arguments
+    return ""

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Sequence
 
-from hexlit.arena.htp.protocol import parse_colour
-from hexlit.arena.htp.session import Command, Session
+from hexlit.arena.htp.arguments import parse_colour
+from hexlit.arena.htp.session import Session
 from hexlit.hex.notation import format_cell, format_moves
 
 
@@ -41,6 +41,3 @@ def report(session: Session) -> str:
             f"prior {candidate.prior:.4f} pv {format_moves(moves, session.size)}"
         )
     return "\n".join(["gogui-gfx:", "kata", " ".join(infos), "\n"])
-
-
-LIVE = {"gogui-gfx-analyze": Command(analyze, 1, 1, "COLOR")}

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from hexlit.arena.htp.arguments import colour_name, parse_colour, parse_number, parse_whole
 from hexlit.arena.htp.clock import PlayerTime, game_time
-from hexlit.arena.htp.protocol import colour_name, parse_colour, parse_number, parse_whole, quoted
-from hexlit.arena.htp.session import Command, Session
+from hexlit.arena.htp.protocol import quoted
+from hexlit.arena.htp.session import Session
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.search.config import MOST_SIMULATIONS
@@ -51,10 +52,12 @@ def param_game(session: Session, arguments: Sequence[str]) -> str:
 
 def _values(session: Session) -> dict[str, str]:
     return {
-        "allow_swap": str(int(session.thinker.swap)),
+        "allow_swap": str(int(session.swap)),
         "game_time": str(session.clocks[BLACK]),
         "resign": f"{session.settings.resign:g}",
         "simulations": str(session.simulations),
+        "solver_nodes": str(session.settings.solver_nodes or "no limit"),
+        "solver_seconds": f"{session.settings.solver_seconds:g}",
     }
 
 
@@ -62,18 +65,16 @@ def _set(session: Session, name: str, value: str) -> None:
     if name == "allow_swap":
         if value.lower() not in _TRUTH:
             raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
-        session.thinker.prepare(session.size, swap=_TRUTH[value.lower()])
+        session.allow_swap = _TRUTH[value.lower()]
+        session.get_ready()
     elif name == "game_time":
         seconds = parse_number(value, name, 0, LONGEST_TIME)
         session.set_clocks(game_time(seconds))
     elif name == "resign":
         session.settings.resign = parse_number(value, name, 0, 0.5)
+    elif name == "solver_nodes":
+        session.settings.solver_nodes = parse_whole(value, name, 1, 999_999_999)
+    elif name == "solver_seconds":
+        session.settings.solver_seconds = parse_number(value, name, 0.01, LONGEST_TIME)
     else:
         session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)
-
-
-PARAMETERS = {
-    "time_left": Command(time_left, 0, 3, "[COLOR [SECONDS [MOVES]]]"),
-    "time_settings": Command(time_settings, 3, 3, "SECONDS PERIOD MOVES"),
-    "param_game": Command(param_game, 0, 2, "[NAME [VALUE]]"),
-}

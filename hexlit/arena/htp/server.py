@@ -1,23 +1,16 @@
 """The program's side of the protocol: every command gets one answer, whatever it says."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-from hexlit import __version__
-from hexlit.arena.htp.analysis import ANALYSIS
 from hexlit.arena.htp.channel import Incoming
-from hexlit.arena.htp.game import GAME
-from hexlit.arena.htp.live import LIVE
-from hexlit.arena.htp.parameters import PARAMETERS
+from hexlit.arena.htp.commands import COMMANDS, QUIT, Command
 from hexlit.arena.htp.protocol import LONGEST_LINE, Request, format_reply, quoted
-from hexlit.arena.htp.session import Command, Session
+from hexlit.arena.htp.session import Session
 from hexlit.errors import UsageError
 
 log = logging.getLogger(__name__)
-
-PROTOCOL_VERSION = "2"
-QUIT = "quit"
 
 
 def serve(incoming: Incoming, write: Callable[[str], None], session: Session) -> None:
@@ -38,9 +31,11 @@ def answer(session: Session, request: Request) -> tuple[str, bool]:
     Raises:
         BrokenPipeError: the other side has gone.
     """
-    before = session.position
+    before = session.known_position
     try:
-        text = _command(request).run(session, request.arguments)
+        command = _command(request)
+        action = partial(command.action(), session, request.arguments)
+        text = session.in_thought(action) if command.thinks else action()
     except UsageError as error:
         return format_reply(request, str(error), success=False), False
     except BrokenPipeError:  # a live analysis of which nobody reads any more: no answer would arrive either
@@ -48,7 +43,7 @@ def answer(session: Session, request: Request) -> tuple[str, bool]:
     except Exception as error:
         # A bug, or memory that is not there: the game goes on from where it was.
         log.exception("%s failed", request.name)
-        session.position = before
+        session.known_position = before
         return format_reply(request, f"internal error: {type(error).__name__}", success=False), False
     return format_reply(request, text, success=True), True
 
@@ -63,50 +58,6 @@ def _command(request: Request) -> Command:
     if command is None:
         raise UsageError(f"unknown command {quoted(request.name)}")
     given = len(request.arguments)
-    if not command.least <= given <= command.most:
+    if not command.takes_number(given):
         raise UsageError(f"{request.name} takes {command.takes or 'no arguments'}: {given} given")
     return command
-
-
-def _protocol_version(session: Session, arguments: Sequence[str]) -> str:
-    del session, arguments
-    return PROTOCOL_VERSION
-
-
-def _name(session: Session, arguments: Sequence[str]) -> str:
-    del session, arguments
-    return "hexlit"
-
-
-def _version(session: Session, arguments: Sequence[str]) -> str:
-    del session, arguments
-    return __version__
-
-
-def _known_command(session: Session, arguments: Sequence[str]) -> str:
-    del session
-    return "true" if arguments[0] in COMMANDS else "false"
-
-
-def _list_commands(session: Session, arguments: Sequence[str]) -> str:
-    del session, arguments
-    return "\n".join(COMMANDS)
-
-
-def _quit(session: Session, arguments: Sequence[str]) -> str:
-    del session, arguments
-    return ""
-
-
-COMMANDS: dict[str, Command] = {
-    "protocol_version": Command(_protocol_version),
-    "name": Command(_name),
-    "version": Command(_version),
-    "known_command": Command(_known_command, 1, 1, "COMMAND"),
-    "list_commands": Command(_list_commands),
-    QUIT: Command(_quit),
-    **GAME,
-    **PARAMETERS,
-    **ANALYSIS,
-    **LIVE,
-}

@@ -1,12 +1,14 @@
 """What a program at the table remembers between two commands, and how long it thinks about a move."""
 
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from hexlit.arena.htp.clock import PlayerTime
 from hexlit.arena.htp.config import PlaySettings
+from hexlit.arena.htp.worker import Worker
 from hexlit.arena.position import Position, empty_position
 from hexlit.arena.thinker import Thinker, Thought
 from hexlit.errors import UsageError
@@ -14,6 +16,18 @@ from hexlit.hex.geometry import BLACK, WHITE
 
 if TYPE_CHECKING:
     from hexlit.hex.solver import Solver
+
+log = logging.getLogger(__name__)
+
+
+class Loaded(NamedTuple):
+    """A thinker, not yet prepared for a board."""
+
+    thinker: Thinker
+    board: int
+    """Rows of the board it suits best."""
+    swap: bool
+    """Whether it knows the swap rule."""
 
 
 def _never() -> bool:
@@ -26,37 +40,89 @@ def _nowhere(text: str) -> None:
 
 @dataclass
 class Session:
-    """One program's side of a conversation."""
+    """One program's side of a conversation.
 
-    thinker: Thinker
-    """Prepared for the board."""
+    The thinker is loaded and prepared in the worker's thread; a command that needs it is carried out there.
+    """
+
+    load: Callable[[], Loaded]
+    """Loads the thinker; called once, in the worker's thread."""
     settings: PlaySettings
     simulations: int
     """For a move."""
-    position: Position
+    board: int | None = None
+    """Rows of the first board; None for the one that the thinker suits best."""
+    allow_swap: bool | None = None
+    """Whether White may swap; None is as the thinker knows it."""
+    worker: Worker = field(default_factory=Worker)
     clocks: dict[int, PlayerTime] = field(default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()})
     game_time: PlayerTime | None = None
-    """What each player has when a game starts; None where nobody has said so: then the clocks go on."""
+    """Time of each player when a game starts; None where nobody has said so: then the clocks run on."""
     interrupted: Callable[[], bool] = _never
-    """Whether the other side has asked to stop thinking about the command that is carried out."""
+    """Whether the other side has asked to stop thinking about the present command."""
     followed: Callable[[], bool] = _never
     """Whether the other side has sent anything since."""
     solver: "Solver | None" = None
     """For exact analyses of boards of its size, once one was asked for."""
     show: Callable[[str], None] = _nowhere
-    """Writes what comes before the answer."""
+    """Writes text before the answer."""
+
+    def __post_init__(self) -> None:
+        self._loaded: Loaded | None = None
+        self.known_position: Position | None = None if self.board is None else empty_position(self.board)
+        """The position, None until the board is known."""
+
+    @property
+    def position(self) -> Position:
+        """The position; waits for the thinker where no board was named."""
+        if self.known_position is None:
+            self.known_position = empty_position(self.worker.do(self._load).board)
+        return self.known_position
+
+    @position.setter
+    def position(self, position: Position) -> None:
+        self.known_position = position
 
     @property
     def size(self) -> int:
         """Rows of the board."""
         return self.position.size
 
+    @property
+    def swap(self) -> bool:
+        """Whether White may swap; waits for the thinker where nobody has said."""
+        if self.allow_swap is None:
+            self.allow_swap = self.worker.do(self._load).swap
+        return self.allow_swap
+
+    @property
+    def thinker(self) -> Thinker:
+        """The thinker, for commands that think."""
+        assert self._loaded is not None, "a command that thinks is carried out by `in_thought`"
+        return self._loaded.thinker
+
     def start(self, size: int) -> None:
-        """A new game; everything that takes time is done now, not at the first move."""
-        self.thinker.prepare(size, swap=self.thinker.swap)
+        """Start a game; the thinker prepares for its board in the background."""
         self.position = empty_position(size)
+        self.get_ready()
         if self.game_time is not None:
             self.set_clocks(self.game_time)
+
+    def get_ready(self) -> None:
+        """Let the thinker prepare for the present board and forget its tree; waits for nothing."""
+        self.worker.begin(self._prepare_early)
+
+    def in_thought(self, action: Callable[[], str]) -> str:
+        """Carry out `action` in the worker's thread with a thinker that is ready; returns its answer."""
+        size, swap = self.size, self.swap
+
+        def act() -> str:
+            thinker = self._load().thinker
+            if (thinker.size, thinker.swap) != (size, swap):
+                thinker.prepare(size, swap=swap)
+            return action()
+
+        return self.worker.do(act)
 
     def set_clocks(self, game_time: PlayerTime) -> None:
         """Give both players this time, now and in every game to come."""
@@ -82,20 +148,16 @@ class Session:
             raise UsageError("the game is over")
         return self.position
 
+    def _load(self) -> Loaded:
+        if self._loaded is None:
+            self._loaded = self.load()
+        return self._loaded
 
-def new_session(thinker: Thinker, settings: PlaySettings, size: int, *, swap: bool) -> Session:
-    """A session that waits for its first command, on an empty board of `size` rows."""
-    thinker.prepare(size, swap=swap)
-    return Session(thinker, settings, thinker.config.simulations, empty_position(size))
-
-
-class Command(NamedTuple):
-    """What is done for one name of the protocol."""
-
-    run: Callable[[Session, Sequence[str]], str]
-    """Carries it out with its arguments and returns the text of the answer; raises `UsageError` with nothing done."""
-    least: int = 0
-    most: int = 0
-    """Arguments it takes, at least and at most."""
-    takes: str = ""
-    """Their names."""
+    def _prepare_early(self) -> None:
+        loaded = self._load()
+        size = loaded.board if self.known_position is None else self.known_position.size
+        try:
+            loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
+        except Exception:
+            # The first command that thinks prepares again, and its answer says what went wrong.
+            log.exception("not ready for %dx%d", size, size)

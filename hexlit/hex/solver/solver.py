@@ -111,6 +111,11 @@ class Solver:
         self._begin(node_limit)
         return bool(self._prove(own, opp)[0] == WON)
 
+    def stop(self) -> None:
+        """End the call under way in another thread, which raises `UnsolvedError`; what it has proved is kept."""
+        self._node_limit = 0
+        self._work.nodes[1] = 0
+
     @property
     def nodes(self) -> int:
         """Positions judged in the latest call, or so far in the one under way in another thread."""

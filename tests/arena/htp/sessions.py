@@ -1,16 +1,20 @@
 """A session without a network, and what it answers."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from hexlit.arena.htp.channel import Incoming
 from hexlit.arena.htp.config import PlaySettings
 from hexlit.arena.htp.protocol import decode, parse_request
 from hexlit.arena.htp.server import answer, serve
-from hexlit.arena.htp.session import Session, new_session
+from hexlit.arena.htp.session import Loaded, Session
+from hexlit.arena.htp.worker import Worker
 from hexlit.arena.thinker import Thinker
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
+
+T = TypeVar("T")
 
 
 def rollouts(size: int, swap: bool, batch: int) -> RolloutEvaluator:
@@ -19,12 +23,29 @@ def rollouts(size: int, swap: bool, batch: int) -> RolloutEvaluator:
     return RolloutEvaluator(4, seed=1)
 
 
+class AtOnce(Worker):
+    """Carries out calls where they are made, so that a test sees what they have done."""
+
+    def __init__(self) -> None:
+        self.error = None
+
+    def begin(self, call: Callable[[], object]) -> None:
+        call()
+
+    def do(self, call: Callable[[], T]) -> T:
+        return call()
+
+
 def session_of(
     size: int = 3, *, simulations: int = 16, swap: bool = False, reuse: bool = True, **settings: float
 ) -> Session:
     """A session that judges by playouts."""
     thinker = Thinker(SearchConfig(simulations=simulations), rollouts, reuse=reuse)
-    return new_session(thinker, PlaySettings(**settings), size, swap=swap)  # type: ignore[arg-type]
+    loaded = Loaded(thinker, size, swap=False)
+    play = PlaySettings(**settings)  # type: ignore[arg-type]
+    session = Session(lambda: loaded, play, simulations, size, swap, AtOnce())
+    session.get_ready()
+    return session
 
 
 def ask(session: Session, line: str) -> str:

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from hexlit.arena.htp.analysis import MENU
+from hexlit.arena.htp.commands import MENU
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.openings import solved_openings
 from tests.arena.htp.sessions import ask, converse, session_of, tell
@@ -65,8 +65,26 @@ def test_exact_winning_moves_are_those_of_the_solved_openings(size: int) -> None
 
 
 def test_a_position_that_takes_too_long_or_is_too_large_for_the_solver_is_refused() -> None:
-    assert ask(session_of(6, solver_nodes=1), "hexlit-winning b").startswith("? not solved within solver_nodes=1 ")
+    assert ask(session_of(6, solver_nodes=1), "hexlit-winning b").startswith(
+        "? not solved within solver_seconds=30 and solver_nodes=1;"
+    )
     assert ask(session_of(9), "hexlit-winning b") == "? positions are solved on boards up to 8x8"
+
+
+def test_the_solver_stops_at_its_time_and_at_an_interrupt_and_answers_the_next_question() -> None:
+    session = session_of(8, solver_seconds=0.05)
+    assert ask(session, "hexlit-winning b") == "? not solved within solver_seconds=0.05; with more stones it may be"
+    session.settings.solver_seconds = 1e6
+    session.interrupted = lambda: True
+    assert ask(session, "dfpn-solve-state b") == "? interrupted"
+
+
+@pytest.mark.parametrize(("moves", "colour", "winner"), [(["play b b2"], "w", "black"), (["play b a1"], "w", "white")])
+def test_the_solver_s_commands_of_other_programs(moves: list[str], colour: str, winner: str) -> None:
+    session = session_of(3)
+    tell(session, *moves)
+    assert ask(session, f"dfpn-solve-state {colour}") == f"= {winner}"
+    assert ask(session, f"dfpn-solver-find-winning {colour}") == ask(session, f"hexlit-winning {colour}")
 
 
 def test_a_win_in_one_is_seen_after_each_move_and_by_the_search() -> None:

@@ -194,7 +194,7 @@ def test_parameters_are_listed_read_and_set() -> None:
     assert ask(session, "param_game") == "= \nallow_swap 0\ngame_time no limit\nresign 0\nsimulations 16"
     tell(session, "param_game simulations 2", "param_game allow_swap 1", "param_game resign 0.1")
     assert ask(session, "param_game simulations") == "= 2"
-    assert session.thinker.swap
+    assert session.swap
     ask(session, "genmove b")
     assert sum(candidate.visits for candidate in session.thinker.candidates()) == 2
 

@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.arena.htp.protocol import (
-    Request,
-    decode,
-    format_reply,
-    is_interrupt,
-    parse_colour,
-    parse_move,
-    parse_request,
-    parse_whole,
-)
+from hexlit.arena.htp.arguments import parse_colour, parse_move, parse_whole
+from hexlit.arena.htp.protocol import Request, decode, format_reply, is_interrupt, parse_request
 from hexlit.errors import UsageError
 
 

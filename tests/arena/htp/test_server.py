@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexlit.arena.htp import server
+from hexlit.arena.htp import game, server
+from hexlit.arena.htp.commands import COMMANDS, MENU
 from hexlit.arena.htp.protocol import decode, is_interrupt, parse_request
-from hexlit.arena.htp.server import COMMANDS
-from hexlit.arena.htp.session import Command, Session
+from hexlit.arena.htp.session import Session
 from tests.arena.htp.sessions import ask, converse, session_of, tell
 
 ODD_WORDS = "b w black WHITE a1 B2 c3 d4 e5 a0 swap-pieces resign pass 0 1 2 3 4 5 20 -1 1e9 nan inf"
@@ -80,7 +80,7 @@ def test_a_bug_is_an_answer_too_and_the_game_goes_on(
         session.position = session.position.place(-1, 0)
         raise ZeroDivisionError(f"{arguments}")
 
-    monkeypatch.setitem(COMMANDS, "showboard", Command(broken))
+    monkeypatch.setattr(game, "showboard", broken)
     session = session_of(3)
     tell(session, "play b b2")
     before = session.position
@@ -88,6 +88,11 @@ def test_a_bug_is_an_answer_too_and_the_game_goes_on(
     assert session.position is before
     assert "showboard failed" in caplog.text
     assert ask(session, "name") == "= hexlit"
+
+
+def test_every_command_names_a_function_and_every_analysis_a_command() -> None:
+    assert all(callable(command.action()) for command in COMMANDS.values())
+    assert {command for _, _, command in MENU} <= set(COMMANDS)
 
 
 def test_every_listed_command_is_known_and_no_other() -> None:
@@ -118,7 +123,8 @@ def test_every_listed_command_is_known_and_no_other() -> None:
         ("boardsize 3.5", "? size '3.5': a whole number from 0 to 999999999 is needed"),
         ("undo", "? cannot undo: no move has been played"),
         ("time_left b x", "? time 'x': a number from 0 to 1e+09 is needed"),
-        ("param_game mood 3", "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations"),
+        ("param_game mood 3", "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations, "
+         "solver_nodes, solver_seconds"),
         ("param_game simulations 0", "? simulations '0': a whole number from 1 to 32767 is needed"),
         ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': there is no such file"),
     ],

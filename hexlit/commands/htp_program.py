@@ -1,0 +1,170 @@
+"""The conversation of `hexlit htp`: who thinks, and how the program starts and ends."""
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.arena.htp.config import PlaySettings
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+from hexlit.search.config import SearchConfig
+
+if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
+    from hexlit.arena.htp.channel import Incoming
+    from hexlit.arena.htp.worker import Worker
+    from hexlit.arena.thinker import MakeEvaluator
+
+PLAYERS = ("network", "rollouts", "uniform")
+
+BOARD_WITHOUT_NETWORK = 11
+
+
+@dataclass
+class HtpConfig(PlaySettings):
+    """What `hexlit htp` takes."""
+
+    player: str = "network"
+    """Who judges positions: network (of `checkpoint`), rollouts (random playouts) or uniform (nobody)."""
+    checkpoint: str | None = None
+    """Checkpoint of the network, or the folder of its run."""
+    board: int | None = None
+    """Rows of the board until `boardsize` says otherwise, 2 to 19; null is what the network was trained for, or 11."""
+    swap: bool | None = None
+    """Whether White may swap; null is as the network was trained, else no."""
+    reuse: bool = True
+    """Whether a search goes on with what the one of the move before has found."""
+    rollouts: int = 32
+    """Random playouts a leaf of `player=rollouts`."""
+    seed: int = 0
+    """Seed of those playouts."""
+    search: SearchConfig = field(default_factory=SearchConfig)
+    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
+
+    def __post_init__(self) -> None:
+        """Refuse what no part can check alone."""
+        super().__post_init__()
+        if self.player not in PLAYERS:
+            raise UsageError(f"player={self.player}: choose one of {', '.join(PLAYERS)}")
+        if (self.player == "network") != (self.checkpoint is not None):
+            raise UsageError(
+                f"player={self.player} checkpoint={self.checkpoint}: a network is played from a checkpoint, "
+                "checkpoint=FILE; player=rollouts and player=uniform need none"
+            )
+        if self.board is not None and not 2 <= self.board <= 19:
+            raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
+        if self.rollouts < 1 or self.seed < 0:
+            raise UsageError(f"rollouts={self.rollouts}, seed={self.seed}: 1 playout or more, a seed of 0 or more")
+
+
+register_schema("htp", HtpConfig)
+
+
+def converse(argv: list[str], incoming: "Incoming", write: Callable[[str], None]) -> int:
+    """Run the command on a conversation that has begun; returns the exit code."""
+    return run(lambda config: htp(config, incoming, write), "htp", argv)
+
+
+def explain(argv: list[str]) -> int:
+    """Answer `--help`, `--cfg job` and the other flags; returns the exit code."""
+
+    def refuse(config: DictConfig) -> None:
+        del config
+        raise UsageError(f"{' '.join(argv)}: a conversation takes settings only, no flags")
+
+    return run(refuse, "htp", argv)
+
+
+def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) -> None:
+    """Answer commands until `quit` or the end of the input.
+
+    Args:
+        config: of `HtpConfig`.
+        incoming: commands, of which those about the program itself are answered already.
+        write: writes an answer.
+    """
+    started = time.monotonic()
+    settings = typed(config, HtpConfig)
+    from hexlit.arena.htp.server import serve
+    from hexlit.arena.htp.session import Loaded, Session
+    from hexlit.arena.htp.worker import Worker
+    from hexlit.arena.thinker import Thinker
+
+    def load() -> Loaded:
+        import numba
+
+        # The kernels work on one game: further threads would only be waited for. The number is this thread's own.
+        numba.set_num_threads(1)
+        make_evaluator, board, knows_swap = judge(settings)
+        print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
+        thinker = Thinker(settings.search, make_evaluator, knows_swap=knows_swap, reuse=settings.reuse)
+        return Loaded(thinker, board, knows_swap)
+
+    def say_ready() -> None:
+        name = settings.checkpoint if settings.player == "network" else f"player={settings.player}"
+        size = session.thinker.size
+        seconds = time.monotonic() - started
+        print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)
+
+    worker = Worker(failed=incoming.end)
+    session = Session(load, settings, settings.search.simulations, settings.board, settings.swap, worker)
+    session.get_ready()
+    worker.begin(say_ready)
+    try:
+        with contextlib.suppress(BrokenPipeError):  # the other side has left without a word
+            serve(incoming, write, session)
+    except KeyboardInterrupt:
+        leave(worker, 130)
+        raise
+    if worker.error is not None:
+        raise worker.error
+    leave(worker, 0)
+
+
+def leave(worker: "Worker", code: int) -> None:
+    """End the process while its worker compiles, which nothing can stop; else do nothing.
+
+    Nothing is lost: the worker only reads, and compiled code reaches the cache by renaming.
+    """
+    if worker.busy:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
+    """Makes evaluators; the size of the board they suit best, and whether they know the swap."""
+    from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
+
+    if settings.checkpoint is not None:
+        return judge_by_network(settings.checkpoint, settings.accelerator)
+
+    def make(size: int, swap: bool, batch: int) -> Evaluator:
+        del size, swap, batch
+        if settings.player == "uniform":
+            return UniformEvaluator()
+        return RolloutEvaluator(settings.rollouts, settings.seed)
+
+    return make, BOARD_WITHOUT_NETWORK, False
+
+
+def judge_by_network(checkpoint: str, accelerator: AcceleratorConfig) -> tuple["MakeEvaluator", int, bool]:
+    """As `judge`, by the network of a checkpoint."""
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.nets.evaluator import NetworkEvaluator
+    from hexlit.tasks.hex.checkpoint import load_network
+
+    profile = build_profile(accelerator)
+    profile.apply()
+    loaded = load_network(Path(checkpoint))
+
+    def make(size: int, swap: bool, batch: int) -> NetworkEvaluator:
+        return NetworkEvaluator(loaded.net, size=size, swap=swap, batch=batch, profile=profile)
+
+    return make, loaded.size, loaded.swap
