@@ -119,12 +119,11 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     worker.begin(say_ready)
     try:
         with contextlib.suppress(BrokenPipeError):  # the other side has left without a word
-            serve(incoming, write, session)
+            if not serve(incoming, write, session):
+                worker.do(lambda: None)  # the input has ended, perhaps as loading failed: raises that error
     except KeyboardInterrupt:
         leave(worker, 130)
         raise
-    if worker.error is not None:
-        raise worker.error
     leave(worker, 0)
 
 

@@ -49,6 +49,7 @@ pspairs/Network: chances after each move (%)/hexlit-map %c
 gfx/Network: influence/hexlit-influence %c
 string/Network: winning chance/hexlit-chance %c
 plist/Exact winning moves/hexlit-winning %c
+string/Exact winner/dfpn-solve-state %c
 
 {EMPTY}
 
@@ -118,7 +119,6 @@ def hexlit_htp(*overrides: str) -> Iterator[Gui]:
         assert out == b""
         assert process.returncode == 0, err.decode()
         assert b"Traceback" not in err
-        assert b"is ready on" in err
     finally:
         watch.cancel()
         process.kill()
@@ -239,9 +239,11 @@ def test_a_checkpoint_of_one_size_plays_on_every_other_and_swaps_as_it_was_train
 
 
 def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
-    gone, interrupted = started(*ROLLOUTS), started(*ROLLOUTS)
+    gone, interrupted, early = started(*ROLLOUTS), started(*ROLLOUTS), started(*ROLLOUTS)
+    assert Gui(early).ask("name") == "= hexlit\n\n"  # answered while everything else is still being imported
+    early.send_signal(signal.SIGINT)
     for process in (gone, interrupted):
-        assert Gui(process).ask("name") == "= hexlit\n\n"
+        assert Gui(process).ask("genmove b").startswith("= ")
     assert gone.stdout is not None
     assert gone.stderr is not None
     gone.stdout.close()
@@ -253,6 +255,20 @@ def test_it_goes_quietly_when_the_other_side_is_gone_or_at_ctrl_c() -> None:
     assert out == b""
     for text in (said, err):
         assert text.decode().splitlines()[-1].startswith("hexlit htp: player=rollouts is ready on 11x11 after ")
+    out, err = early.communicate(timeout=100)
+    assert (early.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+
+
+def test_a_checkpoint_that_is_none_ends_the_conversation_with_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "last.ckpt"
+    broken.write_bytes(b"no checkpoint")
+    process = started(f"checkpoint={broken}")
+    assert Gui(process).ask("name") == "= hexlit\n\n"
+    _out, err = process.communicate(b"genmove b\n", timeout=100)
+    assert process.returncode == 2
+    assert err.decode().count("\n") == 1
+    assert "not a checkpoint of a Hex network" in err.decode()
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from hexlit.errors import UsageError
 log = logging.getLogger(__name__)
 
 
-def serve(incoming: Incoming, write: Callable[[str], None], session: Session) -> None:
-    """Answer commands by `write` until `quit`, or until the input ends."""
+def serve(incoming: Incoming, write: Callable[[str], None], session: Session) -> bool:
+    """Answer commands by `write` until `quit`, or until the input ends; True after `quit`."""
     session.show = write
     for number, request in incoming:
         session.interrupted = partial(incoming.interrupted, number)
@@ -22,7 +22,8 @@ def serve(incoming: Incoming, write: Callable[[str], None], session: Session) ->
         reply, fine = answer(session, request)
         write(reply)
         if fine and request.name == QUIT:
-            return
+            return True
+    return False
 
 
 def answer(session: Session, request: Request) -> tuple[str, bool]:

@@ -191,7 +191,10 @@ def test_seconds_limit_the_thinking_and_so_does_an_interrupt() -> None:
 
 def test_parameters_are_listed_read_and_set() -> None:
     session = session_of(3)
-    assert ask(session, "param_game") == "= \nallow_swap 0\ngame_time no limit\nresign 0\nsimulations 16"
+    game = "= \nallow_swap 0\ngame_time no limit\nresign 0\nsimulations 16"
+    assert ask(session, "param_game") == f"{game}\nsolver_nodes no limit\nsolver_seconds 30"
+    tell(session, "param_game solver_nodes 500", "param_game solver_seconds 0.5")
+    assert ask(session, "param_game").endswith("\nsolver_nodes 500\nsolver_seconds 0.5")
     tell(session, "param_game simulations 2", "param_game allow_swap 1", "param_game resign 0.1")
     assert ask(session, "param_game simulations") == "= 2"
     assert session.swap

@@ -123,8 +123,11 @@ def test_every_listed_command_is_known_and_no_other() -> None:
         ("boardsize 3.5", "? size '3.5': a whole number from 0 to 999999999 is needed"),
         ("undo", "? cannot undo: no move has been played"),
         ("time_left b x", "? time 'x': a number from 0 to 1e+09 is needed"),
-        ("param_game mood 3", "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations, "
-         "solver_nodes, solver_seconds"),
+        (
+            "param_game mood 3",
+            "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations, "
+            "solver_nodes, solver_seconds",
+        ),
         ("param_game simulations 0", "? simulations '0': a whole number from 1 to 32767 is needed"),
         ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': there is no such file"),
     ],
