@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
@@ -13,6 +14,7 @@ from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 
 if TYPE_CHECKING:  # both compile kernels: imported only when a position is really solved
+    from hexlit.arena.position import Position
     from hexlit.hex.board import Board
     from hexlit.hex.solver import Solution
 
@@ -29,6 +31,10 @@ class SolveConfig:
     """Size of the board, 2 to 8."""
     moves: str = ""
     """Moves played so far, Black first, such as `a3 c4`."""
+    file: str | None = None
+    """SGF file whose first game gives board and moves instead."""
+    move: int | None = None
+    """Number of the file's moves to play, 0 or more; null is all."""
     json: bool = False
     """Print one JSON object instead of text."""
 
@@ -36,6 +42,10 @@ class SolveConfig:
         """Refuse sizes the solver does not take."""
         if not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: positions are solved on boards from 2 to {LARGEST_BOARD}")
+        if self.file is not None and self.moves:
+            raise UsageError(f"file={self.file} moves={self.moves}: the file has the moves; give one of the two")
+        if self.move is not None and (self.file is None or self.move < 0):
+            raise UsageError(f"move={self.move}: a number of the file's moves, 0 or more, beside file=GAME.sgf")
 
 
 def main(argv: list[str]) -> int:
@@ -46,19 +56,48 @@ def main(argv: list[str]) -> int:
 def solve(config: DictConfig) -> None:
     """Solve the position and print what was found."""
     settings = typed(config, SolveConfig)
+    position = position_of_file(settings.file, settings.move) if settings.file else position_of_moves(settings)
+    solution = solved_with_progress(position)
+    if settings.json:
+        print(json.dumps(as_json(position, solution)))
+    else:
+        Console(highlight=False, soft_wrap=True).print(as_text(position, solution))
+
+
+def position_of_moves(settings: SolveConfig) -> "Board":
+    """The position after `moves`; raises `UsageError` where one is illegal or the game is over."""
     from hexlit.hex.board import Board
 
     board = Board(settings.board, moves=settings.moves)
     if board.winner:
         raise UsageError(f"moves={settings.moves}: the game is over, {_NAMES[board.winner]} has won")
-    solution = solved_with_progress(board)
-    if settings.json:
-        print(json.dumps(as_json(board, solution)))
-    else:
-        Console(highlight=False, soft_wrap=True).print(as_text(board, solution))
+    return board
 
 
-def solved_with_progress(board: "Board") -> "Solution":
+def position_of_file(file: str, move: int | None) -> "Position":
+    """The position of the first game in the SGF `file`, after its first `move` moves or all.
+
+    Raises:
+        UsageError: no such game, an illegal move, a board that is too large, or a game that is over.
+    """
+    from hexlit.arena.htp.sgf import moves_of, read_sgf, replay
+
+    try:
+        game = read_sgf(Path(file).expanduser())
+        position = replay(game, move)
+        played = moves_of(game)
+    except UsageError as error:
+        raise UsageError(f"file={file}: {error}") from error
+    if move is not None and move > played:
+        raise UsageError(f"move={move}: the game of {file} has {played} moves")
+    if position.size > LARGEST_BOARD:
+        raise UsageError(f"file={file}: a board of {position.size}; positions are solved up to {LARGEST_BOARD}")
+    if position.winner:
+        raise UsageError(f"file={file}: the game is over, {_NAMES[position.winner]} has won; move=N stops earlier")
+    return position
+
+
+def solved_with_progress(board: "Board | Position") -> "Solution":
     """Solve the position; a terminal sees how many moves are settled, and how long the rest may take."""
     import threading
     from concurrent.futures import Future, wait
@@ -104,13 +143,13 @@ def solved_with_progress(board: "Board") -> "Solution":
     return answer.result()
 
 
-def as_json(board: "Board", solution: "Solution") -> dict[str, object]:
+def as_json(board: "Board | Position", solution: "Solution") -> dict[str, object]:
     """The answer as plain values: colours are `black` and `white`, moves are names of cells."""
     from hexlit.hex.notation import format_cell
 
     return {
         "board": board.size,
-        "moves": [format_cell(move, board.size) for move in board.moves],
+        **_stones(board),
         "to_move": _NAMES[board.to_move],
         "winner": _NAMES[int(solution.winner)],
         "winning_moves": [format_cell(int(move), board.size) for move in solution.winning_moves],
@@ -119,7 +158,18 @@ def as_json(board: "Board", solution: "Solution") -> dict[str, object]:
     }
 
 
-def as_text(board: "Board", solution: "Solution") -> Text:
+def _stones(board: "Board | Position") -> dict[str, object]:
+    """The moves where they are known, else the stones of either colour."""
+    from hexlit.hex.board import Board
+    from hexlit.hex.notation import format_cell
+
+    if isinstance(board, Board):
+        return {"moves": [format_cell(move, board.size) for move in board.moves]}
+    cells = list(enumerate(board.cells.tolist()))
+    return {name: [format_cell(cell, board.size) for cell, held in cells if held == c] for c, name in _NAMES.items()}
+
+
+def as_text(board: "Board | Position", solution: "Solution") -> Text:
     """The answer for a person: the board with its winning moves marked, then the result in words."""
     from hexlit.hex.notation import format_moves
     from hexlit.reporting.board import draw_board

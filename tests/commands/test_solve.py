@@ -50,6 +50,45 @@ def test_a_lost_side_is_told_that_every_move_loses(capsys: pytest.CaptureFixture
     assert "winning moves  none, every move of White loses" in capsys.readouterr().out
 
 
+GAME = "(;FF[4]GM[11]SZ[3];B[a1];W[b2];B[a3];W[c1])"
+
+
+def test_a_position_of_a_game_in_sgf(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("game.sgf").write_text(GAME)
+    assert main(["solve", "file=game.sgf", "move=1", "json=true"]) == 0
+    of_file = json.loads(capsys.readouterr().out)
+    assert main(["solve", "board=3", "moves=a1", "json=true"]) == 0
+    of_moves = json.loads(capsys.readouterr().out)
+    assert (of_file["black"], of_file["white"]) == (["a1"], [])
+    assert of_moves["moves"] == ["a1"]
+    same = ("board", "to_move", "winner", "winning_moves")
+    assert [of_file[key] for key in same] == [of_moves[key] for key in same]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "part"),
+    [
+        (["file=nowhere.sgf"], "file=nowhere.sgf: there is no such file"),
+        (["file=game.sgf", "move=5"], "move=5: the game of game.sgf has 4 moves"),
+        (["file=game.sgf", "move=-1"], "move=-1: a number of the file's moves"),
+        (["move=2"], "move=2: a number of the file's moves"),
+        (["file=game.sgf", "moves=a1"], "give one of the two"),
+        (["file=large.sgf"], "a board of 11; positions are solved up to 8"),
+        (["file=over.sgf"], "the game is over, black has won; move=N stops earlier"),
+    ],
+)
+def test_a_file_that_gives_no_position_is_one_line(
+    overrides: list[str], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("game.sgf").write_text(GAME)
+    Path("large.sgf").write_text("(;FF[4]GM[11]SZ[11];B[a1])")
+    Path("over.sgf").write_text("(;FF[4]GM[11]SZ[2];B[a1];W[b1];B[a2])")
+    assert main(["solve", *overrides]) == 2
+    captured = capsys.readouterr()
+    assert part in captured.err
+    assert captured.err.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     ("overrides", "part"),
     [

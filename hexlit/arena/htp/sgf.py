@@ -1,4 +1,4 @@
-"""A game in SGF as a position, for `loadsgf`: the first game of a file, and the board it leads to."""
+"""A game in SGF as a position, for `loadsgf` and `hexlit solve`: the first game of a file, and its board."""
 
 import io
 from collections.abc import Iterable
@@ -62,6 +62,11 @@ def replay(game: SgfGame, count: int | None = None) -> Position:
             position = _after(position, move)
             played += 1
     return position
+
+
+def moves_of(game: SgfGame) -> int:
+    """Number of moves in the main line, without stones that are set up."""
+    return sum(step.move is not None for step in steps(game, board_of(game)[0], parse_point))
 
 
 def _after(position: Position, move: RecordedMove) -> Position:
