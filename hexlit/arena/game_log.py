@@ -58,11 +58,12 @@ class GameLog:
             file.flush()
             os.fsync(file.fileno())
 
-    def counts(self, first: str, second: str) -> PairCounts:
-        """Pairs of which `first` won none, one and both games."""
+    def counts(self, first: str, second: str, *, forfeited: bool = True) -> PairCounts:
+        """Pairs of which `first` won none, one and both games; those with a forfeited game only if `forfeited`."""
         counts = [0, 0, 0]
         for pair in self.pairs.get((first, second), {}).values():
-            counts[sum(game.won_by == first for game in pair)] += 1
+            if forfeited or not any(game.ending is Ending.FORFEITED for game in pair):
+                counts[sum(game.won_by == first for game in pair)] += 1
         return counts[0], counts[1], counts[2]
 
     @property

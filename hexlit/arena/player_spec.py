@@ -12,9 +12,10 @@ A player is a line of words, or a mapping with the same names:
     {kind: checkpoint, source: runs/hex5/2026-01-31_12-00-00_a1b2c3, simulations: 256}
 
 One word names the kind, with its source behind `=` where it needs one; the others are settings. Blanks in a path are
-quoted as in a shell. After `htp=` all that follows is the foreign program's command line.
+quoted as in a shell, and `~` is the home folder. After `htp=` all that follows is the foreign program's command line.
 """
 
+import logging
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexlit.errors import UsageError
+
+log = logging.getLogger(__name__)
 
 Settings = dict[str, int | float | str]
 
@@ -102,6 +105,9 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     if isinstance(given, str):
         words = _words(given)
     elif isinstance(given, Mapping):
+        if "kind" not in given:
+            names = ", ".join(KINDS)
+            raise UsageError(f"players: {dict(given)}: write {{kind: KIND, source: SOURCE}}, a kind out of {names}")
         words = {str(key): str(value) for key, value in given.items() if key not in ("kind", "source")}
         words[str(given.get("kind", ""))] = str(given.get("source", ""))
     else:
@@ -113,12 +119,25 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     kind = kinds[0]
     source = words.pop(kind)
     if bool(source) != (kind in SOURCES):
-        what = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone"
-        raise UsageError(f"players: {given!r}: write {what}")
+        if isinstance(given, str):
+            right = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone"
+        else:
+            right = f"kind: {kind}, source: {SOURCES[kind]}" if kind in SOURCES else f"kind: {kind} without a source"
+        raise UsageError(f"players: {given!r}: write {right}")
     chosen = words.pop("name", name)
     if not chosen.isprintable():
         raise UsageError(f"players: name={chosen!r}: letters, digits and signs on one line are needed")
-    return PlayerSpec(kind, source, chosen, {key: _value(kind, key, text) for key, text in words.items()})
+    settings = {key: _value(kind, key, text) for key, text in words.items()}
+    return PlayerSpec(kind, _at_home(kind, source), chosen, settings)
+
+
+def _at_home(kind: str, source: str) -> str:
+    """`source` with `~` as the home folder: of a path, or of every word of a command line."""
+    if kind != "htp":
+        return str(Path(source).expanduser()) if source else source
+    words = shlex.split(source)
+    home = [str(Path(word).expanduser()) if word.startswith("~") else word for word in words]
+    return source if home == words else shlex.join(home)
 
 
 def _words(line: str) -> dict[str, str]:
@@ -138,6 +157,9 @@ def _words(line: str) -> dict[str, str]:
         found[key] = value
     if start:
         found["htp"] = command
+        for word in shlex.split(command)[1:]:
+            if word.partition("=")[0] in ("name", *KINDS["htp"]) and "=" in word:
+                log.warning("players: %r goes to the program of htp=; write it before htp= to set it here", word)
     return found
 
 

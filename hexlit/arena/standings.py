@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hexlit.arena.game_log import GameLog
-from hexlit.arena.ratings import rate
+from hexlit.arena.ratings import Rating, rate
 from hexlit.arena.sprt import Sprt
 from hexlit.hex.record import Ending
 
@@ -21,7 +21,8 @@ def standings(
 ) -> dict[str, Any]:
     """Everything that follows from the games of `log`; `seed` is that of the ratings' intervals.
 
-    `players` (best first: `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score`), `cross` (by player and
+    `players` (best first: `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score`, and `played`: the same of
+    the pairs without a forfeited game, None where all have one or nothing was forfeited), `cross` (by player and
     opponent: `games`, `wins`), `games`, `pairs`, `split_pairs` (of which each player won a game), `black_wins`,
     `resignations`, `forfeits`, `sprt` (None without one). Players are rated once all of them have played.
     """
@@ -36,7 +37,8 @@ def standings(
             cell["games"] += 1
             cell["wins"] += game.won_by == name
     ratings = rate(names, results, anchor, seed=seed) if len(playing) == len(names) else []
-    players = [{**asdict(rating), "score": rating.wins / rating.games} for rating in ratings]
+    played = _played(names, pairings, log, anchor, seed)
+    players = [{**_row(rating), "played": played.get(rating.name)} for rating in ratings]
     return {
         "anchor": anchor,
         "players": sorted(players, key=lambda player: -player["elo"]),
@@ -59,6 +61,23 @@ def standings(
         ],
         "sprt": None if sprt is None else _tested(sprt, pairings[0], log),
     }
+
+
+def _row(rating: Rating) -> dict[str, Any]:
+    return {**asdict(rating), "score": rating.wins / rating.games}
+
+
+def _played(
+    names: Sequence[str], pairings: Sequence[tuple[str, str]], log: GameLog, anchor: str, seed: int
+) -> dict[str, dict[str, Any]]:
+    """Ratings by the pairs that were played to their end, by name; empty where all were, or too few to compare all."""
+    if not any(game.ending is Ending.FORFEITED for game in log.games):
+        return {}
+    results = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
+    try:
+        return {rating.name: _row(rating) for rating in rate(names, results, anchor, seed=seed)}
+    except ValueError:  # forfeits leave players whom no games compare
+        return {}
 
 
 def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:

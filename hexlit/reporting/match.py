@@ -152,7 +152,9 @@ def _ratings(document: Mapping[str, Any]) -> Table:
     players = document["players"]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("player", overflow="fold")  # long names differ at their ends
-    for heading in ("Elo", "95% interval", "games", "score"):
+    lost = Counter(forfeit["loser"] for forfeit in document["forfeits"])
+    beside = ("forfeits", "Elo of games played") if lost else ()
+    for heading in ("Elo", "95% interval", "games", "score", *beside):
         table.add_column(heading, justify="right")
     table.add_column("", no_wrap=True)
     low = min(player["low"] for player in players)
@@ -169,9 +171,15 @@ def _ratings(document: Mapping[str, Any]) -> Table:
             interval,
             format_count(player["games"]),
             format_share(player["score"]),
+            *((format_count(lost[player["name"]]), _played(player["played"])) if lost else ()),
             Text(picture, "cyan"),
         )
     return table
+
+
+def _played(rating: Mapping[str, Any] | None) -> str:
+    """The rating by pairs without a forfeit, with their games."""
+    return "–" if rating is None else f"{rating['elo']:+.0f} ({format_count(rating['games'])})"
 
 
 def _about_ratings(document: Mapping[str, Any]) -> str:

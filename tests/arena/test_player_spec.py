@@ -82,6 +82,8 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         ([7], "7 is no player"),
         ({"a\nb": "random"}, "letters, digits and signs on one line"),
         ([{"kind": "pass"}], "names no kind"),
+        ([{"checkpoint": "a.ckpt"}], "write {kind: KIND, source: SOURCE}, a kind out of checkpoint"),
+        ([{"kind": "htp"}], "write kind: htp, source: a command line"),
     ],
 )
 def test_what_cannot_be_understood_is_answered_with_what_would_be_right(players: object, message: str) -> None:
@@ -89,3 +91,17 @@ def test_what_cannot_be_understood_is_answered_with_what_would_be_right(players:
         parse_players(players, simulations=1)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert parse_player("policy=~/a.ckpt").source == "/home/ada/a.ckpt"
+    assert parse_player("htp=~/bin/mohex --book '~/my book'").source == "/home/ada/bin/mohex --book '/home/ada/my book'"
+
+
+def test_a_setting_of_ours_among_the_program_s_arguments_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    assert parse_player("htp=mohex --seed 1 name=x").label == "mohex"
+    assert caplog.messages == ["players: 'name=x' goes to the program of htp=; write it before htp= to set it here"]
+    caplog.clear()
+    parse_player("name=x htp=mohex --name=x")
+    assert caplog.messages == []

@@ -11,9 +11,27 @@ from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
 
 def document(**changes: Any) -> dict[str, Any]:
     players = [
-        {"name": "deep", "elo": 612.4, "low": 480.2, "high": 951.0, "bound": "at least", "games": 80, "score": 1.0},
-        {"name": "random", "elo": 0.0, "low": 0.0, "high": 0.0, "bound": "", "games": 80, "score": 0.3},
-        {"name": "worse", "elo": -70.6, "low": -138.0, "high": -9.0, "bound": "", "games": 80, "score": 0.2},
+        {
+            "name": "deep",
+            "elo": 612.4,
+            "low": 480.2,
+            "high": 951.0,
+            "bound": "at least",
+            "games": 80,
+            "score": 1.0,
+            "played": None,
+        },
+        {"name": "random", "elo": 0.0, "low": 0.0, "high": 0.0, "bound": "", "games": 80, "score": 0.3, "played": None},
+        {
+            "name": "worse",
+            "elo": -70.6,
+            "low": -138.0,
+            "high": -9.0,
+            "bound": "",
+            "games": 80,
+            "score": 0.2,
+            "played": None,
+        },
     ]
     cross = {
         "deep": {"random": {"games": 40, "wins": 40}, "worse": {"games": 40, "wins": 40}},
@@ -81,6 +99,16 @@ def test_forfeits_are_told_with_their_notes_and_how_often() -> None:
     assert out.count("mohex forfeited 1 game: plays a") == 4
     assert "3 more reasons of forfeits are in match.json" in out
     assert "2 repeated games dropped" in out
+
+
+def test_a_rating_by_the_games_that_were_played_stands_beside_one_with_forfeits() -> None:
+    forfeits = [{"loser": "worse", "black": "deep", "white": "worse", "pair": n, "note": "crash"} for n in range(3)]
+    plain = document()["players"]
+    plain[2]["played"] = {"elo": -12.3, "games": 74}
+    lines = printed(forfeits=forfeits, players=plain).splitlines()
+    worse = next(line for line in lines if line.startswith("worse"))
+    assert worse.split()[5:10] == ["80", "20.0%", "3", "-12", "(74)"]
+    assert next(line for line in lines if line.startswith("deep")).split()[8:10] == ["0", "–"]
 
 
 def test_the_sequential_test_says_what_it_accepted() -> None:
