@@ -143,6 +143,11 @@ def as_document(results: SweepResults) -> dict[str, Any]:
 
 
 def _best_after(results: SweepResults) -> float | None:
-    """Seconds from the beginning of the sweep to the end of its best trial, pauses included."""
+    """Seconds from the beginning of the sweep to the end of its best trial, pauses included.
+
+    None where the best trial is older than the sweep: it belongs to another one of the same study.
+    """
     best, started = results.best, results.facts.started
-    return None if best is None or best.ended is None or started is None else best.ended - started
+    if best is None or best.ended is None or started is None or best.ended < started:
+        return None
+    return best.ended - started

@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,7 +40,7 @@ STORAGE_VARIABLE = "HEXLIT_STORAGE"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PASSWORD = re.compile(r"(://[^:/@?]*:)([^?]*)(?=@)")
 _QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
-_DRIVERS = {"postgresql": "psycopg2-binary", "mysql": "mysqlclient", "mariadb": "mysqlclient"}
+_DRIVERS = {"postgresql": "'hexlit[postgres]'", "mysql": "mysqlclient", "mariadb": "mysqlclient"}
 _KNOW_CONNECT_TIMEOUT = ("psycopg2", "psycopg", "mysqldb", "pymysql")
 _CONNECT_TIMEOUT = 10  # seconds
 _OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IGNORECASE)
@@ -257,6 +258,9 @@ def _open_database(url: str, kind: str) -> BaseStorage:
         raise UsageError(f"{shown}: this is no URL of a database; write {kind}://user:password@host/database") from None
     if kind == "sqlite" and parts.database in (None, "", ":memory:"):
         raise UsageError(f"{shown}: a study in memory is lost to its trials, which are processes; give sqlite:///path")
+    if parts.drivername == "postgresql" and find_spec("psycopg") is not None:
+        parts = parts.set(drivername="postgresql+psycopg")  # SQLAlchemy's own choice is psycopg2 alone
+        url = parts.render_as_string(hide_password=False)
     arguments: dict[str, Any] = {}
     try:
         driver = parts.get_driver_name()

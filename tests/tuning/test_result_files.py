@@ -155,3 +155,10 @@ def test_reading_again_what_was_written_changes_nothing(sweep: Path) -> None:
     once = as_document(read_results(sweep))
     write_results(sweep, figures=True)
     assert as_document(read_results(sweep)) == once
+
+
+def test_a_best_trial_older_than_the_sweep_came_with_the_study_it_joined(tmp_path: Path) -> None:
+    folder = make_sweep(tmp_path / "s", [complete(0.5)], started=4e9)
+    write_results(folder, figures=False)
+    document = read(folder / "overall_results.json")
+    assert (document["best"], document["progress"]["best_after_seconds"]) == (0, None)

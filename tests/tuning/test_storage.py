@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import optuna
@@ -342,6 +343,24 @@ def failing(error: Exception) -> Any:
         raise error
 
     return make
+
+
+@pytest.mark.parametrize(("installed", "scheme"), [(True, "postgresql+psycopg"), (False, "postgresql")])
+def test_postgresql_takes_the_driver_that_is_there(
+    installed: bool, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def note(url: str, engine_kwargs: dict[str, Any]) -> None:
+        asked.append(url)
+        raise ImportError("No module named 'psycopg'")
+
+    monkeypatch.setattr(storage_module, "RDBStorage", note)
+    monkeypatch.setattr(storage_module, "find_spec", lambda name: installed or None)
+    monkeypatch.setitem(sys.modules, "psycopg", ModuleType("psycopg"))
+    with pytest.raises(UsageError, match=r"pip install 'hexlit\[postgres\]'$"):
+        open_storage("postgresql://me:ge%40heim@db.example/hex", tmp_path)
+    assert asked == [f"{scheme}://me:ge%40heim@db.example/hex"]
 
 
 def test_a_missing_driver_and_an_unreachable_server_are_told_in_one_line(
