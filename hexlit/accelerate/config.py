@@ -76,8 +76,8 @@ class AcceleratorConfig:
     """Batches that each loading process prepares ahead; null is 2. Without such processes it means nothing."""
 
     persistent_workers: bool | None = None
-    """Whether loading processes live on between epochs; null is yes, where there are any. A task with another
-    data set each epoch has another loader, too: there they live as long as an epoch."""
+    """Whether loading processes live on between epochs; null is yes, where there are any. Hex, with
+    another data set and loader each epoch, refuses it."""
 
     pin_memory: bool | None = None
     """Whether host batches are page-locked; only cuda can, null is true on cuda and false elsewhere."""

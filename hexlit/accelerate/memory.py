@@ -29,11 +29,15 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def peak_bytes(device: torch.device) -> tuple[int | None, str]:
-    """The most bytes that tensors of this process took of `device` since `reset_peak`; or None, and why."""
+    """The most bytes that tensors of this process took of `device` since `reset_peak`; or None, and why.
+
+    torch keeps no peak on mps. There it is what torch holds of the device, tensors and cache: it grows with the peak
+    and shrinks only when memory is released.
+    """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device), ""
     if device.type == "mps":
-        return None, "torch keeps no peak on mps"
+        return torch.mps.driver_allocated_memory(), ""
     return None, "the cpu has no memory of its own, see the host's"
 
 

@@ -56,7 +56,7 @@ def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
     `path` is that of a YAML in a folder `accelerator`, where Hydra looks for the group.
     """
     command = f"hexlit train --config-dir {path.resolve().parent.parent} accelerator={path.stem}"
-    settings: dict[str, Any] = {"device": profile.device.type, "train_batch": batch}
+    settings: dict[str, Any] = {"device": str(profile.device), "train_batch": batch}
     lines = [f"# {command}", "defaults:", f"  - {profile.device.type}", "  - _self_"]
     lines += [f"{key}: {value}" for key, value in settings.items()]
     write_text_atomic(path, "\n".join(lines) + "\n")

@@ -119,6 +119,13 @@ def test_the_batch_is_written_as_a_config_that_hydra_takes(
     assert "memory_warning: 8000.0" in shown  # what the file does not name stays
 
 
+def test_the_batch_of_one_card_is_written_for_that_card(profile: DeviceProfile, tmp_path: Path) -> None:
+    second = replace(profile, device=torch.device("cuda:1"))
+    write_accelerator(tmp_path / "tuned.yaml", second, 48)
+    lines = (tmp_path / "tuned.yaml").read_text().splitlines()
+    assert lines[1:] == ["defaults:", "  - cuda", "  - _self_", "device: cuda:1", "train_batch: 48"]
+
+
 class Slowed(Dataset[Any]):
     """A data set every batch of which takes half a second longer."""
 

@@ -45,6 +45,11 @@ class HexTrainConfig(RunConfig):
                 raise UsageError(f"{name}={getattr(self, name)}: must be 0 or more")
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned; give one of them a weight")
+        if self.accelerator.persistent_workers is not None:
+            raise UsageError(
+                f"accelerator.persistent_workers={str(self.accelerator.persistent_workers).lower()}: it has no effect "
+                "on Hex, whose loaders are made again with each epoch's positions; leave it out"
+            )
         self._check_monitor()
 
     def _check_monitor(self) -> None:
