@@ -59,8 +59,8 @@ def run(
     """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
 
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
-    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`. `saved(path)`
-    is called after each checkpoint that stands.
+    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
+    `saved(path)` is called after each checkpoint that stands.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to go on with.
