@@ -17,9 +17,9 @@ import torch
 
 from hexlit.commands import compiling
 from hexlit.commands.match import arguments, main, quoted_players
-from hexlit.locks import FolderLock
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
+from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from tests.arena.test_sgf import parsed

@@ -58,7 +58,7 @@ def middle_of_the_weights(path: Path) -> int:
 
 def test_what_is_saved_is_read_back_and_nothing_else_is_left(tmp_path: Path) -> None:
     path = save(tmp_path, "last.ckpt", 3)
-    assert os.listdir(path.parent) == ["last.ckpt"]
+    assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
     assert torch.equal(WholeCheckpoints().load_checkpoint(path)["weights"], content(3)["weights"])
 
 
@@ -81,7 +81,7 @@ def test_a_full_disk_leaves_the_one_before_and_no_other_file(tmp_path: Path, mon
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="No space left"):
         save(tmp_path, "last.ckpt", 2)
-    assert os.listdir(path.parent) == ["last.ckpt"]
+    assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
     assert WholeCheckpoints().load_checkpoint(path)["epoch"] == 1
 
 
