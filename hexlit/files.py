@@ -4,6 +4,7 @@ import errno
 import json
 import math
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +16,10 @@ try:
     import fcntl
 except ImportError:  # Windows: files are not held there
     fcntl = None  # type: ignore[assignment]
+
+
+# The names under which `replacing`, and stores of older versions, write before they rename.
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp|part-[0-9]{6,}\.tmp")
 
 
 @contextmanager
@@ -45,6 +50,24 @@ def write_text_atomic(path: Path, text: str) -> None:
     """Write `text` to `path` as UTF-8, whole or not at all, with the line ends that `text` has."""
     with replacing(path) as temporary:
         temporary.write_bytes(text.encode("utf-8"))
+
+
+def remove_temporary(folder: Path, *, below: bool = True) -> int:
+    """Remove the files in (and `below`) `folder` that were being written when their process ended; returns how many.
+
+    To be called when no process works there any more. Only regular files that carry the names of hexlit's own
+    unfinished files go; links are not followed. Raises `OSError` where one cannot be removed.
+    """
+    count = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            path = Path(place, name)
+            if _UNFINISHED.fullmatch(name) and path.is_file() and not path.is_symlink():
+                path.unlink()
+                count += 1
+        if not below:
+            break
+    return count
 
 
 def hold(file: IO[Any]) -> bool:

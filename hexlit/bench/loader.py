@@ -64,7 +64,7 @@ def recorded_games(size: int, folder: Path) -> GameRows:
             for game, length in enumerate(lengths.tolist())
         ]
     )
-    store.flush()
+    store.close()
     positions = GamePositions.open(store.folder, size=size, swap=False, cache=folder / "cache")
     return GameRows(positions, np.arange(len(positions)))
 

@@ -30,19 +30,14 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
+from hexlit.commands import claim
+from hexlit.commands.refused import Refused
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
 from hexlit.errors import UsageError
 
 Schema = TypeVar("Schema")
 
 FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
-
-
-class _Refused(BaseException):
-    """Carries a user's mistake out of a task, past Hydra's "Error executing job with overrides"."""
-
-    def __init__(self, mistake: Exception) -> None:
-        self.mistake = mistake
 
 
 def register_schema(name: str, schema: type[Any]) -> None:
@@ -99,6 +94,21 @@ def run(
         0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its traceback; 130 after
         Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
     """
+    code = BUG
+    try:
+        code = _run(task, config_name, argv, prepare, command)
+    finally:
+        claim.leave(refused=code == MISTAKE)
+    return code
+
+
+def _run(
+    task: Callable[[DictConfig], None],
+    config_name: str,
+    argv: list[str],
+    prepare: Callable[[list[str]], list[str]],
+    command: str | None,
+) -> int:
     wants_traceback = os.environ.get("HYDRA_FULL_ERROR") == "1"
     bugs: list[Exception] = []
     arguments = argv
@@ -107,7 +117,7 @@ def run(
         with _command_line(arguments):
             application = hydra.main(f"pkg://{CONFIG_PACKAGE}", config_name, VERSION_BASE)(_watched(task, bugs))
             application()
-    except _Refused as refused:
+    except Refused as refused:
         return _report(refused.mistake, config_name, arguments, wants_traceback, command)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -133,15 +143,15 @@ def _arguments(argv: list[str]) -> list[str]:
     known, rest = parser.parse_known_args(argv)
     unknown = [argument for argument in rest if argument.startswith("-")]
     if unknown:
-        raise _Refused(UsageError(f"unknown flag {unknown[0]}: settings are KEY=VALUE, flags are in --hydra-help"))
+        raise Refused(UsageError(f"unknown flag {unknown[0]}: settings are KEY=VALUE, flags are in --hydra-help"))
     if known.experimental_rerun is not None:
-        raise _Refused(UsageError("--experimental-rerun reads a pickle, which hexlit never does; repeat the overrides"))
+        raise Refused(UsageError("--experimental-rerun reads a pickle, which hexlit never does; repeat the overrides"))
     overrides = [*known.overrides, *rest]
     return [argument for argument in argv if argument not in overrides] + overrides
 
 
 def _refuse_flag(message: str) -> NoReturn:
-    raise _Refused(UsageError(message))
+    raise Refused(UsageError(message))
 
 
 @contextmanager
@@ -173,7 +183,7 @@ def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Calla
                 bugs.append(error)
                 raise
             if HydraConfig.get().mode == RunMode.RUN:
-                raise _Refused(mistake) from error
+                raise Refused(mistake) from error
             raise mistake from error  # one job of a sweep: Hydra records its failure and goes on
 
     return watched

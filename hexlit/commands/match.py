@@ -13,8 +13,9 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
-from hexlit.commands.application import MISTAKE, register_schema, run, typed
-from hexlit.commands.run_folder import SavedSettings, held, resumed_arguments, resumed_folder
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.run_folder import resumed_arguments, resumed_folder
+from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.tuning.space import quoted
@@ -75,11 +76,7 @@ register_schema("match", MatchConfig)
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    saved = SavedSettings(resumed_folder(argv))
-    code = run(match, "match", argv, prepare=arguments)
-    if code == MISTAKE:
-        saved.restore()
-    return code
+    return run(match, "match", argv, prepare=arguments)
 
 
 def arguments(argv: list[str]) -> list[str]:
@@ -117,12 +114,13 @@ def match(config: DictConfig) -> None:
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
     console = Console(highlight=False, stderr=settings.json)
-    with held(folder):
-        play(settings, specs, folder, console)
+    if settings.resume is None:  # a match goes on with the settings it has
+        settings_writer(config, folder)()
+    play(settings, specs, folder, console)
 
 
 def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, console: "Console") -> None:
-    """As `match`, in a `folder` where nobody else is at work."""
+    """As `match`, in a `folder` that this process holds."""
     from hexlit.accelerate.host import usable_cores
     from hexlit.commands.compiling import Compiling
     from hexlit.commands.match_kernels import sets_of

@@ -79,10 +79,13 @@ def task_of(checkpoint: Path) -> str:
     """
     import torch
 
+    from hexlit.training.checkpoint import check_whole
+
     if not checkpoint.is_file():
         raise UsageError(f"checkpoint={checkpoint}: there is no such file")
     if not zipfile.is_zipfile(checkpoint):
         raise UsageError(f"checkpoint={checkpoint}: not a checkpoint (not an archive of torch)")
+    check_whole(checkpoint, "checkpoint")
     try:
         settings = torch.load(checkpoint, map_location="cpu", weights_only=True)["hyper_parameters"]
         return str(settings.get("task", "hex"))  # networks of Hex came first, and say no task

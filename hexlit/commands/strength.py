@@ -14,6 +14,7 @@ from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.claim import claim
 from hexlit.errors import UsageError
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 
@@ -129,12 +130,12 @@ def check_board(what: str, size: int) -> None:
 
 
 def new_folder(output: str | None) -> Path:
-    """The folder for the results, made before minutes are spent on them."""
+    """The folder for the results, made and held before minutes are spent on them."""
     folder = Path(output) if output else RUNS / f"{datetime.now():%Y-%m-%d_%H-%M-%S}_{secrets.token_hex(3)}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"output={folder}: cannot be written ({error.strerror})") from error
+        claim(folder, below=False)
+    except UsageError as error:
+        raise UsageError(f"output={error}") from error
     return folder
 
 

@@ -1,7 +1,7 @@
 """One training of any task: its settings, the hardware, the task and the display brought together."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ def train_task(
     run_name: str | None = None,
     started: float | None = None,
     trial: bool = False,
+    saved: Callable[[Path], None] = lambda path: None,
 ) -> dict[str, Any]:
     """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`."""
     started = time.monotonic() if started is None else started
@@ -55,4 +56,5 @@ def train_task(
         run_name=run_name,
         started=started,
         trial=trial,
+        saved=saved,
     )

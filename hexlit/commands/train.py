@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,10 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from hexlit.commands import tasks
-from hexlit.commands.application import MISTAKE, run, typed
-from hexlit.commands.run_folder import SavedSettings, resumed_arguments, resumed_folder
+from hexlit.commands.application import run, typed
+from hexlit.commands.claim import claim
+from hexlit.commands.run_folder import resumed_arguments
+from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
@@ -24,13 +26,7 @@ plugin.register()
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    folder = resumed_folder(argv)
-    saved = SavedSettings(folder)
-    trained = when_trained(folder)
-    code = run(train, "train", argv, prepare=whole_arguments)
-    if code == MISTAKE and when_trained(folder) == trained:
-        saved.restore()
-    return code
+    return run(train, "train", argv, prepare=whole_arguments)
 
 
 def whole_arguments(argv: list[str]) -> list[str]:
@@ -38,12 +34,6 @@ def whole_arguments(argv: list[str]) -> list[str]:
     arguments = resumed_arguments(best_arguments(argv))
     tasks.register(arguments)
     return arguments
-
-
-def when_trained(folder: Path | None) -> int | None:
-    """The time of the latest checkpoint of the run in `folder`; None where there is none."""
-    path = None if folder is None else folder / "checkpoints" / "last.ckpt"
-    return path.stat().st_mtime_ns if path is not None and path.exists() else None
 
 
 def best_arguments(argv: list[str]) -> list[str]:
@@ -72,12 +62,17 @@ def train(config: DictConfig) -> Any:
     began = time.monotonic()
     settings = typed(config, RunConfig)
     from hydra.core.hydra_config import HydraConfig
+    from hydra.types import RunMode
 
     from hexlit.tuning.ticket import ticket_of
 
     folder = Path(HydraConfig.get().runtime.output_dir)
+    if HydraConfig.get().mode != RunMode.RUN:  # one job of a sweep, whose folder alone is held so far
+        claim(folder)
+    write_settings = settings_writer(config, folder)
     ticket = ticket_of(os.environ)
     if ticket is not None:
+        write_settings()
         from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)
@@ -85,12 +80,30 @@ def train(config: DictConfig) -> Any:
     if settings.resume is None and (chosen != "none" or settings.sweep.resume):
         what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
         raise UsageError(f"{what}: a sweep is run by hexlit train --multirun with hydra/sweeper=optuna")
+    if settings.resume is None:
+        write_settings()
     say_hello(settings, folder)
     with terminated_as_interrupted():
         from hexlit.commands.task_run import train_task
 
-        train_task(settings, folder, started=began)
+        train_task(settings, folder, started=began, saved=after_the_first(write_settings))
     return None
+
+
+def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:
+    """Writes the settings once, when the run has a checkpoint that was made with them.
+
+    Those of a resume stand in its folder from then on: one that fails before, or is killed, changes nothing there.
+    """
+    written = False
+
+    def saved(path: Path) -> None:
+        nonlocal written
+        if path.name == "last.ckpt" and not written:
+            write_settings()
+            written = True
+
+    return saved
 
 
 def say_hello(settings: RunConfig, folder: Path) -> None:

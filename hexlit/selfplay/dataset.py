@@ -18,8 +18,8 @@ from hexlit.selfplay.flat_games import FlatGames, read_games
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_move_played
 from hexlit.selfplay.store import part_files
 
-LAYOUT = 2
-"""Grows when the arrays mean something else, so that older caches are not read."""
+LAYOUT = 3
+"""Grows when the arrays mean something else, or more is asked of the games, so that older caches are not read."""
 
 
 class GamePositions:

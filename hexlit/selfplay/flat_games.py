@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
+from hexlit.selfplay.checking import faults_of
 from hexlit.selfplay.store import SCHEMA
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
@@ -55,14 +56,13 @@ def read_games(parts: list[Path], *, size: int, swap: bool, claimed_results: boo
     chunks: list[_Chunk] = []
     for part in parts:
         for batch in _batches(part):
-            chunk = _Chunk.of(batch, part)
+            chunk = _Chunk.of(batch)
             sizes.update(np.unique(chunk.size).tolist())
             chunk = chunk.without(chunk.size != size, OTHER_SIZE, left_out)
             if not claimed_results:
                 claimed += int((chunk.unfinished & (chunk.winner != 0)).sum())
                 chunk = chunk.without(chunk.unfinished, UNFINISHED, left_out)
             chunk = chunk.without(chunk.winner == 0, NO_WINNER, left_out)
-            _check_moves(chunk, size, part)
             chunk = chunk.without(chunk.opening >= chunk.lengths, NO_MOVE, left_out)
             left_out[OPENING] += int(chunk.opening.sum())
             begins = chunk.begins(size, swap)
@@ -89,10 +89,8 @@ class _Chunk(NamedTuple):
     """All moves, `[M]`."""
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, part: Path) -> "_Chunk":
+    def of(cls, batch: pa.RecordBatch) -> "_Chunk":
         moves = batch.column("moves")
-        if any(column.null_count for column in [*batch.columns, moves.values]):
-            raise UsageError(f"data.path: {part} cannot be read as a part of a store (it has empty fields)")
         plain = {
             name: batch.column(name).to_numpy(zero_copy_only=False) for name in ("size", "winner", "opening", "swap")
         }
@@ -150,18 +148,18 @@ def _batches(part: Path) -> Iterator[pa.RecordBatch]:
             wrong = [name for name in COLUMNS if SCHEMA.field(name) not in list(file.schema_arrow)]
             if wrong:
                 raise pa.ArrowInvalid(f"no column {wrong[0]} as a store has it")
-            yield from file.iter_batches(GAMES_AT_ONCE, columns=COLUMNS)
+            rows = 0
+            for batch in file.iter_batches(GAMES_AT_ONCE, columns=COLUMNS):
+                for fault in faults_of(pa.Table.from_batches([batch])):
+                    raise UsageError(
+                        f"data.path: {part}, row {rows + fault.row + 1}: {fault.said}; hexlit games verify finds all "
+                        "of them"
+                    )
+                rows += batch.num_rows
+                yield batch
     except (pa.ArrowException, OSError) as error:
         said = str(error).partition("\n")[0]
         raise UsageError(f"data.path: {part} cannot be read as a part of a store ({said})") from error
-
-
-def _check_moves(games: _Chunk, size: int, part: Path) -> None:
-    """Compiled code trusts the moves: all are cells, but for a swap as the second."""
-    swaps = games.moves == size**2
-    swaps[(games.starts + 1)[games.lengths > 1]] = False
-    if ((games.moves < 0) | (games.moves > size**2) | swaps).any() or (games.opening < 0).any():
-        raise UsageError(f"data.path: {part} has a game with a move off its board; `hexlit games verify` finds it")
 
 
 def _joined(chunks: list[_Chunk]) -> FlatGames:

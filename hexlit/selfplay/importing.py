@@ -77,6 +77,21 @@ def import_games(
     """
     started = time.perf_counter()
     store, history = _open(target, duplicates)
+    with store:
+        return _import_into(store, history, reader, target, duplicates, stop_at_error, progress, started)
+
+
+def _import_into(
+    store: GameStore,
+    history: list[dict[str, Any]],
+    reader: GameReader,
+    target: Path,
+    duplicates: Duplicates,
+    stop_at_error: bool,
+    progress: Callable[[GameReader], None],
+    started: float,
+) -> ImportResult:
+    """As `import_games`, into a `store` that is open."""
     sources, result = reader.sources, ImportResult(in_store=len(store))
     for passed_over in sources.passed_over:
         result.dropped.add(passed_over.reason, str(passed_over.place), passed_over.said)
@@ -155,6 +170,16 @@ def _open(target: Path, duplicates: Duplicates) -> tuple[GameStore, list[dict[st
     """The store in `target`, its rule of duplicates written down, and the accounts of the imports before."""
     if target.exists() and not target.is_dir():
         raise UsageError(f"target={target}: is a file; games are imported into a folder")
+    store = GameStore(target)
+    try:
+        return store, _history(target, duplicates)
+    except BaseException:
+        store.close()
+        raise
+
+
+def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
+    """The accounts of the imports into `target` before, under the same rule of duplicates."""
     try:
         summary = json.loads((target / SUMMARY).read_text(encoding="utf-8"))
         rule, history = str(summary["duplicates"]), list(summary["imports"])
@@ -167,9 +192,8 @@ def _open(target: Path, duplicates: Duplicates) -> tuple[GameStore, list[dict[st
     first = next((game for part in part_files(target)[:1] for game in read_games(part)[:1]), None)
     if first is not None and first.game_id != game_identity(first, duplicates)[0]:
         raise UsageError(f"target={target}: its games were not imported with duplicates={rule}; choose another folder")
-    store = GameStore(target)
     _write_summary(target, duplicates, history)
-    return store, history
+    return history
 
 
 def _write_summary(target: Path, duplicates: Duplicates, imports: list[dict[str, Any]]) -> None:

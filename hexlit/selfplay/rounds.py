@@ -96,7 +96,7 @@ class SelfPlayRounds:
         """End the round under way, and the player's processes; its games that have ended are kept."""
         self.player.close()
         self._pool.shutdown()
-        self.store.flush()
+        self.store.close()
 
     def _run(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> SelfPlayCounts:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:

@@ -13,7 +13,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.formats import FORMATS, format_of
 from hexlit.hex.records.game import RecordedGame, as_record, begins
-from hexlit.selfplay.store import JOURNAL, read_games
+from hexlit.selfplay.store import JOURNAL, read_rows
 
 SUMMARY = "import.json"
 """What an import says of itself, beside the parts of its store."""
@@ -126,10 +126,13 @@ class GameReader:
                 yield game
             self.position = before + (file.stat().st_size if file.exists() else 0)
 
-    def _stored(self, file: Path) -> Iterator[GameRecord]:
+    def _stored(self, file: Path) -> Iterator[GameRecord | RecordError]:
         self.recorded = None
-        for number, record in enumerate(read_games(file), 1):
-            yield record if record.source else replace(record, source=f"{file_name(file)}:{number}")
+        for number, row in enumerate(read_rows(file), 1):
+            if isinstance(row, RecordError):
+                yield row.at(Place(file_name(file), number))
+            else:
+                yield row if row.source else replace(row, source=f"{file_name(file)}:{number}")
 
     def _written(self, file: Path) -> Iterator[GameRecord | RecordError]:
         before = self.position

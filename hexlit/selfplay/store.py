@@ -5,9 +5,10 @@ survives any kill; `flush` turns the journal into a part file, written under a t
 left behind by a kill becomes a part when the store is opened, its torn end dropped.
 """
 
-import os
+import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
-from hexlit.files import hold
+from hexlit.files import remove_temporary, replacing
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.locks import FolderLock
+from hexlit.selfplay.checking import LATER_COLUMNS, faults_of
+
+log = logging.getLogger(__name__)
 
 SCHEMA = pa.schema(
     [
@@ -44,9 +50,6 @@ SCHEMA = pa.schema(
     # Version 1 had no black, white and source.
     metadata={"hexlit": "games, version 2; see hexlit.hex.record.GameRecord for the meaning of the columns"},
 )
-
-LATER_COLUMNS = ("black", "white", "source")
-"""Text columns that files of version 1 do not have."""
 
 JOURNAL = "journal.arrows"
 
@@ -87,21 +90,45 @@ def part_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("part-*.parquet") if path.stem.removeprefix("part-").isdecimal())
 
 
-def read_games(file: Path) -> list[GameRecord]:
-    """The games of one part file or journal, while a store may be open for writing on it or not.
+def read_rows(file: Path) -> list[GameRecord | RecordError]:
+    """The rows of one part file or journal in order, each a game or what is wrong with it.
 
-    A journal's games that stand in the last part already, as after a kill between the two, are left out.
+    A store may be open for writing on it or not. A journal's games that stand in the last part already, as after a kill
+    between the two, are left out.
 
     Raises:
         UsageError: the file is damaged, or no part of a store.
     """
     if file.name == JOURNAL:
         written = set(_read_ids(part) if (part := next(reversed(part_files(file.parent)), None)) else ())
-        return [record for record in _read_journal(file) if record.game_id not in written]
-    try:
-        return to_records(_read_part(file))
-    except ValueError as error:
-        raise _damaged(file, error) from error
+        rows = _rows_of(_read_journal(file), file)
+        return [row for row in rows if isinstance(row, RecordError) or row.game_id not in written]
+    return _rows_of(_read_part(file), file)
+
+
+def read_games(file: Path) -> list[GameRecord]:
+    """The games of one part file or journal; see `read_rows`.
+
+    Raises:
+        UsageError: the file is damaged, no part of a store, or a row of it is no game; part and row are named.
+    """
+    return [_sound(row) for row in read_rows(file)]
+
+
+def _rows_of(table: pa.Table, file: Path) -> list[GameRecord | RecordError]:
+    """The rows of `table`, which stands in `file`."""
+    faults = faults_of(table)
+    if not faults:
+        return list(to_records(table))
+    wrong = {fault.row: RecordError(fault.reason, fault.said, Place(str(file), fault.row + 1)) for fault in faults}
+    sound = iter(to_records(table.filter(pa.array([row not in wrong for row in range(table.num_rows)], pa.bool_()))))
+    return [wrong[row] if row in wrong else next(sound) for row in range(table.num_rows)]
+
+
+def _sound(row: GameRecord | RecordError) -> GameRecord:
+    if isinstance(row, RecordError):
+        raise UsageError(f"{row.place.file}, row {row.place.line}: {row.said}; hexlit games verify finds all of them")
+    return row
 
 
 def _read_part(part: Path, columns: list[str] | None = None) -> pa.Table:
@@ -116,7 +143,10 @@ def _read_part(part: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 def _read_ids(part: Path) -> list[int]:
-    ids: list[int] = _read_part(part, ["game_id"]).column("game_id").to_pylist()
+    column = _read_part(part, ["game_id"]).column("game_id")
+    if column.null_count or column.type != pa.int64():
+        raise UsageError(f"{part}: there are games without an id; hexlit games verify finds them")
+    ids: list[int] = column.to_pylist()
     return ids
 
 
@@ -128,7 +158,10 @@ def _damaged(part: Path, error: Exception) -> UsageError:
 
 
 class GameStore:
-    """The games of one run, in the order in which they ended; no game is kept twice."""
+    """The games of one run, in the order in which they ended; no game is kept twice.
+
+    One process has the store open at a time, until `close` or its end; anybody may read its files meanwhile.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Open the store in `folder`, making it if need be, and save what a killed writer left in its journal.
@@ -136,26 +169,35 @@ class GameStore:
         Raises `UsageError` while another process writes there, and where nothing can be written.
         """
         self.folder = folder
+        self._closed = False
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self._lock = FolderLock(folder, "writing games")
+            remove_temporary(folder, below=False)
         except OSError as error:
             raise UsageError(f"{folder}: no folder for games can be made there ({error.strerror})") from error
-        self._journal = folder / JOURNAL
-        if self._journal.exists():
-            with self._journal.open("rb") as file:
-                if not hold(file):
-                    raise UsageError(self._taken())
-        for torn in folder.glob("part-*.tmp"):
-            torn.unlink()
+        try:
+            self._open()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open(self) -> None:
+        self._journal = self.folder / JOURNAL
         self._stream: pa.RecordBatchStreamWriter | None = None
         self._file: Any = None
+        self._pending: list[GameRecord] = []
         self._ids = {game_id for part in self.parts() for game_id in _read_ids(part)}
-        left = [record for record in _read_journal(self._journal) if record.game_id not in self._ids]
+        left = []
+        for row in _rows_of(_read_journal(self._journal), self._journal):
+            if isinstance(row, RecordError):  # a machine that lost power
+                log.warning("%s; dropped", row)
+            elif row.game_id not in self._ids:
+                left.append(row)
         if left:
             self._write_part(left)
             self._ids.update(record.game_id for record in left)
         self._journal.unlink(missing_ok=True)
-        self._pending: list[GameRecord] = []
 
     def __len__(self) -> int:
         """Number of games, those in the journal included."""
@@ -175,10 +217,7 @@ class GameStore:
         if not fresh:
             return
         if self._stream is None:
-            self._file = self._journal.open("ab", buffering=0)
-            if not hold(self._file):  # another store was opened on this folder after this one
-                raise UsageError(self._taken())
-            self._file.truncate(0)
+            self._file = self._journal.open("wb", buffering=0)
             self._stream = pa.ipc.new_stream(self._file, SCHEMA)
         self._stream.write_table(to_table(fresh))
         self._ids.update(record.game_id for record in fresh)
@@ -195,13 +234,29 @@ class GameStore:
             self._stream = None
         self._journal.unlink(missing_ok=True)
 
+    def close(self) -> None:
+        """Write what the journal holds to a part file, and let other processes in."""
+        if self._closed:  # another process may be writing by now
+            return
+        try:
+            self.flush()
+        finally:
+            self._closed = True
+            self._lock.release()
+
+    def __enter__(self) -> "GameStore":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
     def records(self, first: int = 0) -> Iterator[GameRecord]:
         """The games of the part files from number `first` on (in the order of the store)."""
         seen = 0
         for part in self.parts():
             rows = pq.read_metadata(part).num_rows
             if seen + rows > first:
-                yield from to_records(_read_part(part).slice(max(0, first - seen)))
+                yield from read_games(part)[max(0, first - seen) :]
             seen += rows
 
     def find(self, ids: Sequence[int]) -> list[GameRecord]:
@@ -214,7 +269,7 @@ class GameStore:
         for part in reversed(self.parts()):
             if not missing:
                 break
-            for record in to_records(_read_part(part)):
+            for record in read_games(part):
                 if record.game_id in missing:
                     found[record.game_id] = record
             missing.difference_update(found)
@@ -225,29 +280,28 @@ class GameStore:
             )
         return [found[game_id] for game_id in ids]
 
-    def _taken(self) -> str:
-        return f"{self.folder}: another process is writing games here; wait for its end, or end it"
-
     def _write_part(self, records: list[GameRecord]) -> None:
         parts = self.parts()
         number = int(parts[-1].stem.split("-")[1]) + 1 if parts else 0
         target = self.folder / f"part-{number:06d}.parquet"
-        temporary = target.with_suffix(".tmp")
-        with temporary.open("wb") as file:
-            pq.write_table(to_table(records), file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.rename(target)
+        with replacing(target) as temporary:
+            pq.write_table(to_table(records), temporary, compression="zstd")
 
 
-def _read_journal(path: Path) -> list[GameRecord]:
-    """Games of a journal up to its end or to where a kill has torn it."""
-    if not path.exists() or path.stat().st_size == 0:
-        return []
-    batches = []
+def _read_journal(path: Path) -> pa.Table:
+    """Rows of a journal up to its end or to where a kill has torn it.
+
+    Raises:
+        UsageError: they are no games.
+    """
+    batches: list[pa.RecordBatch] = []
     try:
-        with pa.ipc.open_stream(path.read_bytes()) as stream:
-            batches.extend(stream)
+        if path.exists() and path.stat().st_size:
+            with pa.ipc.open_stream(path.read_bytes()) as stream:
+                batches.extend(stream)
     except (pa.ArrowInvalid, OSError):
         pass  # The writer was killed inside a batch: what came before it is whole.
-    return to_records(pa.Table.from_batches(batches, SCHEMA))
+    try:
+        return pa.Table.from_batches(batches, SCHEMA)
+    except pa.ArrowException as error:
+        raise _damaged(path, error) from error

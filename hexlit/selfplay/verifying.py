@@ -7,9 +7,9 @@ from typing import Any
 
 from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.geometry import BLACK, WHITE, geometry
-from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
+from hexlit.selfplay.checking import illegal_move
 from hexlit.selfplay.identity import Duplicates, game_identity
 from hexlit.selfplay.sources import GameReader, claimed_winner
 from hexlit.selfplay.tally import Tally
@@ -81,7 +81,7 @@ def verify_games(
 
 def check_record(game: GameRecord) -> list[tuple[str, str]]:
     """What is wrong with one game, as (reason, sentence): of its moves one thing, or of its searches and its result."""
-    illegal = _illegal_move(game)
+    illegal = illegal_move(game.moves.tolist(), game.size, game.swap)
     if illegal:
         return [("illegal move", illegal)]
     found = []
@@ -90,25 +90,6 @@ def check_record(game: GameRecord) -> list[tuple[str, str]]:
             found.append(("searches", f"{length} {name} for {len(game.moves)} moves"))
     result = _wrong_result(game)
     return [*found, ("result", result)] if result else found
-
-
-def _illegal_move(game: GameRecord) -> str:
-    if not 2 <= game.size <= 26:
-        return f"there is no board of {game.size} rows"
-    swap = game.size**2
-    cells: set[int] = set()
-    for ply, action in enumerate(game.moves.tolist()):
-        if not 0 <= action <= swap:
-            return f"ply {ply + 1}: {action} is no cell of a {game.size}x{game.size} board"
-        if action == swap:
-            if ply != 1 or not game.swap:
-                return f"ply {ply + 1}: only White's first move may be a swap, and only under the swap rule"
-            cells = {int(geometry(game.size).transposed[game.moves[0]])}
-        elif action in cells:
-            return f"ply {ply + 1}: {format_cell(action, game.size)} is taken"
-        else:
-            cells.add(action)
-    return ""
 
 
 def _wrong_result(game: GameRecord) -> str:

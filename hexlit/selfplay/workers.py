@@ -21,6 +21,7 @@ import psutil
 from hexlit.errors import UsageError
 from hexlit.hex.compiled import is_compiled
 from hexlit.hex.record import GameRecord
+from hexlit.lifeline import spawn_tied
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, slots_of
 
@@ -127,21 +128,25 @@ class LocalPlayer:
 
 
 class WorkerPlayers:
-    """Plays in `count` processes; each has its share of the slots, and collects its share of the positions."""
+    """Plays in `count` processes; each has its share of the slots, and collects its share of the positions.
+
+    They die with this process, however it dies (see `hexlit.lifeline`).
+    """
 
     def __init__(self, workplace: Workplace, count: int) -> None:
         """Start the processes; each sets up the games of `workplace`, with numbers of its own."""
         context = multiprocessing.get_context("spawn")
+        line, self._lifeline = context.Pipe(duplex=False)  # nobody else has its other end
         self._connections: list[Connection] = []
         self._processes = []
         for worker in range(count):
             ours, theirs = context.Pipe()
             share = Workplace(workplace.settings | {"part": worker, "parts": count}, workplace.make_host)
-            process = context.Process(target=_work, args=(theirs, share), name=f"self-play {worker}", daemon=True)
-            process.start()
+            process = spawn_tied(context, line, _work, (theirs, share), f"self-play {worker}")
             theirs.close()
             self._connections.append(ours)
             self._processes.append(process)
+        line.close()
         self._games: int = workplace.settings["games"]
         self._cpu_seconds = [0.0] * count
 
@@ -207,6 +212,7 @@ class WorkerPlayers:
             process.kill()
         for process in self._processes:
             process.join(timeout=10)
+        self._lifeline.close()
 
     def _send(self, worker: int, connection: Connection, message: tuple[Any, ...]) -> None:
         try:

@@ -18,6 +18,8 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
 from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
+from hexlit.training.checkpoint import CHECKPOINTS
+from hexlit.training.checkpoint_files import WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
 from hexlit.training.cost import Cost
 from hexlit.training.display import Display
@@ -52,11 +54,13 @@ def run(
     run_name: str | None = None,
     started: float | None = None,
     trial: bool = False,
+    saved: Callable[[Path], None] = lambda path: None,
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
 
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
     `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
+    `saved(path)` is called after each checkpoint that stands.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to go on with.
@@ -65,8 +69,7 @@ def run(
     quiet_lightning()
     profile.apply()
     deadline = None if config.trainer.max_seconds is None else started + config.trainer.max_seconds
-    checkpoint = resumed_checkpoint(config, task, folder)
-    first_epoch = 0 if checkpoint is None else int(checkpoint["epoch"]) + 1
+    checkpoint, first_epoch = resumed_checkpoint(config, task, folder)
 
     usage = RunUsage(folder, profile, task.units)
     clock = usage.clock
@@ -125,6 +128,7 @@ def run(
             *checkpoints(folder, config.trainer),
             *callbacks,
         ],
+        plugins=[WholeCheckpoints(saved)],
         default_root_dir=folder,
         reload_dataloaders_every_n_epochs=int(task.fresh_data),
         enable_progress_bar=False,
@@ -140,8 +144,7 @@ def run(
                 with clock.phase(COMPILING, first_epoch) as phase:
                     task.prepare(phase)
                     compile_seconds = module.prepare()
-            ckpt = None if checkpoint is None else folder / "checkpoints" / "last.ckpt"
-            trainer.fit(module, task.data, ckpt_path=ckpt, weights_only=True)
+            trainer.fit(module, task.data, ckpt_path=checkpoint, weights_only=True)
             clock.outside(FINISHING, trainer.current_epoch)
             evaluation.finish(trainer.current_epoch, restored=stopping.restored)
         clock.outside(FINISHING, trainer.current_epoch)
@@ -195,30 +198,24 @@ def found_by(evaluation: EvaluationPhase, validation: ValidationPhase) -> dict[s
 
 def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
     """The latest state after every epoch, and the one of the best epoch by `trainer.monitor`."""
-    shared: dict[str, Any] = {"dirpath": folder / "checkpoints", "enable_version_counter": False}
+    shared: dict[str, Any] = {"dirpath": folder / CHECKPOINTS, "enable_version_counter": False}
     return [
         ModelCheckpoint(filename="best", monitor=config.monitor, mode=config.monitor_mode, save_top_k=1, **shared),
         ModelCheckpoint(filename="last", save_top_k=1, save_on_train_epoch_end=True, **shared),
     ]
 
 
-def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> dict[str, Any] | None:
-    """The checkpoint to go on from; None for a new run, or one killed before its first epoch had ended.
+def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[Path | None, int]:
+    """The checkpoint to go on from and the first epoch to do; None for a run that has none, new or killed early.
 
     Raises:
-        UsageError: it cannot be read, or the run was started with other settings.
+        UsageError: no checkpoint is whole, or the run was started with other settings.
     """
-    path = folder / "checkpoints" / "last.ckpt"
-    if config.resume is None or not path.exists():
-        return None
-    try:
-        checkpoint: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-        saved = checkpoint["hyper_parameters"]
-    except Exception as error:  # a broken file can make torch raise anything
-        raise UsageError(
-            f"{path}: not a checkpoint to go on from ({type(error).__name__}); "
-            "put best.ckpt of the same folder in its place, or start a new run"
-        ) from error
+    found = None if config.resume is None else newest_sound(folder)
+    if found is None:
+        return None, 0
+    path, checkpoint = found
+    saved = checkpoint["hyper_parameters"]
     task.check_resume(saved, folder)
     learning = {**vars(config.optimizer), "ema_decay": config.trainer.ema_decay}
     for name, value in learning.items():
@@ -226,7 +223,7 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> dict[st
         if was != value:  # the checkpoint's would win: its optimizer and its schedule are taken over
             key = f"trainer.{name}" if name == "ema_decay" else f"optimizer.{name}"
             raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
-    return checkpoint
+    return path, int(checkpoint["epoch"]) + 1
 
 
 def describe_device(profile: DeviceProfile) -> str:

@@ -1,13 +1,8 @@
-"""The folders of sweeps and trials: each is made once, and left without unfinished files."""
+"""The folders of sweeps and trials: each is made once."""
 
-import os
-import re
 from pathlib import Path
 
 from hexlit.errors import UsageError
-
-# What hexlit.files.replacing and hexlit.selfplay.store write before they rename it.
-_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp|part-[0-9]{6,}\.tmp")
 
 
 def new_folder(parent: Path, name: str) -> Path:
@@ -32,21 +27,3 @@ def new_folder(parent: Path, name: str) -> Path:
             number += 1
         except OSError as error:
             raise UsageError(f"{folder}: this folder cannot be made: {error.strerror}") from None
-
-
-def remove_temporary(folder: Path, *, below: bool = True) -> int:
-    """Remove the files in (and `below`) `folder` that were being written when their process ended; returns how many.
-
-    To be called when no process works there any more. Only regular files that carry the names of hexlit's own
-    unfinished files go; links are not followed. Raises `OSError` where one cannot be removed.
-    """
-    count = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            path = Path(place, name)
-            if _UNFINISHED.fullmatch(name) and path.is_file() and not path.is_symlink():
-                path.unlink()
-                count += 1
-        if not below:
-            break
-    return count

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Protocol
 
 from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, ResourceSample
-from hexlit.tuning.folders import remove_temporary
-from hexlit.tuning.lifeline import Lifeline
+from hexlit.files import remove_temporary
+from hexlit.lifeline import Lifeline
 from hexlit.tuning.slots import Slot
 from hexlit.tuning.space import quoted
 from hexlit.tuning.study import SIGN_OF_LIFE

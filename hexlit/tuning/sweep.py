@@ -20,11 +20,11 @@ from rich.console import Console
 
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.files import remove_temporary, write_text_atomic
+from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, print_results
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.build import build_sampler
-from hexlit.tuning.folders import remove_temporary
 from hexlit.tuning.outcome import outcome, reason
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
@@ -69,11 +69,12 @@ def run_sweep(
 
     if plan.storage is not None and hidden_password(plan.storage) != plan.storage:
         os.environ[STORAGE_VARIABLE] = plan.storage  # for the trials: it is on no command line and in no file
-    write_process_file(plan.folder)
-    try:
-        return Sweep(plan, config, make_launcher).run()
-    finally:
-        remove_process_file(plan.folder)
+    with FolderLock(plan.folder):
+        write_process_file(plan.folder)
+        try:
+            return Sweep(plan, config, make_launcher).run()
+        finally:
+            remove_process_file(plan.folder)
 
 
 class Sweep:

@@ -139,7 +139,7 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
     through the network at once.
     """
     if ticket.lifeline is not None:
-        from hexlit.tuning.lifeline import die_with_parent
+        from hexlit.lifeline import die_with_parent
 
         die_with_parent(ticket.lifeline)
         os.environ[VARIABLE] = replace(ticket, lifeline=None).encoded()  # children do not have the pipe

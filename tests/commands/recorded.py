@@ -21,5 +21,5 @@ def save_games(folder: Path, *, size: int = 3, games: int = 60, seed: int = 0) -
         records.append(GameRecord(1000 + number, size, False, moves, board.winner, Ending.CONNECTED, opening=1))
     store = GameStore(folder)
     store.append(records)
-    store.flush()
+    store.close()
     return folder

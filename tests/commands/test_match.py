@@ -17,9 +17,9 @@ import torch
 
 from hexlit.commands import compiling
 from hexlit.commands.match import arguments, main, quoted_players
-from hexlit.commands.run_folder import held
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
+from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from tests.arena.test_sgf import parsed
@@ -344,7 +344,7 @@ def test_a_match_that_somebody_plays_already_is_left_alone(
     folder = tmp_path / "run"
     shutil.copytree(match, folder)
     before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.suffix != ".log" and path.is_file()}
-    with held(folder), as_a_process(tmp_path):
+    with FolderLock(folder), as_a_process(tmp_path):
         assert main([f"resume={folder}", "accelerator.threads=2"]) == 2
     assert capfd.readouterr().err == f"hexlit match: {folder}: another process is at work here; {WAIT}\n"
     assert {path: path.read_bytes() for path in before} == before

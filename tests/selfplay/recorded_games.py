@@ -51,6 +51,7 @@ def save(folder: Path, records: Iterable[GameRecord], *, parts: int = 1) -> Path
     for part in range(parts):
         store.append(kept[part::parts])
         store.flush()
+    store.close()
     return folder
 
 

@@ -48,7 +48,7 @@ def test_what_the_format_cannot_say_is_counted_and_named(tmp_path: Path) -> None
 def test_searches_are_lost_and_it_is_said(tmp_path: Path) -> None:
     store = GameStore(tmp_path / "store")
     store.append([record("b2 a1", values=np.zeros(2, np.float32), swap=True)])
-    store.flush()
+    store.close()
     result = export_games(read(tmp_path / "store"), tmp_path / "games.sgf", FORMATS["sgf"])
     assert result.lost.counts == {"swap": 1, "searched values and policies": 1}
 

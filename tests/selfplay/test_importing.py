@@ -133,7 +133,7 @@ def test_a_store_of_another_rule_is_refused(file: Path, tmp_path: Path) -> None:
 def test_a_store_of_self_play_is_refused(file: Path, tmp_path: Path) -> None:
     store = GameStore(tmp_path / "store")
     store.append([record("a1 b2", game_id=7)])
-    store.flush()
+    store.close()
     with pytest.raises(UsageError, match="were not imported"):
         import_games(read(file), tmp_path / "store")
 
@@ -232,3 +232,35 @@ def test_names_of_files_that_are_no_text_are_kept_as_far_as_they_can_be_told(tmp
     result = import_games(read(folder), tmp_path / "store")
     assert result.imported == 1
     assert [game.source for game in GameStore(tmp_path / "store").records()] == [f"{folder}/?.wolve:1"]
+
+
+SLOWLY = """
+import sys, time
+from pathlib import Path
+from hexlit.selfplay import importing
+from hexlit.selfplay.sources import GameReader, find_sources
+
+write = importing._Importer.write
+def slowly(self):
+    print("importing", flush=True)
+    time.sleep(600)
+importing._Importer.write = slowly
+importing.import_games(GameReader(find_sources([Path(sys.argv[1])])), Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.row("A24")
+def test_two_imports_into_one_store_at_once_write_no_game_twice(file: Path, tmp_path: Path) -> None:
+    """The second one is refused while the first works, and finds the folder free when that was killed."""
+    target = tmp_path / "store"
+    with subprocess.Popen([sys.executable, "-c", SLOWLY, file, target], stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "importing\n"
+        with pytest.raises(UsageError, match="another process is writing games here"):
+            import_games(read(file), target)
+        first.kill()
+        first.wait()
+    assert import_games(read(file), target).imported == 3
+    with GameStore(target) as store:
+        ids = [game.game_id for game in store.records()]
+    assert len(ids) == len(set(ids)) == 3

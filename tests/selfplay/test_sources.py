@@ -71,7 +71,7 @@ def test_the_reader_gives_games_and_errors_in_order_and_knows_how_far_it_is(tmp_
 def test_a_store_is_read_with_its_journal_and_its_games_say_where_they_stand(tmp_path: Path) -> None:
     store = GameStore(tmp_path)
     store.append([record("a1", game_id=1), record("a2", game_id=2, source="elsewhere:5")])
-    store.flush()
+    store.close()
     store.append([record("a3", game_id=3)])
     reader = read(tmp_path)
     games = [game for game in reader if isinstance(game, GameRecord)]

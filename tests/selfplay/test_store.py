@@ -25,8 +25,8 @@ def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
         moves=random.permutation(9)[:plies].astype(np.int16),
         winner=1 if game_id % 2 else -1,
         ending=list(Ending)[game_id % 4],
-        opening=game_id % 3,
-        values=random.normal(size=plies).astype(np.float32),
+        opening=min(game_id % 3, plies),
+        values=random.uniform(-1, 1, plies).astype(np.float32),
         simulations=random.integers(1, 99, plies).astype(np.int16),
         policy_plies=full,
         policies=random.random((len(full), 9 + swap)).astype(np.float16),
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
     store.flush()
     store.append(games[2:4])
     store.append(games[4:])
-    store.flush()
+    store.close()
     assert_same(list(GameStore(tmp_path).records()), games)
     assert len(store) == 5
 
@@ -95,7 +95,7 @@ def test_games_that_are_known_are_passed_over(tmp_path: Path) -> None:
     store.flush()
     store.append([record(1), record(4)])
     store.append([record(3)])
-    store.flush()
+    store.close()
     assert len(store) == 4
     again = GameStore(tmp_path)
     again.append([record(game) for game in range(6)])
@@ -122,8 +122,8 @@ def test_flush_without_games_leaves_nothing(tmp_path: Path) -> None:
     store = GameStore(tmp_path)
     store.flush()
     store.append([])
-    store.flush()
-    assert list(tmp_path.iterdir()) == []
+    store.close()
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,10 +139,10 @@ def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monk
         with pytest.raises(OSError, match="no space"):
             store.flush()
     assert store.parts() == []
-    del store  # a process that dies lets go of its journal
+    del store  # a process that dies lets go of its folder
     again = GameStore(tmp_path)
     assert_same(list(again.records()), [record(1)])
-    assert [path.name for path in tmp_path.iterdir()] == ["part-000000.parquet"]
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", "part-000000.parquet"}
 
 
 def test_the_games_of_a_process_that_still_writes_are_left_alone(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_the_games_of_a_process_that_still_writes_are_left_alone(tmp_path: Path)
     with pytest.raises(UsageError, match="another process is writing"):
         GameStore(tmp_path)
     store.append([record(2)])
-    store.flush()
+    store.close()
     assert [one.game_id for one in GameStore(tmp_path).records()] == [1, 2]
 
 
@@ -165,6 +165,7 @@ def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "unlink", lambda *_, **__: None)
         store.flush()
+    del store
     assert (tmp_path / "journal.arrows").exists()
     assert [one.game_id for one in GameStore(tmp_path).records()] == [1, 2]
     assert not (tmp_path / "journal.arrows").exists()
@@ -188,6 +189,7 @@ def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) 
         store = GameStore(folder)
         found = [one.game_id for one in store.records()]
         assert len(store) == len(found)
+        store.close()
         for part in store.parts():
             part.unlink()
         expected = [game for batch, end in zip(batches, ends[1:], strict=True) if end <= cut for game in batch]
@@ -233,14 +235,14 @@ def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: i
     store = GameStore(tmp_path)
     assert [one.game_id for one in store.records()] == list(range(games))
     store.append([record(1), record(99)])
-    store.flush()
+    store.close()
     assert [one.game_id for one in GameStore(tmp_path).records()] == [*range(games), 99]
 
 
 def test_parts_of_version_1_have_no_names_and_are_read(tmp_path: Path) -> None:
     store = GameStore(tmp_path)
     store.append([record(1)])
-    store.flush()
+    store.close()
     (part,) = store.parts()
     old = pq.read_table(part).drop_columns(["black", "white", "source"])
     pq.write_table(old, part)
@@ -292,21 +294,24 @@ def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> No
     assert_same(read_games(tmp_path / "part-000000.parquet"), [record(0), record(1)])
 
 
-def test_a_second_writer_is_refused_even_where_it_came_before_the_first_game(tmp_path: Path) -> None:
-    one, other = GameStore(tmp_path), GameStore(tmp_path)
-    one.append([record(1)])
-    with pytest.raises(UsageError, match="another process is writing"):
-        other.append([record(2)])
-    one.append([record(3)])
-    one.flush()
-    assert_same(list(GameStore(tmp_path).records()), [record(1), record(3)])
+def test_a_store_is_one_processs_from_its_opening_to_its_close(tmp_path: Path) -> None:
+    """E9: before the first game, and between two parts."""
+    with GameStore(tmp_path) as store:
+        for number in range(2):
+            with pytest.raises(UsageError, match="another process is writing games here"):
+                GameStore(tmp_path)
+            store.append([record(number)])
+            store.flush()
+    with GameStore(tmp_path) as again:
+        again.append([record(3)])
+    assert_same(list(GameStore(tmp_path).records()), [record(0), record(1), record(3)])
 
 
 def test_opening_a_store_removes_torn_parts_and_no_file_of_others(tmp_path: Path) -> None:
-    for name in ("part-000000.tmp", "thesis.tmp"):
+    for name in ("part-000000.tmp", ".part-000003.parquet.0123abcd.tmp", "thesis.tmp"):
         (tmp_path / name).write_text("text")
     GameStore(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tmp"]
+    assert {path.name for path in tmp_path.iterdir()} == {".lock", "thesis.tmp"}
 
 
 def test_other_parquet_files_in_the_folder_are_left_alone(tmp_path: Path) -> None:
@@ -314,6 +319,6 @@ def test_other_parquet_files_in_the_folder_are_left_alone(tmp_path: Path) -> Non
     pq.write_table(to_table([record(7)]), foreign)
     store = GameStore(tmp_path)
     store.append([record(1)])
-    store.flush()
+    store.close()
     assert_same(list(GameStore(tmp_path).records()), [record(1)])
     assert foreign.exists()

@@ -58,9 +58,8 @@ def test_whatever_is_wrong_with_a_game_is_said(game: GameRecord, reason: str, sa
 
 def store_of(tmp_path: Path, *games: GameRecord) -> Path:
     for game in games:  # a part each: a store takes no id twice
-        store = GameStore(tmp_path / "other")
-        store.append([game])
-        store.flush()
+        with GameStore(tmp_path / "other") as store:
+            store.append([game])
         (tmp_path / "store").mkdir(exist_ok=True)
         number = len(list((tmp_path / "store").iterdir()))
         (tmp_path / "other" / "part-000000.parquet").rename(tmp_path / "store" / f"part-{number:06d}.parquet")
@@ -106,10 +105,10 @@ def test_the_real_tournaments_are_legal_under_their_swaps() -> None:
 
 def test_an_id_is_unique_in_its_store_alone(tmp_path: Path) -> None:
     for name in ("one", "two"):
-        store = GameStore(tmp_path / name)
-        for _ in range(2):
-            store.append([replace(OPEN, game_id=7 + len(store))])
-            store.flush()
+        with GameStore(tmp_path / name) as store:
+            for _ in range(2):
+                store.append([replace(OPEN, game_id=7 + len(store))])
+                store.flush()
     assert verify_games(read(tmp_path)).fine
     (tmp_path / "one" / "part-000001.parquet").write_bytes((tmp_path / "one" / "part-000000.parquet").read_bytes())
     assert verify_games(read(tmp_path)).wrong.counts == {"id twice": 1}

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.folders import new_folder, remove_temporary
+from hexlit.files import remove_temporary
+from hexlit.tuning.folders import new_folder
 
 CREATOR = """
 import sys

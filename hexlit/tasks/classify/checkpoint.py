@@ -10,7 +10,7 @@ from hexlit.tasks.classify.config import TextNetConfig
 from hexlit.tasks.classify.nets import TextNet, build_net
 from hexlit.tasks.classify.pretrained import encoder_of, with_classes
 from hexlit.tasks.classify.tokens import TextTokens
-from hexlit.training.checkpoint import weights_in_use
+from hexlit.training.checkpoint import check_whole, weights_in_use
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ def load_classifier(path: Path) -> LoadedClassifier:
     Raises:
         UsageError: it is no checkpoint of a text classifier, or a package that it needs is not installed.
     """
+    check_whole(path, "checkpoint")
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]

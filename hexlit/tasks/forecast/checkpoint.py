@@ -10,7 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.nets import ForecastNet, WindowShape, build_net
 from hexlit.tasks.forecast.spec import WindowSpec
-from hexlit.training.checkpoint import checkpoint_file, weights_in_use
+from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ def load_forecaster(path: Path, key: str = "checkpoint") -> LoadedForecaster:
         raise UsageError(f"{key}={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
     if not zipfile.is_zipfile(path):
         raise UsageError(f"{key}={path}: not a checkpoint of a forecaster (not an archive of torch)")
+    check_whole(path, key)
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]

@@ -9,7 +9,7 @@ import torch
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
-from hexlit.training.checkpoint import checkpoint_file, weights_in_use
+from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
         raise UsageError(f"{key}={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
     if not zipfile.is_zipfile(path):
         raise UsageError(f"{key}={path}: not a checkpoint of a Hex network (not an archive of torch)")
+    check_whole(path, key)
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]

@@ -1,13 +1,19 @@
 """A child that never outlives its parent: a pipe whose one end only the parent has.
 
 When the parent ends, however it does, the system closes its end, and the child reads the end of the file.
+`Lifeline` is for programs that are started, `spawn_tied` for processes of `multiprocessing`.
 """
 
 import os
 import signal
 import stat
 import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.reduction import ForkingPickler
 from types import TracebackType
+from typing import Any
 
 from hexlit.errors import UsageError
 
@@ -73,3 +79,37 @@ def _watch(descriptor: int) -> None:
         os.killpg(os.getpid(), signal.SIGKILL)
     else:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def spawn_tied(
+    context: SpawnContext, line: Connection, target: Callable[..., None], arguments: tuple[Any, ...], name: str
+) -> SpawnProcess:
+    """Start a process that calls `target(*arguments)`, and dies with this one from its first moments on.
+
+    `line` is the reading end of a pipe whose other end this process alone keeps open: `context.Pipe(duplex=False)`.
+    """
+    process = context.Process(target=_tied, args=(line, _LateCall(target, arguments)), name=name, daemon=True)
+    process.start()
+    return process
+
+
+class _LateCall:
+    """A call that is unpickled when it is made: its imports take seconds, in which the process watches already."""
+
+    def __init__(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        self._call = target, arguments
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"packed": bytes(ForkingPickler.dumps(self._call))}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._packed: bytes = state["packed"]
+
+    def __call__(self) -> None:
+        target, arguments = ForkingPickler.loads(self._packed)
+        target(*arguments)
+
+
+def _tied(line: Connection, call: _LateCall) -> None:
+    die_with_parent(line.fileno())
+    call()

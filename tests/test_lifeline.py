@@ -11,13 +11,13 @@ import psutil
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tuning.lifeline import Lifeline, die_with_parent
+from hexlit.lifeline import Lifeline, die_with_parent
 
 pytestmark = [pytest.mark.row("D9"), pytest.mark.skipif(os.name != "posix", reason="process groups")]
 
 CHILD = """
 import subprocess, sys, time
-from hexlit.tuning.lifeline import die_with_parent
+from hexlit.lifeline import die_with_parent
 die_with_parent(int(sys.argv[1]))
 worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print(worker.pid, flush=True)
@@ -25,7 +25,7 @@ time.sleep(600)
 """
 PARENT = """
 import os, subprocess, sys, time
-from hexlit.tuning.lifeline import Lifeline
+from hexlit.lifeline import Lifeline
 sibling = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 lifeline = Lifeline()
 child = subprocess.Popen(
@@ -94,7 +94,7 @@ def test_a_child_that_leads_no_group_ends_alone() -> None:
 
 
 def begin(lifeline: Lifeline, code: str) -> subprocess.Popen[str]:
-    code = f"import sys; from hexlit.tuning.lifeline import die_with_parent; die_with_parent(int(sys.argv[1])); {code}"
+    code = f"import sys; from hexlit.lifeline import die_with_parent; die_with_parent(int(sys.argv[1])); {code}"
     child = subprocess.Popen(
         [sys.executable, "-c", code, str(lifeline.fileno())],
         pass_fds=[lifeline.fileno()],

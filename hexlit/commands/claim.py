@@ -1,0 +1,96 @@
+"""The folder that a command writes to: held from before its first file on, and left tidy.
+
+Hydra makes the folder of a run and its log before it calls the command. `Claim` is told of the folder earlier, as a
+callback of Hydra; `hexlit.commands.application.run` lets go at the command's end.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from hexlit.commands.refused import Refused
+from hexlit.errors import UsageError
+from hexlit.files import remove_temporary
+from hexlit.locks import LOCK, FolderLock
+
+OWN_SWEEPER = "optuna"
+"""The sweeper of `hexlit.tuning`, which finds the folder of its sweep itself, and holds it."""
+
+_WITHOUT_WORTH = {LOCK, "multirun.yaml", "phases.csv"}
+"""Files that a run has before it has done anything."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    folder: Path
+    lock: FolderLock
+    made: tuple[Path, ...]
+    """Folders that were made for it, the innermost first."""
+
+
+_held: list[_Held] = []
+
+
+class Claim(Callback):
+    """Holds the folder of a run, or of a plain sweep, before Hydra makes a file there. Hydra makes it from `conf/`."""
+
+    def on_run_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """A single run is about to begin, or to go on."""
+        _claim_or_refuse(Path(str(config.hydra.run.dir)))
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """A sweep is about to begin."""
+        if config.hydra.runtime.choices.get("hydra/sweeper") != OWN_SWEEPER:
+            _claim_or_refuse(Path(str(config.hydra.sweep.dir)), below=False)
+
+
+def claim(folder: Path, *, below: bool = True) -> None:
+    """Hold `folder`, which is made where it is missing, and remove what a killed process was writing there.
+
+    Its folders are tidied, too, unless `below` says that others may be at work in them.
+
+    Raises:
+        UsageError: another process is at work there, or it cannot be made.
+    """
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FolderLock(folder)
+        _held.append(_Held(folder, lock, tuple(missing)))
+        remove_temporary(folder, below=below)
+    except OSError as error:
+        raise UsageError(f"{folder}: no run can be kept here ({error.strerror})") from error
+
+
+def leave(*, refused: bool) -> None:
+    """Let go of all that this process has claimed; `refused` folders that were made for nothing are removed."""
+    while _held:
+        held = _held.pop()
+        if refused and held.made and _bare(held.folder):
+            _remove(held)
+        held.lock.release()
+
+
+def _claim_or_refuse(folder: Path, *, below: bool = True) -> None:
+    try:
+        claim(folder, below=below)
+    except UsageError as error:  # of a callback Hydra lets nothing else pass
+        raise Refused(error) from error
+
+
+def _bare(folder: Path) -> bool:
+    """Whether nothing in `folder` is the work of a run: settings, a log and a lock are not."""
+    files = [path for path in folder.rglob("*") if not path.is_dir()]
+    return all(path.name in _WITHOUT_WORTH or path.suffix == ".log" or path.parent.name == ".hydra" for path in files)
+
+
+def _remove(held: _Held) -> None:
+    for path in sorted(held.folder.rglob("*"), reverse=True):  # what is in a folder comes before it
+        path.rmdir() if path.is_dir() else path.unlink()
+    for path in held.made:
+        if any(path.iterdir()):
+            break
+        path.rmdir()

@@ -1,0 +1,79 @@
+"""The settings in the folder of a run, from which it goes on: `.hydra/`, as Hydra would write it, but whole.
+
+Hydra writes its files at every start, before anything is checked, and a kill there leaves them empty. Its own way is
+switched off by `hydra.output_subdir=null`. Here each file is replaced in one step, `overrides.yaml` last, which ends
+with YAML's end of a document, so that a torn copy of it can be told.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+
+SETTINGS = ".hydra"
+END = "...\n"
+
+
+def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
+    """What writes the settings of this command, of which `config` is the composed configuration, into `folder`."""
+    from hydra.core.hydra_config import HydraConfig
+
+    found = HydraConfig.instance().cfg
+    assert found is not None
+    texts = {
+        "config.yaml": OmegaConf.to_yaml(config),
+        "hydra.yaml": OmegaConf.to_yaml(found),
+        "overrides.yaml": OmegaConf.to_yaml(found.hydra.overrides.task) + END,
+    }
+
+    def write() -> None:
+        for name, text in texts.items():
+            write_text_atomic(folder / SETTINGS / name, text)
+
+    return write
+
+
+def read_overrides(folder: Path) -> list[str]:
+    """The overrides of the run in `folder`.
+
+    Raises:
+        UsageError: there are none, or the file is not as it was written.
+    """
+    path = folder / SETTINGS / "overrides.yaml"
+    try:
+        if not path.is_file():
+            raise UsageError(f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS})")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, type(error).__name__) from error
+    found = _parsed(text, path)
+    if not isinstance(found, list) or not all(isinstance(entry, str) for entry in found):
+        raise _unreadable(path, "not a list of overrides")
+    if not text.endswith(END) and found != _also_in_hydra(folder):
+        raise _unreadable(path, "its end is missing")
+    return found
+
+
+def _parsed(text: str, path: Path) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _unreadable(path, f"not the YAML that a run writes: {type(error).__name__}") from error
+
+
+def _also_in_hydra(folder: Path) -> Any:
+    """The overrides that Hydra wrote a second time, beside a list without an end: that of an older version."""
+    path = folder / SETTINGS / "hydra.yaml"
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))["hydra"]["overrides"]["task"]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError, KeyError, TypeError):
+        return None
+
+
+def _unreadable(path: Path, reason: str) -> UsageError:
+    return UsageError(f"{path}: the run's settings cannot be read ({reason}); restore the file, or start a new run")

@@ -1,0 +1,38 @@
+"""One folder, one process: a lock file that is freed when its holder ends, however it ends."""
+
+from pathlib import Path
+from types import TracebackType
+
+from hexlit.errors import UsageError
+from hexlit.files import hold
+
+LOCK = ".lock"
+
+
+class FolderLock:
+    """The right to write in a folder, held until `release`, the end of a `with` block, or the end of the process.
+
+    The file `.lock` stays in the folder: whoever removed it could let two processes in.
+    """
+
+    def __init__(self, folder: Path, doing: str = "at work") -> None:
+        """Take the lock of `folder`, which exists.
+
+        Raises:
+            UsageError: another process has it; the message says that this one is `doing` something there.
+            OSError: no file can be made there.
+        """
+        self._file = (folder / LOCK).open("ab")
+        if not hold(self._file):
+            self._file.close()
+            raise UsageError(f"{folder}: another process is {doing} here; wait for its end, or end it")
+
+    def release(self) -> None:
+        """Let others in."""
+        self._file.close()
+
+    def __enter__(self) -> "FolderLock":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.release()

@@ -1,0 +1,126 @@
+"""A run's folder: one process at a time, nothing of killed writers, and no folder for a run that was refused."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hexlit.commands import claim
+from hexlit.commands.match import main as match
+from hexlit.commands.strength import main as strength
+from hexlit.commands.train import main as train
+from hexlit.errors import UsageError
+from hexlit.locks import FolderLock
+from tests.commands.tiny import TINY, save_untrained
+
+BUSY = "another process is at work here; wait for its end, or end it"
+
+HOLDER = """
+import os, sys, time
+from pathlib import Path
+from hexlit.locks import FolderLock
+lock = FolderLock(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_handlers() -> object:
+    """Hydra gives the root logger a file in the folder of each run."""
+    before = logging.root.handlers[:]
+    yield
+    logging.root.handlers[:] = before
+
+
+def listed(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != ".lock"}
+
+
+@pytest.mark.row("A24")
+@pytest.mark.parametrize("command", ["train", "plain sweep", "sweep", "match", "strength"])
+def test_a_folder_where_somebody_is_at_work_is_left_as_it_is(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "run"
+    (folder / ".hydra").mkdir(parents=True)
+    (folder / ".hydra" / "overrides.yaml").write_text("- board=4\n")
+    before = listed(folder)
+    net = save_untrained(tmp_path / "net.ckpt", size=3)
+    with FolderLock(folder):
+        code = {
+            "train": lambda: train([*TINY, f"hydra.run.dir={folder}"]),
+            "plain sweep": lambda: train([*TINY, "--multirun", "seed=1,2", f"hydra.sweep.dir={folder}"]),
+            "sweep": lambda: train([*TINY, "--multirun", "sweep=quick", f"hydra.sweep.dir={folder}"]),
+            "match": lambda: match(["players=[random,two_distance]", "board=3", f"hydra.run.dir={folder}"]),
+            "strength": lambda: strength([f"checkpoint={net}", f"output={folder}", "positions=5"]),
+        }[command]()
+    assert code == 2
+    err = capfd.readouterr().err
+    assert BUSY in err
+    assert err.count("\n") == 1, err
+    assert listed(folder) == before
+    assert (folder / ".hydra" / "overrides.yaml").read_text() == "- board=4\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")
+def test_the_kill_of_its_holder_frees_a_folder(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(UsageError, match=BUSY):
+            FolderLock(tmp_path)
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        FolderLock(tmp_path).release()
+
+
+@pytest.mark.row("D10")
+def test_what_a_killed_writer_left_goes_at_the_next_start(tmp_path: Path) -> None:
+    left = [".summary.json.0123abcd.tmp", ".metrics.csv.ffffffff.tmp", "checkpoints/.last.ckpt.00000000.tmp"]
+    for name in left:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("torn")
+    claim.claim(tmp_path)
+    claim.leave(refused=False)
+    assert listed(tmp_path) == {"checkpoints"}
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["board=99"],
+        ["data=games", "data.path=nowhere"],
+        ["optimizer.lr=-1"],
+        ["accelerator.device=cuda:77"],
+        ["--multirun", "board=98,99"],
+    ],
+    ids=" ".join,
+)
+def test_a_refused_run_leaves_no_folder(
+    overrides: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train([*TINY, *overrides]) == 2
+    assert list(tmp_path.iterdir()) == []
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_refused_match_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert match(["players=[random,checkpoint=nowhere.ckpt]", "board=3"]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_was_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    assert train([*TINY, "board=99", "hydra.run.dir=mine"]) == 2
+    assert (tmp_path / "mine").is_dir()
+    assert train([*TINY, "board=99", "hydra.run.dir=mine/new/run"]) == 2
+    assert listed(tmp_path / "mine") <= {"train.log"}

@@ -1,0 +1,210 @@
+"""Rows that are no games: found by one check on every way in, and told by part and row."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.errors import RecordError
+from hexlit.selfplay.checking import faults_of, illegal_move
+from hexlit.selfplay.dataset import GamePositions
+from hexlit.selfplay.exporting import export_games, format_for
+from hexlit.selfplay.importing import import_games
+from hexlit.selfplay.store import SCHEMA, GameStore, read_games, to_table
+from hexlit.selfplay.verifying import verify_games
+from tests.selfplay.games import read
+
+pytestmark = pytest.mark.row("E14")
+
+FORGED: dict[str, tuple[dict[str, Any], str]] = {
+    "winner": ({"winner": 5}, "the winner is 5"),
+    "no winner": ({"winner": None}, "winner is empty"),
+    "lowest winner": ({"winner": -128}, "the winner is -128"),
+    "moves far off": ({"moves": [-32768, 1, 2, 3, 4]}, "ply 1: -32768 is no cell"),
+    "move beyond": ({"moves": [0, 1, 2, 3, 10]}, "ply 5: 10 is no cell"),
+    "no moves": ({"moves": None}, "moves is empty"),
+    "empty move": ({"moves": [0, None, 2, 3, 4]}, "moves is empty"),
+    "taken": ({"moves": [0, 1, 2, 1, 4]}, "ply 4: b1 is taken"),
+    "swap without the rule": ({"moves": [0, 9, 2, 3, 4]}, "only under the swap rule"),
+    "late swap": ({"moves": [0, 1, 9, 3, 4], "swap": True}, "ply 3: only White's first move"),
+    "stone under the swapped one": ({"moves": [1, 9, 3, 4, 5], "swap": True}, "ply 3: a2 is taken"),
+    "no size": ({"size": None}, "size is empty"),
+    "size 0": ({"size": 0}, "no board of 0 rows"),
+    "size -3": ({"size": -3}, "no board of -3 rows"),
+    "size 127": ({"size": 127}, "no board of 127 rows"),
+    "opening": ({"opening": -3}, "the opening has -3 of 5 moves"),
+    "long opening": ({"opening": 6}, "the opening has 6 of 5 moves"),
+    "ending": ({"ending": "by magic"}, "the ending is 'by magic'"),
+    "no ending": ({"ending": None}, "ending is empty"),
+    "no swap": ({"swap": None}, "swap is empty"),
+    "values": ({"values": [0.5]}, "1 values for 5 moves"),
+    "nan": ({"values": [0.5, float("nan"), 0, 0, 0]}, "a value lies outside of [-1, 1]"),
+    "large value": ({"values": [0.5, 30.0, 0, 0, 0]}, "a value lies outside of [-1, 1]"),
+}
+ALONG: dict[str, tuple[dict[str, Any], str]] = {
+    "simulations": ({"simulations": [1, 2]}, "2 simulations for 5 moves"),
+    "policy of no move": ({"policy_plies": [7], "policies": [0.1] * 9}, "a policy of no move"),
+    "short policy": ({"policy_plies": [1], "policies": [0.1] * 8}, "8 numbers are not 1 policies over 9 actions"),
+    "infinite policy": ({"policy_plies": [1], "policies": [0.1] * 8 + [float("inf")]}, "outside of [0, 1]"),
+    "who would resign": ({"would_resign": 9}, "9 is no player"),
+    "no id": ({"game_id": None}, "game_id is empty"),
+}
+"""Of columns that learning from recorded games does not read."""
+
+
+def game(number: int, **fields: Any) -> GameRecord:
+    moves = np.array([0, 1, 3, 2, 6], np.int16)
+    return GameRecord(number, 3, False, moves, 1, Ending.CONNECTED, **fields)
+
+
+def table_of(number: int, change: dict[str, Any], games: int = 8) -> pa.Table:
+    rows = to_table([game(at) for at in range(games)]).to_pylist()
+    rows[number].update(change)
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def store_of(folder: Path, number: int, change: dict[str, Any]) -> Path:
+    folder.mkdir()
+    pq.write_table(table_of(0, {}), folder / "part-000000.parquet")
+    table = table_of(number, change)
+    ids = pa.array([None if row is None else row + 100 for row in table.column("game_id").to_pylist()], pa.int64())
+    pq.write_table(table.set_column(0, SCHEMA.field("game_id"), ids), folder / "part-000001.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("name", [*FORGED, *ALONG])
+def test_a_forged_row_is_found_and_no_other(name: str) -> None:
+    change, said = {**FORGED, **ALONG}[name]
+    (fault,) = faults_of(table_of(5, change))
+    assert fault.row == 5
+    assert said in fault.said
+    (again,) = faults_of(table_of(5, change).slice(4, 3))
+    assert again == fault._replace(row=1)
+
+
+def test_sound_games_have_no_fault() -> None:
+    searched = GameRecord(
+        1,
+        3,
+        True,
+        np.array([1, 9, 4], np.int16),
+        -1,
+        Ending.RESIGNED,
+        opening=3,
+        values=np.array([1.0005, -1, 0], np.float32),
+        simulations=np.array([0, 4, 4], np.int16),
+        policy_plies=np.array([1, 2], np.int16),
+        policies=np.full((2, 10), 0.1, np.float16),
+    )
+    assert faults_of(to_table([game(0), searched, game(2)])) == []
+    assert faults_of(to_table([])) == []
+
+
+def test_whole_columns_agree_with_one_game_after_the_other() -> None:
+    """The moves of random games, some of them illegal, are judged as a replay judges them."""
+    random = np.random.default_rng(3)
+    records = []
+    for number in range(600):
+        size = int(random.integers(2, 5))
+        plies = int(random.integers(0, size * size))
+        moves = random.permutation(size * size)[:plies].astype(np.int16)
+        if plies > 1 and random.random() < 0.3:
+            moves[1] = size * size
+        if plies and random.random() < 0.3:
+            moves[random.integers(plies)] = random.integers(-1, size * size + 2)
+        swap = bool(random.random() < 0.7)
+        records.append(GameRecord(number, size, swap, moves, 0, Ending.UNFINISHED))
+    told = {fault.row: fault.said for fault in faults_of(to_table(records))}
+    replayed = {
+        number: said
+        for number, one in enumerate(records)
+        if (said := illegal_move(one.moves.tolist(), one.size, one.swap))
+    }
+    assert 100 < len(replayed) < 500
+    assert told == replayed
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_training_on_a_forged_store_names_part_and_row(name: str, tmp_path: Path) -> None:
+    change, said = FORGED[name]
+    folder = store_of(tmp_path / "store", 2, change)
+    with pytest.raises(UsageError) as refused:
+        GamePositions.open(folder, size=3, swap=False, cache=tmp_path / "cache")
+    message = str(refused.value)
+    assert f"{folder / 'part-000001.parquet'}, row 3: " in message
+    assert said in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("name", [*FORGED, *ALONG])
+def test_a_forged_store_is_not_read_as_games_and_verify_finds_it(name: str, tmp_path: Path) -> None:
+    change, said = {**FORGED, **ALONG}[name]
+    folder = store_of(tmp_path / "store", 2, change)
+    with pytest.raises(UsageError, match=r"part-000001\.parquet, row 3: "):
+        read_games(folder / "part-000001.parquet")
+    verdict = verify_games(read(folder))
+    assert verdict.wrong.total == 1
+    assert verdict.problems[0]["place"] == f"{folder / 'part-000001.parquet'}:3"
+    assert said in verdict.problems[0]["said"]
+
+
+def test_an_import_leaves_forged_rows_out_and_counts_them(tmp_path: Path) -> None:
+    folder = store_of(tmp_path / "store", 2, {"winner": 5})
+    result = import_games(read(folder), tmp_path / "target")
+    assert (result.read, result.imported, result.dropped.counts["winner"]) == (15, 1, 1)
+    with pytest.raises(UsageError, match=r"part-000001\.parquet:3: the winner is 5"):
+        import_games(read(folder), tmp_path / "other", stop_at_error=True)
+    assert verify_games(read(tmp_path / "target")).fine
+
+
+def test_an_export_leaves_forged_rows_out_and_counts_them(tmp_path: Path) -> None:
+    folder = store_of(tmp_path / "store", 2, {"moves": [-32768, 1, 2, 3, 4]})
+    target = tmp_path / "games.sgf"
+    result = export_games(read(folder), target, format_for(target))
+    assert (result.written, result.not_written.counts) == (15, {"illegal move": 1})
+
+
+def test_a_self_play_store_with_a_forged_row_is_refused_where_its_games_are_wanted(tmp_path: Path) -> None:
+    folder = store_of(tmp_path / "store", 2, {"policy_plies": [7], "policies": [0.1] * 9})
+    with GameStore(folder) as store, pytest.raises(UsageError, match="row 3: there is a policy of no move"):
+        store.find([102])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_foreign_columns_are_refused_in_one_line(wide: bool, tmp_path: Path) -> None:
+    foreign = pa.table({name: pa.array([300 if wide else "x"]) for name in SCHEMA.names})
+    pq.write_table(foreign, tmp_path / "part-000000.parquet")
+    for way in (
+        lambda: read_games(tmp_path / "part-000000.parquet"),
+        lambda: GamePositions.open(tmp_path, size=3, swap=False, cache=tmp_path / "cache"),
+        lambda: list(read(tmp_path)),
+    ):
+        with pytest.raises(UsageError, match=r"part-000000\.parquet") as refused:
+            way()
+        assert "\n" not in str(refused.value)
+
+
+def test_all_rows_are_read_in_order_the_forged_among_them(tmp_path: Path) -> None:
+    folder = store_of(tmp_path / "store", 0, {"size": None})
+    kinds = [isinstance(row, RecordError) for row in read(folder)]
+    assert kinds == [False] * 8 + [True] + [False] * 7
+
+
+def test_the_check_keeps_up_with_millions_of_moves() -> None:
+    """No time is asserted; the rate is printed (`pytest -s`)."""
+    games = 2000
+    random = np.random.default_rng(0)
+    records = [
+        GameRecord(number, 11, False, random.permutation(121)[:80].astype(np.int16), 1, Ending.RESIGNED)
+        for number in range(games)
+    ]
+    table = to_table(records)
+    started = time.perf_counter()
+    assert faults_of(table) == []
+    print(f"{games * 80 / (time.perf_counter() - started) / 1e6:.1f} million plies a second")

@@ -1,0 +1,158 @@
+"""Checkpoints: an old one stays until the new one stands, and one that is damaged is never trained on."""
+
+import errno
+import logging
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from hexlit.errors import UsageError
+from hexlit.training.checkpoint import check_whole
+from hexlit.training.checkpoint_files import WholeCheckpoints, newest_sound
+
+pytestmark = pytest.mark.row("A24")
+
+# Saves one checkpoint, then another over it, and kills itself wherever the second one is written.
+KILLED = """
+import os, pathlib, signal, sys
+import torch
+from hexlit.training.checkpoint_files import WholeCheckpoints
+path = pathlib.Path(sys.argv[1])
+files = WholeCheckpoints()
+files.save_checkpoint({"epoch": 0, "weights": torch.zeros(100_000)}, path)
+write = pathlib.Path.write_bytes
+def torn(self, content):
+    write(self, bytes(content)[:1000])
+    os.kill(os.getpid(), signal.SIGKILL)
+pathlib.Path.write_bytes = torn
+files.save_checkpoint({"epoch": 1, "weights": torch.ones(100_000)}, path)
+"""
+
+
+def content(epoch: int) -> dict[str, Any]:
+    return {"epoch": epoch, "hyper_parameters": {"a": 1}, "weights": torch.arange(5000.0) + epoch}
+
+
+def save(folder: Path, name: str, epoch: int) -> Path:
+    path = folder / "checkpoints" / name
+    WholeCheckpoints().save_checkpoint(content(epoch), path)
+    return path
+
+
+def flip(path: Path, place: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0x10
+    path.write_bytes(data)
+
+
+def middle_of_the_weights(path: Path) -> int:
+    return path.read_bytes().index(torch.arange(5000.0)[2000:2004].numpy().tobytes())
+
+
+def test_what_is_saved_is_read_back_and_nothing_else_is_left(tmp_path: Path) -> None:
+    path = save(tmp_path, "last.ckpt", 3)
+    assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
+    assert torch.equal(WholeCheckpoints().load_checkpoint(path)["weights"], content(3)["weights"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")
+def test_a_kill_while_one_is_written_leaves_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "last.ckpt"
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert WholeCheckpoints().load_checkpoint(path)["epoch"] == 0
+
+
+def test_a_full_disk_leaves_the_one_before_and_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save(tmp_path, "last.ckpt", 1)
+
+    def full(self: Path, data: Any) -> int:
+        with self.open("wb") as file:
+            file.write(bytes(data)[:100])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        save(tmp_path, "last.ckpt", 2)
+    assert [file.name for file in path.parent.iterdir()] == ["last.ckpt"]
+    assert WholeCheckpoints().load_checkpoint(path)["epoch"] == 1
+
+
+def test_what_the_disk_does_not_give_back_never_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = save(tmp_path, "last.ckpt", 1)
+    place, write = middle_of_the_weights(path), Path.write_bytes
+
+    def wrong(self: Path, data: Any) -> int:
+        changed = bytearray(data)
+        changed[place] ^= 1
+        return write(self, changed)
+
+    monkeypatch.setattr(Path, "write_bytes", wrong)
+    with pytest.raises(UsageError, match="damaged"):
+        save(tmp_path, "last.ckpt", 2)
+    assert WholeCheckpoints().load_checkpoint(path)["epoch"] == 1
+
+
+def test_a_flipped_byte_of_the_weights_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = save(tmp_path, "last.ckpt", 0)
+    flip(path, middle_of_the_weights(path))
+    with pytest.raises(UsageError, match=r"last\.ckpt: damaged") as refused:
+        WholeCheckpoints().load_checkpoint(path)
+    assert "\n" not in str(refused.value)
+
+
+def test_whichever_byte_is_flipped_the_file_is_refused_or_reads_the_same(tmp_path: Path) -> None:
+    path = save(tmp_path, "last.ckpt", 0)
+    whole, chance, refused = path.read_bytes(), random.Random(1), 0
+    for _ in range(300):
+        path.write_bytes(whole)
+        flip(path, chance.randrange(len(whole)))
+        try:
+            found = WholeCheckpoints().load_checkpoint(path)
+        except UsageError:
+            refused += 1
+        else:  # a date, or a gap between two parts
+            assert torch.equal(found.pop("weights"), content(0)["weights"])
+            assert found == {"epoch": 0, "hyper_parameters": {"a": 1}}
+    assert refused > 250
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 12_000])
+def test_a_torn_file_is_refused_in_one_line(size: int, tmp_path: Path) -> None:
+    path = save(tmp_path, "last.ckpt", 0)
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(UsageError, match=r"checkpoint=.*last\.ckpt: not a whole checkpoint") as refused:
+        check_whole(path, "checkpoint")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_damaged_last_one_gives_way_to_the_best_with_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    best, last = save(tmp_path, "best.ckpt", 2), save(tmp_path, "last.ckpt", 4)
+    found = newest_sound(tmp_path)
+    assert found is not None
+    assert found[0] == last
+    assert not caplog.records
+    flip(last, 2000)
+    with caplog.at_level(logging.WARNING):
+        found = newest_sound(tmp_path)
+    assert found is not None
+    assert (found[0], found[1]["epoch"]) == (best, 2)
+    assert len(caplog.records) == 1
+    assert "going on from best.ckpt, after epoch 2" in caplog.text
+
+
+def test_with_no_whole_one_the_run_is_refused_and_without_a_last_one_it_begins(tmp_path: Path) -> None:
+    assert newest_sound(tmp_path) is None
+    for name in ("best.ckpt", "last.ckpt"):
+        save(tmp_path, name, 1).write_bytes(b"")
+    with pytest.raises(UsageError, match=r"last\.ckpt: not a whole checkpoint .*; start a new run"):
+        newest_sound(tmp_path)
