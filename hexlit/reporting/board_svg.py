@@ -44,8 +44,8 @@ class CellNote:
     """A few characters in the middle of an empty cell, or in the stone."""
     shade: str = ""
     """Colour of the cell, such as `#d9541e`; empty: that of the board."""
-    mark: bool = False
-    """Whether a ring points the cell out."""
+    ring: str = ""
+    """Colour of a ring that points the cell out, such as `MARK`; empty: none."""
 
 
 def board_svg(
@@ -89,8 +89,8 @@ def board_svg(
             lines.append(stone(cell, size, colour))
         if cell == last:
             lines.append(ring(cell, size, LAST))
-        if note.mark:
-            lines.append(ring(cell, size, MARK))
+        if note.ring:
+            lines.append(ring(cell, size, note.ring))
         if note.text:
             ink = ON_STONE[colour] if colour else ink_on(note.shade or CELL)
             lines.append(cell_text(cell, size, note.text, ink))

@@ -43,7 +43,7 @@ def test_a_position_has_a_cell_each_its_stones_and_both_coordinates() -> None:
 
 
 def test_the_last_move_and_marked_cells_have_rings() -> None:
-    root = drawn(last=BOARD.moves[-1], notes={0: CellNote(mark=True), 1: CellNote(mark=True)})
+    root = drawn(last=BOARD.moves[-1], notes={0: CellNote(ring=MARK), 1: CellNote(ring=MARK)})
     assert circles(root, stroke=LAST) == 1
     assert circles(root, stroke=MARK) == 2
 
