@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import hydra
 from hydra._internal.hydra import Hydra
@@ -127,7 +127,7 @@ def main_unknown_to_children() -> Iterator[None]:
     Python imports it in every process that it spawns, for what may be defined there; ours need nothing of it.
     """
     main = sys.modules["__main__"]
-    kept = {name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)}
+    kept: dict[str, Any] = {name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)}
     main.__spec__ = None
     vars(main).pop("__file__", None)
     try:
