@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -20,6 +20,9 @@ from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 plugin.register()
 
@@ -69,32 +72,52 @@ def train(config: DictConfig) -> Any:
     folder = Path(HydraConfig.get().runtime.output_dir)
     if HydraConfig.get().mode != RunMode.RUN:  # one job of a sweep, whose folder alone is held so far
         claim(folder)
-    write_settings = settings_writer(config, folder)
     ticket = ticket_of(os.environ)
     if ticket is not None:
-        write_settings()
+        settings_writer(config, folder)()
         from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)
-    chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
-    if settings.resume is None and (chosen != "none" or settings.sweep.resume):
-        what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
-        raise UsageError(f"{what}: a sweep is run by hexlit train --multirun with hydra/sweeper=optuna")
-    if settings.resume is None:
-        write_settings()
+    refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
     say_hello(settings, folder)
     with terminated_as_interrupted():
-        from hexlit.commands.task_run import train_task
-
-        train_task(settings, folder, started=began, saved=after_the_first(write_settings))
+        train_kept(config, settings, folder, started=began)
     return None
 
 
-def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:
-    """Writes the settings once, when the run has a checkpoint that was made with them.
+def refuse_sweep(settings: RunConfig, right: str) -> None:
+    """Refuse the settings of a sweep where one run is asked for; `right` is what runs sweeps."""
+    from hydra.core.hydra_config import HydraConfig
 
-    Those of a resume stand in its folder from then on: one that fails before, or is killed, changes nothing there.
+    chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
+    if settings.resume is None and (chosen != "none" or settings.sweep.resume):
+        what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
+        raise UsageError(f"{what}: a sweep is run by {right}")
+
+
+def train_kept(
+    config: DictConfig,
+    settings: RunConfig,
+    folder: Path,
+    *,
+    console: "Console | None" = None,
+    started: float | None = None,
+) -> None:
+    """Train in `folder`, which keeps the settings that the composed `config` was made from; see `train_task`.
+
+    A new run keeps them at once. A resumed one does when it has a checkpoint that was made with them: one that fails
+    before, or is killed, changes nothing there.
     """
+    from hexlit.commands.task_run import train_task
+
+    write_settings = settings_writer(config, folder)
+    if settings.resume is None:
+        write_settings()
+    train_task(settings, folder, started=started, console=console, saved=after_the_first(write_settings))
+
+
+def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:
+    """Calls `write_settings` at the first checkpoint of a run."""
     written = False
 
     def saved(path: Path) -> None:
