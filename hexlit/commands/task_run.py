@@ -55,4 +55,25 @@ def train_task(
         run_name=run_name,
         started=started,
         trial=trial,
+        facts=choices(),
+        tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
     )
+
+
+def choices() -> dict[str, Any]:
+    """What was chosen on the command line: overrides, the experiment, and the option of every group.
+
+    Empty outside of Hydra.
+    """
+    from hydra.core.hydra_config import HydraConfig
+
+    if not HydraConfig.initialized():
+        return {}
+    hydra = HydraConfig.get()
+    groups = {name: str(option) for name, option in hydra.runtime.choices.items() if not name.startswith("hydra/")}
+    groups = {name: option for name, option in groups.items() if option not in ("None", "null")}
+    return {
+        "overrides": [str(override) for override in hydra.overrides.task],
+        "experiment": groups.get("experiment"),
+        "choices": groups,
+    }

@@ -99,7 +99,7 @@ class WandbNotes(L.Callback):
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The trial's number and overrides."""
         ticket = self._trial.ticket
-        facts = {"sweep": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
+        facts = {"study": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
         note_in_wandb(trainer.loggers, config=facts)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:

@@ -2,11 +2,10 @@
 
 import logging
 import platform
-import re
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,18 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
+from hexlit.tracking.metric_names import MetricTable
+from hexlit.tracking.provenance import git_state, versions
 from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
 from hexlit.training.config import TrainerConfig
 from hexlit.training.cost import Cost
 from hexlit.training.display import Display
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
+from hexlit.training.epoch_times import EpochTimes
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
-from hexlit.training.loggers import build_loggers, close_loggers
+from hexlit.training.loggers import build_loggers, close_loggers, note_in_wandb, tracked_run
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING
@@ -33,13 +35,10 @@ from hexlit.training.precision import precision_arguments
 from hexlit.training.proof import Proof
 from hexlit.training.steps import StepClock
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
+from hexlit.training.tracked_files import track_files
 from hexlit.training.usage import RunUsage
 
 log = logging.getLogger(__name__)
-
-VERSIONS = ("hexlit", "torch", "lightning", "numba", "numpy")
-"""Packages whose versions a summary names."""
-
 
 def run(
     config: RunSettings,
@@ -52,11 +51,14 @@ def run(
     run_name: str | None = None,
     started: float | None = None,
     trial: bool = False,
+    facts: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
 
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
-    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
+    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`. `facts` and
+    `tags` describe the run on Weights & Biases, beside its configuration.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to go on with.
@@ -83,7 +85,17 @@ def run(
     steps.resume(first_epoch)
 
     run_name = run_name or f"{config.name}-{folder.name}"
-    loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
+    loggers = build_loggers(
+        config.logger,
+        folder,
+        run_name,
+        MetricTable(task.metrics),
+        facts=described(config, profile) | dict(facts or {}),
+        tags=tags,
+        resumed=config.resume is not None,
+        trial=trial,
+    )
+    tracked = None if trial else tracked_run(loggers)
     metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
     metrics.resume(first_epoch)
     measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
@@ -120,6 +132,7 @@ def run(
             stopping,
             cost,
             MemoryWatch(profile.memory_warning, usage.peaks),
+            EpochTimes(clock, steps),
             LatestRow(metrics),
             Saving(clock),
             *checkpoints(folder, config.trainer),
@@ -132,7 +145,7 @@ def run(
         log_every_n_steps=1,
         num_sanity_val_steps=0,
     )
-    failed = True
+    failed, interrupted = True, False
     compile_seconds = None
     try:
         with usage, display:
@@ -153,10 +166,14 @@ def run(
             ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
             reached = found_by(evaluation, validation) | {"measured_after": evaluation.measured_after}
             task.show_ending(ending, reached, command_to_go_on(folder, config.trainer))
+            interrupted = True
         raise
     finally:
         task.close()  # Lightning tears the data down only after a fit that came to its end
-        close_loggers(loggers, failed)
+        if failed:
+            if interrupted:
+                track_files(tracked, task, folder, {"epochs": trainer.current_epoch})
+            close_loggers(loggers, failed)
     usage.warn_of_idling()
     ending = ending_of(trainer, proof=proof, stopping=stopping)
     clock.settle()
@@ -177,15 +194,24 @@ def run(
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
         "device": ", ".join(filter(None, [describe_device(profile), task.engine()])),
-        "versions": {name: version(name) for name in VERSIONS},
+        "versions": versions(),
         **({measured.prefix: dict(evaluation.latest)} if measured.prefix else {}),
         **found,
         **task.summary(),
     }
     write_json_atomic(folder / "summary.json", summary)
+    note_in_wandb(loggers, summary=summary)
+    track_files(tracked, task, folder, {"epochs": trainer.current_epoch, "best": stopping.summary()})
+    close_loggers(loggers)
     task.show_summary(summary)
     task.show_ending(ending, found_by(evaluation, validation), command_to_go_on(folder, config.trainer))
     return summary
+
+
+def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
+    """What the loggers are told of a run before it begins: the whole configuration, the code, the device."""
+    settings = asdict(config) if is_dataclass(config) and not isinstance(config, type) else {}
+    return {**settings, "git": git_state(), "versions": versions(), "device": describe_device(profile)}
 
 
 def found_by(evaluation: EvaluationPhase, validation: ValidationPhase) -> dict[str, Any]:
