@@ -59,12 +59,10 @@ def show_openings(tracked: TrackedRun, figures: Mapping[str, Any], step: int) ->
     from hexlit.reporting.board_image import openings_image
 
     truth = figures.get("opening_truth")
-    maps = (("strength/opening_map", "opening_map", "openings_right"),)
-    maps += (("strength/value_opening_map", "value_opening_map", "value_openings_right"),)
-    for name, key, right in maps:
+    for key, right in (("opening_map", "openings_right"), ("value_opening_map", "value_openings_right")):
         if key in figures:
-            caption = f"{figures[right]} of {figures['openings']} as in perfect play" if right in figures else None
-            tracked.picture(name, openings_image(figures[key], truth), step, caption)
+            caption = f"{figures[right]} of {figures['openings']} as in perfect play"
+            tracked.picture(f"strength/{key}", openings_image(figures[key], truth), step, caption)
 
 
 def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> None:
@@ -79,8 +77,8 @@ def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> N
             len(record.moves),
             _COLOURS[record.winner],
             str(record.ending),
-            moves_of(record),
-            game_image(record),
+            in_words(record.moves.tolist(), record.size),
+            game_image(record.moves.tolist(), record.size),
         ]
         for record in games
     ]
@@ -88,7 +86,6 @@ def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> N
         tracked.table("games/samples", COLUMNS, rows, step)
 
 
-def moves_of(record: GameRecord) -> str:
-    """The moves in words, such as `a2 swap c3`."""
-    size = record.size
-    return " ".join("swap" if move == size**2 else format_cell(move, size) for move in record.moves.tolist())
+def in_words(moves: Sequence[int], size: int) -> str:
+    """`moves` such as `a2 swap c3`."""
+    return " ".join("swap" if move == size**2 else format_cell(move, size) for move in moves)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hexlit.commands.choices import choices
 from hexlit.commands.tasks import known_tasks
 from hexlit.tasks.run_config import RunConfig
 
@@ -58,22 +59,3 @@ def train_task(
         facts=choices(),
         tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
     )
-
-
-def choices() -> dict[str, Any]:
-    """What was chosen on the command line: overrides, the experiment, and the option of every group.
-
-    Empty outside of Hydra.
-    """
-    from hydra.core.hydra_config import HydraConfig
-
-    if not HydraConfig.initialized():
-        return {}
-    hydra = HydraConfig.get()
-    groups = {name: str(option) for name, option in hydra.runtime.choices.items() if not name.startswith("hydra/")}
-    groups = {name: option for name, option in groups.items() if option not in ("None", "null")}
-    return {
-        "overrides": [str(override) for override in hydra.overrides.task],
-        "experiment": groups.get("experiment"),
-        "choices": groups,
-    }

@@ -106,7 +106,8 @@ class WandbNotes(L.Callback):
         """Its state and its objectives."""
         found = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
         state = "pruned" if self._trial.pruned else "complete"
-        note_in_wandb(trainer.loggers, summary={"state": state, "objective": found})
+        first = next(iter(found.values()), None)
+        note_in_wandb(trainer.loggers, summary={"state": state, "objective": found, "objective_value": first})
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         """That it failed, and why."""

@@ -10,7 +10,6 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.record import GameRecord
 from hexlit.reporting.game import placed
 
 SIDE = 20.0
@@ -40,7 +39,9 @@ def openings_image(values: Sequence[float], truth: Sequence[bool] | None = None)
     """
     size = isqrt(len(values))
     if size * size != len(values) or size == 0 or (truth is not None and len(truth) != len(values)):
-        raise UsageError(f"opening map of {len(values)} cells: an n x n board has 4, 9, 16, ... cells, as has its truth")
+        raise UsageError(
+            f"opening map of {len(values)} cells: an n x n board has 4, 9, 16, ... cells, as has its truth"
+        )
     board = _Board(size)
     for cell, value in enumerate(values):
         board.hexagon(cell, _shade(value))
@@ -50,14 +51,13 @@ def openings_image(values: Sequence[float], truth: Sequence[bool] | None = None)
     return board.image()
 
 
-def game_image(record: GameRecord) -> Image.Image:
-    """The end of a game, its stones numbered, a ring around the last; after swap-pieces the first one is gone."""
-    board = _Board(record.size)
-    for cell in range(record.size**2):
+def game_image(moves: Sequence[int], size: int) -> Image.Image:
+    """The position after `moves`, the stones numbered, a ring around the last; a swap takes the first one away."""
+    board = _Board(size)
+    for cell in range(size**2):
         board.hexagon(cell, _CELL)
-    moves = record.moves.tolist()
-    swapped = record.size**2 in moves[1:2]
-    cells = placed(moves, record.size)
+    swapped = size**2 in moves[1:2]
+    cells = placed(moves, size)
     for ply, cell in enumerate(cells):
         if swapped and ply == 0:
             continue

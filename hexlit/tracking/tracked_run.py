@@ -25,7 +25,6 @@ class Files:
     """W&B's type, such as `checkpoint`."""
     paths: Sequence[Path]
     aliases: Sequence[str] = ()
-    """`latest` is added to the aliases of what a run has made."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     reference: bool = False
     """Name the files where they are, and upload none of them."""
@@ -62,6 +61,10 @@ class TrackedRun:
         """Add to the row of `step`, which is whole once a later step begins, or the run ends."""
         self.run.log(dict(row), step=step, commit=False)
 
+    def flush(self) -> None:
+        """Let the row that is under way be whole."""
+        self.run.log({}, commit=True)
+
     def note(self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
         """Put entries into the configuration and the summary; those that are there are replaced, the others stay."""
         if config:
@@ -87,7 +90,7 @@ class TrackedRun:
     def made(self, files: Files) -> None:
         """Log what the run has made; nothing where artifacts are turned off, or there is no file."""
         if self.artifacts and files.paths:
-            self.run.log_artifact(self._artifact(files), aliases=["latest", *files.aliases])
+            self.run.log_artifact(self._artifact(files), aliases=list(files.aliases) or ["latest"])
 
     def used(self, files: Files) -> None:
         """Log what the run has worked with: the same content under the same name is the same version for W&B.

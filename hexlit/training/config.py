@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from hexlit.errors import UsageError
-from hexlit.tracking.config import WandbConfig
+from hexlit.tracking.config import WandbConfig as WandbConfig
 
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
 LR_SCALINGS = ("none", "linear", "sqrt")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import lightning as L
 
 from hexlit.tracking.metric_names import EPOCH
+from hexlit.training.loggers import tracked_run
 from hexlit.training.metrics import MetricsCsv
 from hexlit.training.phase_table import PER_SECOND
 from hexlit.training.phases import PhaseClock
@@ -14,13 +15,25 @@ from hexlit.training.steps import PARTS, StepClock
 class EpochTimes(L.Callback):
     """Logs `time.*`, `device.*` and `throughput.*` of every epoch; `metrics.csv` is left as it is.
 
-    The phases are those that have ended by then: all but `saving` and the rest of `between`. Comes after the evaluation.
+    The phases are those that have ended by then: all but `saving` and the rest of `between`.
+    Comes after the evaluation.
     """
 
     def __init__(self, clock: PhaseClock, steps: StepClock) -> None:
         """`clock` has timed the phases, `steps` the parts of the optimisation."""
         self._clock = clock
         self._steps = steps
+        self._first_epoch = 0
+
+    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """All of the epoch before is logged by now; a kill should not lose it."""
+        tracked = tracked_run(trainer.loggers)
+        if tracked is not None and trainer.current_epoch > self._first_epoch:
+            tracked.flush()
+
+    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Remember where this session begins."""
+        self._first_epoch = trainer.current_epoch
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the epoch's."""

@@ -72,7 +72,7 @@ class GroupedTensorBoard(TensorBoardLogger):
         super().__init__(save_dir=folder, name="", version="tensorboard")
         self._names = names
 
-    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:  # type: ignore[override]
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Rename, and log as Lightning does."""
         super().log_metrics({self._names.grouped(name): value for name, value in flattened(metrics)}, step)
 
@@ -115,6 +115,24 @@ def build_loggers(
 def tracked_run(loggers: Sequence[Any]) -> TrackedRun | None:
     """The W&B run among `loggers`, where there is one."""
     return next((logger.tracked for logger in loggers if isinstance(logger, WandbRows)), None)
+
+
+def note_best(loggers: Sequence[Logger]) -> None:
+    """Put the best and the last value of every metric that has a best into the summary of the W&B run.
+
+    W&B itself sees the rows of this session alone; `metrics.csv` has those before a run was resumed, too.
+    """
+    rows = next((logger for logger in loggers if isinstance(logger, WandbRows)), None)
+    table = next((logger for logger in loggers if isinstance(logger, MetricsCsv)), None)
+    if rows is None or table is None:
+        return
+    found = {}
+    for name, values in table.columns().items():
+        best = rows.names.best(name)
+        if best is not None and values:
+            found[rows.names.grouped(name)] = {best: (max if best == "max" else min)(values), "last": values[-1]}
+    rows.tracked.flush()  # or its last row would come after this
+    rows.tracked.note(summary=found)
 
 
 def note_in_wandb(

@@ -5,6 +5,7 @@ import io
 import time
 from argparse import Namespace
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -115,11 +116,21 @@ class MetricsCsv(Logger):
         self._waiting = {}
         self._write()
 
+    def columns(self) -> dict[str, list[float]]:
+        """Values of every metric over the epochs, without those that are missing or no number."""
+        return {
+            name: [value for row in self._in_order() if isfinite(value := float(row.get(name) or "nan"))]
+            for name in self._columns
+        }
+
+    def _in_order(self) -> list[dict[str, str]]:
+        return [self._rows[epoch] for epoch in sorted(self._rows)]
+
     def _write(self) -> None:
         text = io.StringIO()
         table = csv.DictWriter(text, list(self._columns), restval="", lineterminator="\n")
         table.writeheader()
-        table.writerows(self._rows[epoch] for epoch in sorted(self._rows))
+        table.writerows(self._in_order())
         write_text_atomic(self.path, text.getvalue())
         self._written = time.monotonic()
         self._urgent = self._changed = False

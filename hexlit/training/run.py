@@ -5,7 +5,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
 from hexlit.training.epoch_times import EpochTimes
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
-from hexlit.training.loggers import build_loggers, close_loggers, note_in_wandb, tracked_run
+from hexlit.training.loggers import build_loggers, close_loggers, note_best, note_in_wandb, tracked_run
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING
@@ -39,6 +39,7 @@ from hexlit.training.tracked_files import track_files
 from hexlit.training.usage import RunUsage
 
 log = logging.getLogger(__name__)
+
 
 def run(
     config: RunSettings,
@@ -200,6 +201,7 @@ def run(
         **task.summary(),
     }
     write_json_atomic(folder / "summary.json", summary)
+    note_best(loggers)
     note_in_wandb(loggers, summary=summary)
     track_files(tracked, task, folder, {"epochs": trainer.current_epoch, "best": stopping.summary()})
     close_loggers(loggers)
@@ -210,8 +212,8 @@ def run(
 
 def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
     """What the loggers are told of a run before it begins: the whole configuration, the code, the device."""
-    settings = asdict(config) if is_dataclass(config) and not isinstance(config, type) else {}
-    return {**settings, "git": git_state(), "versions": versions(), "device": describe_device(profile)}
+    settings: Any = config  # always a dataclass; a protocol cannot say so
+    return {**asdict(settings), "git": git_state(), "versions": versions(), "device": describe_device(profile)}
 
 
 def found_by(evaluation: EvaluationPhase, validation: ValidationPhase) -> dict[str, Any]:

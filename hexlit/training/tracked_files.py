@@ -1,7 +1,6 @@
 """The files of a run as artifacts: what it has learned from, and its checkpoints."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,10 @@ from hexlit.tracking.tracked_run import Files, TrackedRun
 from hexlit.training.task import Task
 
 CHECKPOINT = "checkpoint"
-BEST, LAST = "best", "last"
 
 
 def track_files(tracked: TrackedRun | None, task: Task, folder: Path, facts: dict[str, Any]) -> None:
-    """Log what `task` has used, then `last.ckpt` and `best.ckpt` of the run in `folder`.
+    """Log what `task` has used, then `best.ckpt` and `last.ckpt` of the run in `folder`.
 
     `facts` are noted with the checkpoints. Nothing happens without a run, or with its artifacts turned off.
     """
@@ -22,11 +20,10 @@ def track_files(tracked: TrackedRun | None, task: Task, folder: Path, facts: dic
         return
     for files in task.used(tracked.identity):
         tracked.used(files)
-    for alias in (LAST, BEST):
-        path = folder / "checkpoints" / f"{alias}.ckpt"
+    for name, aliases in (("best", ["best"]), ("last", ["last", "latest"])):
+        path = folder / "checkpoints" / f"{name}.ckpt"
         if path.exists():
-            name = tracked.identity.artifact(CHECKPOINT)
-            tracked.made(Files(name, CHECKPOINT, [path], aliases=[alias], metadata=facts))
+            tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], aliases, facts))
 
 
 def checkpoint_files(path: Path) -> Files:
@@ -38,7 +35,6 @@ def checkpoint_files(path: Path) -> Files:
     return Files(name, CHECKPOINT, [path])
 
 
-def used_once(files: Sequence[Files]) -> list[Files]:
-    """`files` without those of the same content and name twice, such as one checkpoint of two players."""
-    kept = {(one.name, tuple(path.resolve() for path in one.paths)): one for one in files}
-    return [replace(one, paths=list(one.paths)) for one in kept.values()]
+def without_doubles(files: Sequence[Files]) -> list[Files]:
+    """`files`, each once: two players may share a checkpoint."""
+    return list({(one.name, tuple(one.paths)): one for one in files}.values())
