@@ -72,11 +72,14 @@ OPTIONAL = (
     "onnx",
     "openvino",
     "text",
+    "dashboard",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "hydra-core": "hydra",
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
+    "pillow": "PIL",
+    "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
 
