@@ -28,19 +28,21 @@ ARROWS: dict[str, set[str]] = {
         "search",
         "nets",
         "training",
+        "tracking",
         "accelerate",
         "hex",
     },
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
-    "tuning": {"accelerate", "reporting"},
+    "tuning": {"accelerate", "reporting", "tracking"},
     "reporting": {"hex"},
     "arena": {"selfplay", "search", "nets", "hex"},
     "tasks": {"tuning", "reporting", "arena", "selfplay", "nets", "training", "accelerate"},
     "selfplay": {"search", "hex"},
     "search": {"hex"},
     "nets": {"accelerate", "hex"},  # hex: the number and the meaning of the input planes
-    "training": {"accelerate"},
+    "training": {"accelerate", "tracking"},
     "accelerate": set(),
+    "tracking": set(),
     "hex": set(),
 }
 FOR_ALL = {"errors", "files", "lifeline", "locks", "__init__"}  # these import nothing of ours but one another
@@ -60,7 +62,7 @@ AVAILABILITY = {
     "torch.accelerator.is_available",
     "torch.accelerator.current_accelerator",
 }
-FREE_OF_THE_GAME = ("training", "accelerate", "tuning")
+FREE_OF_THE_GAME = ("training", "accelerate", "tuning", "tracking")
 """Rooms that serve every task, and so have no word of one in names and texts."""
 WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "policies", "strength", "hex"}
 HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
@@ -72,12 +74,15 @@ OPTIONAL = (
     "openvino",
     "text",
     "notebooks",
+    "dashboard",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
     "hydra-core": "hydra",
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
+    "pillow": "PIL",
+    "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
 

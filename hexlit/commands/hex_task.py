@@ -13,6 +13,8 @@ from rich.console import Console
 from hexlit.arena.strength import Strength, evaluation_batch, proof_of
 from hexlit.commands.compiling import Compiling
 from hexlit.commands.hex_data import make_data
+from hexlit.commands.hex_lineage import used_games
+from hexlit.commands.hex_media import METRICS, HexMedia
 from hexlit.commands.hex_prelude import sets_to_measure
 from hexlit.commands.rating_pool import rating_callbacks
 from hexlit.commands.run_kernels import KernelsPhase, RunKernels
@@ -29,6 +31,8 @@ from hexlit.tasks.hex.data import EvaluatorHost, weights_of
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.tracking.identity import Identity
+from hexlit.tracking.tracked_run import Files
 from hexlit.training.phases import Phase
 from hexlit.training.task import Evaluation, Session, Task
 
@@ -47,6 +51,7 @@ class HexTask(Task):
     unit = "positions"
     units = ("games", "positions", "evaluations")
     shown = ("loss", "comparable_loss", "top1_accuracy")
+    metrics = METRICS
     fresh_data = True
     module: HexModule
     data: HexDataModule
@@ -117,16 +122,22 @@ class HexTask(Task):
         return Evaluation("strength", self._measure, config.every_epochs, least, config.proof.evaluations)
 
     def _measure(self, final: bool) -> Mapping[str, Any]:
-        return self._strength.measure(self._host.refreshed(weights_of(self.module.net_in_use)), final=final)
+        evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
+        self._media.figures = figures = self._strength.measure(evaluator, final=final)
+        return figures
 
     def before_evaluation(self, is_due: Callable[[L.Trainer], bool]) -> list[L.Callback]:
+        self._media = HexMedia(self.data.some_games, is_due)
         return [KernelsPhase(self._kernels, self._session.clock, is_due)]
 
     def callbacks(self) -> list[L.Callback]:
-        return rating_callbacks(self._config, self.module, self._session)
+        return [self._media, *rating_callbacks(self._config, self.module, self._session)]
 
     def figures(self) -> Mapping[str, Mapping[str, float]]:
         return {self._config.data.source: self.data.figures()}
+
+    def used(self, identity: Identity) -> list[Files]:
+        return used_games(self._config, self.data, identity)
 
     def forward_passes(self) -> int:
         return self.data.evaluations

@@ -14,10 +14,12 @@ from omegaconf import DictConfig
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
+from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:  # what plays is imported only when a match is really played
@@ -57,9 +59,11 @@ class MatchConfig:
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
 
     def __post_init__(self) -> None:
         """Refuse what no part can check alone."""
+        refuse_tensorboard(self.logger)
         if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: players take boards of 2 to {LARGEST_BOARD} rows")
         for name in ("pairs", "at_once"):
@@ -86,10 +90,12 @@ def arguments(argv: list[str]) -> list[str]:
         UsageError: the folder holds no match, or its settings are to be changed.
     """
     if resumed_folder(argv) is not None:
-        kept = ("resume=", "json=", "accelerator", "-")
+        kept = ("resume=", "json=", "accelerator", "logger", "-")
         changed = [argument for argument in argv if not argument.startswith(kept)]
         if changed:
-            raise UsageError(f"{changed[0]}: a match goes on with its own settings; only accelerator may be another")
+            raise UsageError(
+                f"{changed[0]}: a match goes on with its own settings; only accelerator and logger may be others"
+            )
     return [quoted_players(argument) for argument in resumed_arguments(argv)]
 
 
@@ -151,6 +157,10 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
     document = {**document_of(config, specs, tournament, log), **pace}
     write_results(folder, log, document)
+    if config.logger.wandb.mode != "disabled":
+        from hexlit.commands.tracked_match import track_match
+
+        track_match(config, specs, folder, log, document)
     if config.json:
         print(json.dumps(document, indent=2, allow_nan=False))
         return

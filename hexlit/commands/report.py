@@ -37,6 +37,8 @@ class ReportConfig:
     """Seconds from one look to the next."""
     rows: int = 20
     """Trials in the table."""
+    wandb: str | None = None
+    """ENTITY/PROJECT on Weights & Biases whose page is written instead; with `json` it is printed, and not saved."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be shown."""
@@ -78,6 +80,11 @@ def _refuse_flag(message: str) -> NoReturn:
 def report(config: DictConfig) -> None:
     """Read the sweep, write its results beside it, and print them."""
     settings = typed(config, ReportConfig)
+    if settings.wandb is not None:
+        from hexlit.commands.dashboard import save_dashboard
+
+        save_dashboard(settings.wandb, settings.json)
+        return
     from rich.console import Console
 
     from hexlit.tuning.result_files import as_document

@@ -14,9 +14,11 @@ from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
 from hexlit.errors import UsageError
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
+from hexlit.training.config import LoggerConfig
 
 if TYPE_CHECKING:  # these import torch or compile kernels: only when something is measured
     from hexlit.accelerate.profile import DeviceProfile
@@ -62,9 +64,11 @@ class StrengthConfig:
     """Folder for the results; null is a new one below runs/strength."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
+    logger: LoggerConfig = field(default_factory=LoggerConfig)
 
     def __post_init__(self) -> None:
         """Refuse what no part can check alone."""
+        refuse_tensorboard(self.logger)
         if self.what not in KINDS:
             raise UsageError(f"what={self.what}: choose one of {', '.join(KINDS)}")
         if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
@@ -116,6 +120,10 @@ def strength(config: DictConfig) -> None:
         for found in measure(settings, evaluators, games, advance):
             document = facts | found
             write(folder, document)
+    if settings.logger.wandb.mode != "disabled":
+        from hexlit.commands.tracked_strength import track_strength
+
+        track_strength(settings, folder, document)
     show(settings, document, folder)
 
 

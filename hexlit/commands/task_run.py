@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hexlit.commands.choices import choices
 from hexlit.commands.tasks import known_tasks
 from hexlit.tasks.run_config import RunConfig
 
@@ -62,4 +63,6 @@ def train_task(
         started=started,
         trial=trial,
         saved=saved,
+        facts=choices(),
+        tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
     )

@@ -99,14 +99,15 @@ class WandbNotes(L.Callback):
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """The trial's number and overrides."""
         ticket = self._trial.ticket
-        facts = {"sweep": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
+        facts = {"study": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
         note_in_wandb(trainer.loggers, config=facts)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Its state and its objectives."""
         found = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
         state = "pruned" if self._trial.pruned else "complete"
-        note_in_wandb(trainer.loggers, summary={"state": state, "objective": found})
+        first = next(iter(found.values()), None)
+        note_in_wandb(trainer.loggers, summary={"state": state, "objective": found, "objective_value": first})
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
         """That it failed, and why."""

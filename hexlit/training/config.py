@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from hexlit.errors import UsageError
+from hexlit.tracking.config import WandbConfig as WandbConfig
 
-_MODES = ("offline", "online", "disabled")
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
 LR_SCALINGS = ("none", "linear", "sqrt")
 SCHEDULES = ("cosine", "constant")
@@ -118,33 +118,6 @@ class TrainerConfig:
             return None
         seconds, *larger = (int(part) for part in reversed(self.max_time.split(":")))
         return float(seconds + sum(part * unit for part, unit in zip(larger, (60, 3600, 86400), strict=False)))
-
-
-@dataclass
-class WandbConfig:
-    """Weights & Biases. Offline by default: nothing leaves the machine until `wandb sync`."""
-
-    mode: str = "offline"
-    """offline, online (falls back to offline, with a warning, where it cannot be reached), or disabled."""
-    project: str = "hexlit"
-    entity: str | None = None
-    """User or team that owns the project; None: the default of the account."""
-    group: str | None = None
-    """Runs of one sweep share a group."""
-    tags: list[str] = field(default_factory=list)
-    init_timeout: float = 30.0
-    """Seconds after which a run that cannot be opened online goes on offline."""
-    finish_timeout: float = 300.0
-    """Seconds to wait at the end for the upload; what is left stays on disk for `wandb sync`."""
-
-    def __post_init__(self) -> None:
-        if self.mode not in _MODES:
-            raise UsageError(f"logger.wandb.mode={self.mode}: choose {', '.join(_MODES[:-1])} or {_MODES[-1]}")
-        if not self.project or any(character in self.project for character in "/\\#?%:"):
-            raise UsageError(f"logger.wandb.project={self.project!r}: a name without any of / \\ # ? % :")
-        for name in ("init_timeout", "finish_timeout"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"logger.wandb.{name}={getattr(self, name)}: a number of seconds above 0")
 
 
 @dataclass

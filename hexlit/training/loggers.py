@@ -1,35 +1,138 @@
 """Where metrics go: always to `metrics.csv`, and to Weights & Biases or TensorBoard when configured."""
 
-import logging
-import netrc
-import os
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
+from lightning.pytorch.loggers import Logger, TensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
 
-from hexlit.training.config import LoggerConfig, WandbConfig
-from hexlit.training.metrics import MetricsCsv
+from hexlit.tracking.metric_names import EPOCH, MetricTable
+from hexlit.tracking.opening import open_run
+from hexlit.tracking.tracked_run import TrackedRun
+from hexlit.training.config import LoggerConfig
+from hexlit.training.metrics import MetricsCsv, flattened, plain
 
-_log = logging.getLogger(__name__)
+
+class WandbRows(Logger):
+    """A Lightning logger that writes one row an epoch, under grouped names, to a W&B run.
+
+    The number of a row is its epoch, so that a resumed run goes on where the interrupted one was. All axes stand in
+    every row: W&B draws a chart over whatever the row holds.
+
+    Attributes:
+        tracked: the run.
+        names: the table of names.
+    """
+
+    def __init__(self, tracked: TrackedRun, names: MetricTable) -> None:
+        super().__init__()
+        self.tracked = tracked
+        self.names = names
+        self._waiting: dict[str, float] = {}
+        self._defined: set[str] = set()
+        tracked.define_axes(names.axes)
+
+    @property
+    def name(self) -> str:
+        return self.tracked.identity.project
+
+    @property
+    def version(self) -> str:
+        return self.tracked.identity.id
+
+    def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
+        """Write nothing: the run has the whole configuration from its beginning."""
+
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Add numbers, possibly nested, to the row of `metrics["epoch"]`; without one they wait for the next."""
+        self._waiting |= {name: plain(value) for name, value in flattened(metrics) if value is not None}
+        if EPOCH not in self._waiting:
+            return
+        if step is not None:
+            self._waiting["step"] = step
+        row = {self._named(name): value for name, value in self._waiting.items()}
+        self._waiting = {}
+        row[EPOCH] = epoch = int(row[EPOCH])
+        self.tracked.log(row, epoch)
+
+    def _named(self, name: str) -> str:
+        grouped, best = self.names.grouped(name), self.names.best(name)
+        if best is not None and grouped not in self._defined:
+            self._defined.add(grouped)
+            self.tracked.define_best(grouped, best)
+        return grouped
 
 
-def build_loggers(config: LoggerConfig, folder: Path, run_name: str, run_id: str | None = None) -> list[Logger]:
+class GroupedTensorBoard(TensorBoardLogger):
+    """TensorBoard event files under grouped names."""
+
+    def __init__(self, folder: Path, names: MetricTable) -> None:
+        super().__init__(save_dir=folder, name="", version="tensorboard")
+        self._names = names
+
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
+        """Rename, and log as Lightning does."""
+        super().log_metrics({self._names.grouped(name): value for name, value in flattened(metrics)}, step)
+
+
+def build_loggers(
+    config: LoggerConfig,
+    folder: Path,
+    run_name: str,
+    names: MetricTable | None = None,
+    *,
+    facts: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
+    resumed: bool = False,
+    trial: bool = False,
+) -> list[Logger]:
     """Loggers of one run whose files lie in `folder`, `MetricsCsv` first; end them with `close_loggers`.
 
-    `run_id` is the W&B id of the run: the same one again continues that run. Only the process of rank 0 opens W&B.
-    Never prompts and never waits longer than `config.wandb.init_timeout`.
+    `names` is the table of names, None for the one that all tasks share. `facts`, `tags` and `resumed` are W&B's, see
+    `hexlit.tracking.opening.open_run`; only the process of rank 0 opens a run. A `trial` of a sweep keeps `run_name`.
     """
+    names = names or MetricTable()
     loggers: list[Logger] = [MetricsCsv(folder)]
     if config.wandb.mode != "disabled" and _is_rank_zero():
-        run = _open_wandb(config.wandb, folder, run_name, run_id)
-        loggers.append(WandbLogger(experiment=run, project=config.wandb.project, name=run_name, save_dir=folder))
+        tracked = open_run(
+            config.wandb,
+            folder,
+            name=run_name,
+            kind="trial" if trial else "train",
+            tags=tags,
+            facts=facts,
+            resumed=resumed,
+            own_name=trial,
+        )
+        loggers += [] if tracked is None else [WandbRows(tracked, names)]
     if config.tensorboard:
-        loggers.append(TensorBoardLogger(save_dir=folder, name="", version="tensorboard"))
+        loggers.append(GroupedTensorBoard(folder, names))
     return loggers
+
+
+def tracked_run(loggers: Sequence[Any]) -> TrackedRun | None:
+    """The W&B run among `loggers`, where there is one."""
+    return next((logger.tracked for logger in loggers if isinstance(logger, WandbRows)), None)
+
+
+def note_best(loggers: Sequence[Logger]) -> None:
+    """Put the best and the last value of every metric that has a best into the summary of the W&B run.
+
+    W&B itself sees the rows of this session alone; `metrics.csv` has those before a run was resumed, too.
+    """
+    rows = next((logger for logger in loggers if isinstance(logger, WandbRows)), None)
+    table = next((logger for logger in loggers if isinstance(logger, MetricsCsv)), None)
+    if rows is None or table is None:
+        return
+    found = {}
+    for name, values in table.columns().items():
+        best = rows.names.best(name)
+        if best is not None and values:
+            found[rows.names.grouped(name)] = {best: (max if best == "max" else min)(values), "last": values[-1]}
+    rows.tracked.flush()  # or its last row would come after this
+    rows.tracked.note(summary=found)
 
 
 def note_in_wandb(
@@ -39,95 +142,19 @@ def note_in_wandb(
 
     Entries that are there already are replaced, the others stay. Comes before `close_loggers`.
     """
-    for logger in loggers:
-        if not isinstance(logger, WandbLogger):
-            continue
-        if config:
-            logger.experiment.config.update(dict(config), allow_val_change=True)
-        if summary:
-            logger.experiment.summary.update(dict(summary))
+    tracked = tracked_run(loggers)
+    if tracked is not None:
+        tracked.note(config=config, summary=summary)
 
 
 def close_loggers(loggers: Sequence[Logger], failed: bool = False) -> None:
     """Write what is pending and end the W&B run, so that the next run of this process gets its own."""
     for logger in loggers:
-        if isinstance(logger, WandbLogger):
-            logger.experiment.finish(exit_code=int(failed))
+        if isinstance(logger, WandbRows):
+            logger.tracked.finish(failed)
         else:
             logger.finalize("failed" if failed else "success")
 
 
-def _open_wandb(config: WandbConfig, folder: Path, run_name: str, run_id: str | None) -> Any:
-    import wandb
-
-    folder.mkdir(parents=True, exist_ok=True)
-    arguments: dict[str, Any] = {
-        "dir": folder,
-        "project": config.project,
-        "entity": config.entity,
-        "group": config.group,
-        "tags": list(config.tags),
-        "name": run_name,
-        "id": run_id,
-    }
-    run = None
-    if config.mode == "online":
-        reason = None if _has_credentials() else "no API key was found (`wandb login` or WANDB_API_KEY)"
-        if reason is None:
-            try:
-                run = wandb.init(mode="online", resume="allow", settings=_settings(config), **arguments)
-            except (wandb.Error, OSError) as error:
-                lines = str(error).strip().splitlines()
-                reason = f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
-                arguments["id"] = run_id and f"{run_id}-offline"  # the attempt still holds its id
-        if reason is not None:
-            _log.warning(
-                "logger.wandb.mode=online: %s; going on offline, `wandb sync` uploads the run from %s later",
-                reason,
-                folder / "wandb",
-            )
-    if run is None:
-        run = wandb.init(mode="offline", settings=_settings(config), **arguments)
-    run.define_metric("epoch")
-    run.define_metric("*", step_metric="epoch")
-    return run
-
-
 def _is_rank_zero() -> bool:
     return getattr(rank_zero_only, "rank", 0) == 0  # Lightning keeps the rank on the function
-
-
-def _settings(config: WandbConfig) -> Any:
-    import wandb
-
-    return wandb.Settings(
-        init_timeout=config.init_timeout,
-        finish_timeout=config.finish_timeout,
-        silent=True,
-        console="off",
-        reinit="create_new",  # a run of its own, whatever else is open in this process
-    )
-
-
-def _has_credentials() -> bool:
-    """Whether W&B would find a key without asking, in the places that it searches itself."""
-    import wandb
-
-    if os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):
-        return True
-    settings = wandb.setup().settings
-    if settings.api_key:  # wandb.login(key=...) earlier in this process
-        return True
-    hosts = {urlsplit(settings.base_url).netloc}
-    if settings.base_url == wandb.Settings.model_fields["base_url"].default:
-        hosts.add("api.wandb.ai")  # the public service answers under both names
-    named = os.environ.get("NETRC")
-    for path in [Path(named).expanduser()] if named else [Path.home() / ".netrc", Path.home() / "_netrc"]:
-        try:
-            entries = netrc.netrc(path)
-            return any(entries.authenticators(host) for host in hosts)
-        except FileNotFoundError:
-            continue
-        except (netrc.NetrcParseError, OSError) as error:
-            _log.warning("%s cannot be read for a W&B key: %s", path, error)
-    return False

@@ -5,6 +5,7 @@ import io
 import time
 from argparse import Namespace
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class MetricsCsv(Logger):
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Take numbers, possibly nested, into the row of `metrics["epoch"]`."""
-        values = {name: _format(value) for name, value in _flatten(metrics) if value is not None}
+        values = {name: _format(value) for name, value in flattened(metrics) if value is not None}
         epoch = values.pop("epoch", None)
         if epoch is None:
             self._waiting.update(values)
@@ -115,11 +116,21 @@ class MetricsCsv(Logger):
         self._waiting = {}
         self._write()
 
+    def columns(self) -> dict[str, list[float]]:
+        """Values of every metric over the epochs, without those that are missing or no number."""
+        return {
+            name: [value for row in self._in_order() if isfinite(value := float(row.get(name) or "nan"))]
+            for name in self._columns
+        }
+
+    def _in_order(self) -> list[dict[str, str]]:
+        return [self._rows[epoch] for epoch in sorted(self._rows)]
+
     def _write(self) -> None:
         text = io.StringIO()
         table = csv.DictWriter(text, list(self._columns), restval="", lineterminator="\n")
         table.writeheader()
-        table.writerows(self._rows[epoch] for epoch in sorted(self._rows))
+        table.writerows(self._in_order())
         write_text_atomic(self.path, text.getvalue())
         self._written = time.monotonic()
         self._urgent = self._changed = False
@@ -172,14 +183,20 @@ class LatestRow(L.Callback):
         self._row = state_dict["row"]
 
 
-def _flatten(metrics: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def flattened(metrics: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Dotted name and value of every metric: `train/loss` and `{"train": {"loss": 1.0}}` are both `train.loss`."""
     pairs: list[tuple[str, Any]] = []
     for name, value in metrics.items():
         full = prefix + str(name).replace("/", ".")
-        pairs += _flatten(value, full + ".") if isinstance(value, Mapping) else [(full, value)]
+        pairs += flattened(value, full + ".") if isinstance(value, Mapping) else [(full, value)]
     return pairs
 
 
+def plain(value: Any) -> Any:
+    """The number in a tensor or a NumPy scalar; others as they are."""
+    return value.item() if hasattr(value, "item") else value
+
+
 def _format(value: Any) -> str:
-    number = value.item() if hasattr(value, "item") else value
+    number = plain(value)
     return f"{number:.9g}" if isinstance(number, float) else str(number)

@@ -233,6 +233,10 @@ class PhaseClock:
         """For `summary.json`: the totals of every phase, by column."""
         return {name: {"epochs": row.epochs, **row.as_dict(self.units)} for name, row in self.totals().items()}
 
+    def epoch_rows(self, epoch: int) -> dict[str, PhaseTotals]:
+        """What each phase of `epoch` took and did so far."""
+        return {name: row for at, name, row in self._rows if at == epoch}
+
     def epoch_seconds(self, epoch: int) -> float:
         """Wall time of the phases of `epoch` so far."""
         return sum(row.wall_seconds for at, _, row in self._rows if at == epoch)

@@ -2,11 +2,10 @@
 
 import logging
 import platform
-import re
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
+from hexlit.tracking.metric_names import MetricTable
+from hexlit.tracking.provenance import git_state, versions
 from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
 from hexlit.training.checkpoint import CHECKPOINTS
 from hexlit.training.checkpoint_files import WholeCheckpoints, newest_sound
@@ -25,9 +26,10 @@ from hexlit.training.cost import Cost
 from hexlit.training.display import Display
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
+from hexlit.training.epoch_times import EpochTimes
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
-from hexlit.training.loggers import build_loggers, close_loggers
+from hexlit.training.loggers import build_loggers, close_loggers, note_best, note_in_wandb, tracked_run
 from hexlit.training.metrics import LatestRow, MetricsCsv
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
 from hexlit.training.phases import COMPILING, FINISHING
@@ -35,12 +37,10 @@ from hexlit.training.precision import precision_arguments
 from hexlit.training.proof import Proof
 from hexlit.training.steps import StepClock
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
+from hexlit.training.tracked_files import track_files
 from hexlit.training.usage import RunUsage
 
 log = logging.getLogger(__name__)
-
-VERSIONS = ("hexlit", "torch", "lightning", "numba", "numpy")
-"""Packages whose versions a summary names."""
 
 
 def run(
@@ -55,12 +55,15 @@ def run(
     started: float | None = None,
     trial: bool = False,
     saved: Callable[[Path], None] = lambda path: None,
+    facts: Mapping[str, Any] | None = None,
+    tags: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
 
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
     `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
-    `saved(path)` is called after each checkpoint that stands.
+    `saved(path)` is called after each checkpoint that stands. `facts` and `tags` describe the run on Weights & Biases,
+    beside its configuration.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to go on with.
@@ -86,7 +89,17 @@ def run(
     steps.resume(first_epoch)
 
     run_name = run_name or f"{config.name}-{folder.name}"
-    loggers = build_loggers(config.logger, folder, run_name, re.sub(r"[^\w-]", "-", run_name))
+    loggers = build_loggers(
+        config.logger,
+        folder,
+        run_name,
+        MetricTable(task.metrics),
+        facts=described(config, profile) | dict(facts or {}),
+        tags=tags,
+        resumed=config.resume is not None,
+        trial=trial,
+    )
+    tracked = None if trial else tracked_run(loggers)
     metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
     metrics.resume(first_epoch)
     measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
@@ -123,6 +136,7 @@ def run(
             stopping,
             cost,
             MemoryWatch(profile.memory_warning, usage.peaks),
+            EpochTimes(clock, steps),
             LatestRow(metrics),
             Saving(clock),
             *checkpoints(folder, config.trainer),
@@ -136,7 +150,7 @@ def run(
         log_every_n_steps=1,
         num_sanity_val_steps=0,
     )
-    failed = True
+    failed, interrupted = True, False
     compile_seconds = None
     try:
         with usage, display:
@@ -156,10 +170,14 @@ def run(
             ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
             reached = found_by(evaluation, validation) | {"measured_after": evaluation.measured_after}
             task.show_ending(ending, reached, command_to_go_on(folder, config.trainer))
+            interrupted = True
         raise
     finally:
         task.close()  # Lightning tears the data down only after a fit that came to its end
-        close_loggers(loggers, failed)
+        if failed:
+            if interrupted:
+                track_files(tracked, task, folder, {"epochs": trainer.current_epoch})
+            close_loggers(loggers, failed)
     usage.warn_of_idling()
     ending = ending_of(trainer, proof=proof, stopping=stopping)
     clock.settle()
@@ -180,15 +198,25 @@ def run(
         "parameters": sum(p.numel() for p in module.net.parameters()),
         "compile_seconds": compile_seconds,
         "device": ", ".join(filter(None, [describe_device(profile), task.engine()])),
-        "versions": {name: version(name) for name in VERSIONS},
+        "versions": versions(),
         **({measured.prefix: dict(evaluation.latest)} if measured.prefix else {}),
         **found,
         **task.summary(),
     }
     write_json_atomic(folder / "summary.json", summary)
+    note_best(loggers)
+    note_in_wandb(loggers, summary=summary)
+    track_files(tracked, task, folder, {"epochs": trainer.current_epoch, "best": stopping.summary()})
+    close_loggers(loggers)
     task.show_summary(summary)
     task.show_ending(ending, found_by(evaluation, validation), command_to_go_on(folder, config.trainer))
     return summary
+
+
+def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
+    """What the loggers are told of a run before it begins: the whole configuration, the code, the device."""
+    settings: Any = config  # always a dataclass; a protocol cannot say so
+    return {**asdict(settings), "git": git_state(), "versions": versions(), "device": describe_device(profile)}
 
 
 def found_by(evaluation: EvaluationPhase, validation: ValidationPhase) -> dict[str, Any]:

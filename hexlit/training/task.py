@@ -9,6 +9,9 @@ from typing import Any, ClassVar, Protocol
 import lightning as L
 
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.tracking.identity import Identity
+from hexlit.tracking.metric_names import Metric
+from hexlit.tracking.tracked_run import Files
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.training.display import Display
 from hexlit.training.module import TrainedModule
@@ -78,6 +81,7 @@ class Task(ABC):
         unit: what an example of training is called in tables, in the plural.
         units: everything that phases count, `unit` included.
         shown: figures of a validation that are shown while a run goes on, without `val.`.
+        metrics: the task's lines of the table of names; the first dot of other names becomes a slash in charts.
         fresh_data: whether every epoch has another loader.
         module: what is trained; `set_up` makes it.
         data: what it is trained on; `set_up` makes it.
@@ -86,6 +90,7 @@ class Task(ABC):
     unit: ClassVar[str] = "examples"
     units: ClassVar[Sequence[str]] = ("examples",)
     shown: ClassVar[Collection[str]] = ("loss",)
+    metrics: ClassVar[Sequence[Metric]] = ()
     fresh_data: ClassVar[bool] = False
     module: TrainedModule
     data: L.LightningDataModule
@@ -132,6 +137,10 @@ class Task(ABC):
     def cpu_seconds(self) -> float:
         """Processor time of other processes that work for the run."""
         return 0.0
+
+    def used(self, identity: Identity) -> Sequence[Files]:
+        """Files that the run known by `identity` has learned from."""
+        return ()
 
     def finish(self) -> Mapping[str, Any]:
         """Look back once training has ended well; what is found goes into the summary."""

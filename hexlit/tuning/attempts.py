@@ -170,7 +170,7 @@ class Attempts:
             pruner=plan.pruner_node,
             report_every=plan.judged.report_every,
             seeds=plan.judged.seeds,
-            group=f"{plan.name}-{plan.folder.name}",
+            group=plan.group,
             sweep_id=plan.sweep_id,
         )
 

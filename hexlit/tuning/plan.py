@@ -80,6 +80,11 @@ class Plan:
     max_failure_rate: float
 
     @property
+    def group(self) -> str:
+        """Name that the sweep's runs share where they are logged."""
+        return f"{self.name}-{self.folder.name}"
+
+    @property
     def monitor(self) -> str:
         """The metric that pruning looks at."""
         return self.judged.monitor or self.objectives[0]

@@ -34,6 +34,7 @@ from hexlit.tuning.space import render
 from hexlit.tuning.storage import STORAGE_VARIABLE, hidden_password
 from hexlit.tuning.study import Watcher, counts, create_study, interrupt, retry_interrupted, sign_of_life
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
+from hexlit.tuning.tracked_sweep import track_sweep
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,9 @@ class Sweep:
         self._save(finished=time.time())
         remove_process_file(plan.folder)
         results = write_results(plan.folder, figures=True, study=self._study)
-        print_results(as_document(results), self._console, LEADING)
+        document = as_document(results)
+        print_results(document, self._console, LEADING)
+        track_sweep(self._config, plan.folder, document, group=plan.group, resumed=plan.resume)
         return self._verdict()
 
     def _open(self) -> Study:

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import blank_planes
+from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import build_net
@@ -32,6 +33,9 @@ from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.training.phases import Phase, PhaseClock
 
 Weights = dict[str, np.ndarray[Any, Any]]
+
+SHOWN_GAMES = 16
+"""Latest games that are kept to be shown."""
 
 COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 
@@ -152,6 +156,7 @@ class SelfPlayDataModule(HexDataModule):
         self.unresigned = 0
         self.false_resigns = 0
         self._latest = SelfPlayCounts()
+        self._records: list[GameRecord] = []
 
     def train_dataloader(self) -> DataLoader[Any]:
         """Play an epoch's games; then batches from the window, as many as the new positions ask for."""
@@ -198,6 +203,12 @@ class SelfPlayDataModule(HexDataModule):
             return blank_planes(0, self.window.size)
         return self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0)[0].planes
 
+    def some_games(self, count: int) -> list[GameRecord]:
+        return self._records[-count:]
+
+    def files(self) -> list[Path]:
+        return self.store.parts()
+
     def figures(self) -> dict[str, float]:
         """What self-play has done so far, and in the latest epoch, for the loggers."""
         counts = self._latest
@@ -224,6 +235,7 @@ class SelfPlayDataModule(HexDataModule):
 
         records, counts = self.rounds.play(self._weights(), epoch, show)
         self.window.extend(records)
+        self._records = list(records)[-SHOWN_GAMES:] or self._records
         self.games += counts.games
         self.positions += counts.positions
         self.evaluations += counts.evaluations

@@ -1,11 +1,14 @@
 """What the training of a Hex network asks of its data, wherever the games come from."""
 
 from abc import abstractmethod
+from pathlib import Path
 from typing import Any
 
 import lightning as L
 import numpy as np
 from numpy.typing import NDArray
+
+from hexlit.hex.record import GameRecord
 
 
 class HexDataModule(L.LightningDataModule):
@@ -33,6 +36,14 @@ class HexDataModule(L.LightningDataModule):
     @abstractmethod
     def some_planes(self, count: int) -> NDArray[np.int8]:
         """int8 `[P, 5, n, n]`: up to `count` positions, drawn by the seed, none where there are none."""
+
+    def some_games(self, count: int) -> list[GameRecord]:
+        """Up to `count` of the games played last; none where nothing is played."""
+        return []
+
+    @abstractmethod
+    def files(self) -> list[Path]:
+        """The files of the store that hold the games."""
 
     def close(self) -> None:
         """End what makes the data; called also after an exception."""

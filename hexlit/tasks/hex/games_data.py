@@ -12,6 +12,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from hexlit.selfplay.splits import split_games
+from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
 
@@ -56,6 +57,7 @@ class GamesDataModule(HexDataModule):
         """What one may learn from."""
         self.validation = GameRows(self.positions, sides.validation_rows)
         """What is held out."""
+        self.path = path
         self.seed = seed
         self.split = split
         self.held_out: dict[str, Any] = {
@@ -119,6 +121,9 @@ class GamesDataModule(HexDataModule):
                     f"data.{name}={self.held_out[name]}: the run was started with data.{name}={was}; keep it to "
                     "resume, as other games would validate than those held out so far"
                 )
+
+    def files(self) -> list[Path]:
+        return part_files(self.path)
 
     def prepare(self) -> None:
         self.some_planes(1)

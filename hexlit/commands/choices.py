@@ -1,0 +1,42 @@
+"""What a command was told and what it runs with, as Weights & Biases is told it."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from hexlit.errors import UsageError
+from hexlit.training.config import LoggerConfig
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+def choices() -> dict[str, Any]:
+    """What was chosen on the command line: overrides, the experiment, and the option of every group.
+
+    Empty outside of Hydra.
+    """
+    from hydra.core.hydra_config import HydraConfig
+
+    if not HydraConfig.initialized():
+        return {}
+    hydra = HydraConfig.get()
+    groups = {name: str(option) for name, option in hydra.runtime.choices.items() if not name.startswith("hydra/")}
+    groups = {name: option for name, option in groups.items() if option not in ("None", "null")}
+    return {
+        "overrides": [str(override) for override in hydra.overrides.task],
+        "experiment": groups.get("experiment"),
+        "choices": groups,
+    }
+
+
+def facts_of(settings: "DataclassInstance", **more: Any) -> dict[str, Any]:
+    """The whole configuration, what was chosen, the code and its versions, and `more`."""
+    from hexlit.tracking.provenance import git_state, versions
+
+    return {**asdict(settings), **choices(), "git": git_state(), "versions": versions(), **more}
+
+
+def refuse_tensorboard(config: LoggerConfig) -> None:
+    """Raise `UsageError` where a command without epochs is asked for TensorBoard."""
+    if config.tensorboard:
+        raise UsageError("logger=tensorboard: there are no epochs to draw here; choose logger=wandb or logger=csv")

@@ -1,0 +1,70 @@
+"""`hexlit report wandb=ENTITY/PROJECT`: the project's page on Weights & Biases, built here and saved there."""
+
+import contextlib
+import io
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+from hexlit.errors import UsageError
+from hexlit.tracking.config import check_project
+from hexlit.tracking.environment import has_credentials
+
+_LONGEST = 10.0
+"""Seconds to wait for the server's first answer."""
+
+
+def save_dashboard(target: str, as_json: bool) -> None:
+    """Save the workspace of `target`, and print where it is; with `as_json` print its content and save nothing.
+
+    Raises:
+        UsageError: `target` is not ENTITY/PROJECT, a package or a key is missing, or W&B cannot be reached.
+    """
+    entity, slash, project = target.partition("/")
+    if not entity or not slash:
+        raise UsageError(f"wandb={target}: write ENTITY/PROJECT, such as wandb=my-team/hexlit")
+    check_project(f"wandb={target}: project", project)
+    workspace = built(entity, project)
+    if as_json:
+        print(workspace._to_model().spec.model_dump_json(by_alias=True, exclude_none=True, indent=2))
+        return
+    check_reachable(target)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            workspace.save()
+    except Exception as error:  # whatever the client and the server raise between them
+        said = " ".join(str(error).split())[:200] or "no message"
+        raise UsageError(f"wandb={target}: W&B did not save the page ({type(error).__name__}: {said})") from error
+    print(f"saved: {workspace.url}")
+
+
+def built(entity: str, project: str) -> Any:
+    """The workspace, where its package is installed."""
+    try:
+        from hexlit.reporting.workspace import build_workspace
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("wandb_workspaces"):
+            raise
+        raise UsageError(f'wandb={entity}/{project}: needs a package; pip install "hexlit[dashboard]"') from error
+    return build_workspace(entity, project)
+
+
+def check_reachable(target: str) -> None:
+    """Raise `UsageError` without a key, or without a network; W&B's own client would ask, or try for minutes."""
+    import wandb
+
+    if not has_credentials():
+        raise UsageError(
+            f"wandb={target}: no API key was found (`wandb login` or WANDB_API_KEY); json=true shows the page here"
+        )
+    server = wandb.setup().settings.base_url
+    try:
+        with urlopen(server, timeout=_LONGEST):  # a web address of W&B's, from its settings
+            return
+    except HTTPError:
+        return  # it has answered
+    except (URLError, OSError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        raise UsageError(
+            f"wandb={target}: {server} cannot be reached ({reason}); json=true shows the page here"
+        ) from error

@@ -1,0 +1,53 @@
+"""The section `logger.wandb` of the configuration. Nothing heavy is imported here."""
+
+from dataclasses import dataclass, field
+
+from hexlit.errors import UsageError
+
+MODES = ("offline", "online", "disabled")
+
+
+@dataclass
+class WandbConfig:
+    """Weights & Biases. Offline by default: nothing leaves the machine until `wandb sync`.
+
+    A setting that is left out (null) comes from the environment variable that W&B documents for it.
+    """
+
+    mode: str | None = None
+    """offline, online (goes on offline, with a warning, without a key or a network) or disabled.
+    Null: WANDB_DISABLED, WANDB_MODE, else offline."""
+    project: str | None = None
+    """Null: WANDB_PROJECT, else hexlit."""
+    entity: str | None = None
+    """User or team that owns the project. Null: WANDB_ENTITY, else the default of the account."""
+    name: str | None = None
+    """Name of the run. Null: WANDB_NAME, else the recipe and the folder."""
+    group: str | None = None
+    """Group of the run; the trials of a sweep share one. Null: WANDB_RUN_GROUP."""
+    tags: list[str] = field(default_factory=list)
+    """Further tags of the run. Empty: WANDB_TAGS, separated by commas."""
+    artifacts: bool = True
+    """Log checkpoints, and what they were learned from, as artifacts; trials of a sweep never do."""
+    media: bool = True
+    """Log pictures and tables at every evaluation."""
+    init_timeout: float | None = None
+    """Seconds after which a run that cannot be opened online goes on offline. Null: WANDB_INIT_TIMEOUT, else 30."""
+    finish_timeout: float = 300.0
+    """Seconds to wait at the end for the upload; what is left stays on disk for `wandb sync`."""
+
+    def __post_init__(self) -> None:
+        if self.mode is not None and self.mode not in MODES:
+            raise UsageError(f"logger.wandb.mode={self.mode}: choose {', '.join(MODES[:-1])} or {MODES[-1]}")
+        if self.project is not None:
+            check_project("logger.wandb.project", self.project)
+        for name in ("init_timeout", "finish_timeout"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UsageError(f"logger.wandb.{name}={value}: a number of seconds above 0")
+
+
+def check_project(setting: str, project: str) -> None:
+    """Raise `UsageError` in the name of `setting` where W&B takes no such name of a project."""
+    if not project or any(character in project for character in "/\\#?%:"):
+        raise UsageError(f"{setting}={project!r}: a name without any of / \\ # ? % :")

@@ -1,0 +1,66 @@
+"""The names of metrics: dots in `metrics.csv`, groups in Weights & Biases and TensorBoard. One table maps them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+EPOCH = "epoch"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A line of the table: metrics whose dotted names match `name`."""
+
+    name: str
+    """Dotted name, or a pattern of them such as `val.*_accuracy`."""
+    shown: str | None = None
+    """Grouped name; a `*` at its end stands for what the one at the end of `name` matched. None: the first dot becomes
+    the slash that ends the group."""
+    best: str | None = None
+    """Whether the highest (`max`) or the lowest (`min`) value is the best; None where neither is better."""
+    axis: bool = False
+    """Whether charts may be drawn over it: it only grows."""
+
+
+SHARED = (
+    Metric("epoch", "epoch", axis=True),
+    Metric("step", "train/step", axis=True),
+    Metric("cost.flops", "cost/flops", axis=True),
+    Metric("cost.seconds", "time/wall_seconds", axis=True),
+    Metric("memory.*", "device/memory_*"),
+    Metric("steps.skipped", "train/skipped_steps"),
+    Metric("*.*loss", best="min"),
+    Metric("val.*accuracy*", best="max"),
+    Metric("val.*f1*", best="max"),
+    Metric("val.*mae*", best="min"),
+    Metric("val.*rmse*", best="min"),
+    Metric("val.*error*", best="min"),
+)
+"""What is the same for every task."""
+
+
+class MetricTable:
+    """Looks names up: the lines of a task come before those that all tasks share."""
+
+    def __init__(self, lines: Iterable[Metric] = ()) -> None:
+        """`lines` are the task's."""
+        self._lines = (*lines, *SHARED)
+
+    def grouped(self, name: str) -> str:
+        """The name in groups, such as `train/loss` for `train.loss`; names without a dot stay."""
+        line = next((line for line in self._lines if line.shown is not None and fnmatchcase(name, line.name)), None)
+        if line is None or line.shown is None:
+            return name.replace(".", "/", 1)
+        if not line.shown.endswith("*"):
+            return line.shown
+        return line.shown[:-1] + name.removeprefix(line.name.removesuffix("*"))
+
+    def best(self, name: str) -> str | None:
+        """`max` or `min` where that value of the metric with this dotted name is the best."""
+        found = (line.best for line in self._lines if line.best is not None and fnmatchcase(name, line.name))
+        return next(found, None)
+
+    @property
+    def axes(self) -> list[str]:
+        """Grouped names that charts may be drawn over, those that all tasks share first."""
+        return [self.grouped(line.name) for line in (*SHARED, *self._lines[: -len(SHARED)]) if line.axis]

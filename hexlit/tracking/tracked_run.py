@@ -1,0 +1,140 @@
+"""An open W&B run: rows over axes, notes, pictures, tables, and files with their lineage."""
+
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hexlit.tracking.identity import Identity
+from hexlit.tracking.metric_names import EPOCH
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Files:
+    """A version of an artifact: files under one name, told apart by their content."""
+
+    name: str
+    """Of the artifact; its versions share it."""
+    kind: str
+    """W&B's type, such as `checkpoint`."""
+    paths: Sequence[Path]
+    aliases: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    reference: bool = False
+    """Name the files where they are, and upload none of them."""
+
+
+class TrackedRun:
+    """One run on Weights & Biases, online or offline. Everything is written by W&B's own process; nothing waits.
+
+    Attributes:
+        run: W&B's own object.
+        identity: what W&B knows the run by.
+        artifacts: whether files are logged.
+        media: whether pictures and tables are logged.
+    """
+
+    def __init__(self, run: Any, identity: Identity, *, artifacts: bool = True, media: bool = True) -> None:
+        """Take over the open `run`."""
+        self.run = run
+        self.identity = identity
+        self.artifacts = artifacts
+        self.media = media
+
+    def define_axes(self, axes: Sequence[str], default: str = EPOCH) -> None:
+        """Let charts be drawn over any of `axes`, and over `default` where nobody chooses."""
+        for axis in axes:
+            self.run.define_metric(axis, summary="last", step_metric=None if axis == default else default)
+        self.run.define_metric("*", step_metric=default)
+
+    def define_best(self, name: str, best: str, axis: str = EPOCH) -> None:
+        """Keep the `best` value (`max` or `min`) of the metric in the summary, beside the last."""
+        self.run.define_metric(name, step_metric=axis, summary=f"{best},last")
+
+    def log(self, row: Mapping[str, Any], step: int) -> None:
+        """Add to the row of `step`, which is whole once a later step begins, or the run ends."""
+        self.run.log(dict(row), step=step, commit=False)
+
+    def flush(self) -> None:
+        """Let the row that is under way be whole."""
+        self.run.log({}, commit=True)
+
+    def note(self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
+        """Put entries into the configuration and the summary; those that are there are replaced, the others stay."""
+        if config:
+            self.run.config.update(dict(config), allow_val_change=True)
+        if summary:
+            self.run.summary.update(dict(summary))
+
+    def picture(self, name: str, image: Any, step: int, caption: str | None = None) -> None:
+        """Log a picture, a path or a `PIL.Image`, with the row of `step`; nothing where media are turned off."""
+        if self.media:
+            import wandb
+
+            self.log({name: wandb.Image(image, caption=caption)}, step)
+
+    def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int) -> None:
+        """Log a table with the row of `step`; a cell may be a `PIL.Image`. Nothing where media are turned off."""
+        if self.media:
+            import wandb
+
+            cells = [[wandb.Image(cell) if hasattr(cell, "tobytes") else cell for cell in row] for row in rows]
+            self.log({name: wandb.Table(columns=list(columns), data=cells)}, step)
+
+    def made(self, files: Files) -> None:
+        """Log what the run has made; nothing where artifacts are turned off, or there is no file."""
+        if self.artifacts and files.paths:
+            self.run.log_artifact(self._artifact(files), aliases=list(files.aliases) or ["latest"])
+
+    def used(self, files: Files) -> None:
+        """Log what the run has worked with: the same content under the same name is the same version for W&B.
+
+        Nothing where artifacts are turned off, or there is no file.
+        """
+        if not self.artifacts or not files.paths:
+            return
+        # `use_artifact` asks the server, so it refuses offline runs and waits in online ones. What it does with an
+        # artifact that was never uploaded is this, and works in both.
+        log = getattr(self.run, "_log_artifact", None)
+        if log is None:
+            _log.warning("this version of wandb cannot log what a run has used; %s is left out", files.name)
+            return
+        log(self._artifact(files), aliases=list(files.aliases), is_user_created=True, use_after_commit=True)
+
+    def finish(self, failed: bool = False) -> None:
+        """Write what is pending and end the run, so that the next one of this process gets its own."""
+        self.run.finish(exit_code=int(failed))
+
+    def _artifact(self, files: Files) -> Any:
+        import wandb
+
+        artifact = wandb.Artifact(files.name, type=files.kind, metadata=dict(files.metadata))
+        for path in files.paths:
+            if files.reference:
+                artifact.add_reference(path.resolve().as_uri(), name=path.name)
+            else:
+                kept = self._kept(files, path)
+                artifact.add_file(str(kept), name=path.name, policy="immutable", skip_cache=True)
+        return artifact
+
+    def _kept(self, files: Files, path: Path) -> Path:
+        """A second name of the file below the run's W&B folder, whose content stays when `path` is replaced.
+
+        Files are replaced by renaming, never changed, so a link is enough; W&B would copy it into the home folder.
+        """
+        folder = Path(self.run.settings.sync_dir) / "artifacts" / "-".join([files.kind, *files.aliases])
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = folder / path.name
+        with contextlib.suppress(FileNotFoundError):
+            kept.unlink()
+        try:
+            os.link(path, kept)
+        except OSError:  # another file system, or one without links
+            shutil.copyfile(path, kept)
+        return kept

@@ -1,0 +1,40 @@
+"""The files of a run as artifacts: what it has learned from, and its checkpoints."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hexlit.tracking.identity import Identity, read_identity
+from hexlit.tracking.tracked_run import Files, TrackedRun
+from hexlit.training.task import Task
+
+CHECKPOINT = "checkpoint"
+
+
+def track_files(tracked: TrackedRun | None, task: Task, folder: Path, facts: dict[str, Any]) -> None:
+    """Log what `task` has used, then `best.ckpt` and `last.ckpt` of the run in `folder`.
+
+    `facts` are noted with the checkpoints. Nothing happens without a run, or with its artifacts turned off.
+    """
+    if tracked is None or not tracked.artifacts:
+        return
+    for files in task.used(tracked.identity):
+        tracked.used(files)
+    for name, aliases in (("best", ["best"]), ("last", ["last", "latest"])):
+        path = folder / "checkpoints" / f"{name}.ckpt"
+        if path.exists():
+            tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], aliases, facts))
+
+
+def checkpoint_files(path: Path) -> Files:
+    """The checkpoint at `path` as what a run has used: under the name that the run logged which made it."""
+    maker: Identity | None = None
+    if path.parent.name == "checkpoints":
+        maker = read_identity(path.parent.parent)
+    name = f"{CHECKPOINT}-{path.stem}" if maker is None else maker.artifact(CHECKPOINT)
+    return Files(name, CHECKPOINT, [path])
+
+
+def without_doubles(files: Sequence[Files]) -> list[Files]:
+    """`files`, each once: two players may share a checkpoint."""
+    return list({(one.name, tuple(one.paths)): one for one in files}.values())

@@ -1,0 +1,85 @@
+"""A sweep as one run on Weights & Biases, in the group of its trials: every trial as a row, and what came of them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from hexlit.tracking.config import WandbConfig
+from hexlit.tracking.opening import open_run
+from hexlit.tracking.provenance import git_state, versions
+from hexlit.tracking.tracked_run import Files, TrackedRun
+
+TRIAL = "sweep/trial"
+COLUMNS = ("number", "state", "rank", "value", "seconds", "epochs", "failure")
+FILES = ("overall_results.json", "leaderboard.csv", "best.yaml")
+
+
+def track_sweep(config: DictConfig, folder: Path, document: Mapping[str, Any], *, group: str, resumed: bool) -> None:
+    """Log the results `document` of the sweep in `folder`; nothing where its trials log nothing.
+
+    `group` is that of the trials, where no setting names another.
+    """
+    node = OmegaConf.select(config, "logger.wandb")
+    settings = None if node is None else OmegaConf.to_object(node)
+    if not isinstance(settings, WandbConfig):
+        return
+    settings.group = settings.group or group
+    facts: Any = OmegaConf.to_container(OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"]))
+    told = ("objectives", "sampler", "pruner", "n_jobs", "seeds", "parameters")
+    facts |= {"study": {name: document[name] for name in told}, "git": git_state(), "versions": versions()}
+    tags = ["sweep", str(facts.get("task", "")), str(facts.get("name", ""))]
+    run = open_run(
+        settings,
+        folder,
+        name=group,
+        kind="sweep",
+        tags=[tag for tag in tags if tag],
+        facts=facts,
+        resumed=resumed,
+    )
+    if run is None:
+        return
+    log_trials(run, document)
+    summary = {name: document[name] for name in ("state", "counts", "progress", "ranking", "seconds", "pruning")}
+    best = next((trial for trial in document["trials"] if trial["number"] == document["best"]), None)
+    run.note(summary={**summary, "best": best})
+    paths = [folder / name for name in FILES if (folder / name).exists()]
+    run.made(Files(run.identity.artifact("sweep"), "sweep", paths))
+    run.finish()
+
+
+def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
+    """A row for each trial in the order of their ends, with the best value until then; and all of them as a table."""
+    run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
+    better = max if document["objectives"][0]["direction"] == "maximize" else min
+    started, best = document["started"] or 0.0, None
+    trials = sorted(document["trials"], key=lambda trial: (trial["ended"] or float("inf"), trial["number"]))
+    for step, trial in enumerate(trials):
+        value = first_value(trial)
+        if value is not None:
+            best = value if best is None else better(best, value)
+        row = {
+            TRIAL: trial["number"],
+            "sweep/value": value,
+            "sweep/best": best,
+            "sweep/trial_seconds": trial["seconds"],
+        }
+        row["sweep/seconds"] = None if trial["ended"] is None else trial["ended"] - started
+        row |= {f"params/{name}": setting for name, setting in trial["params"].items()}
+        run.log({name: entry for name, entry in row.items() if entry is not None}, step)
+    names = [parameter["name"] for parameter in document["parameters"]]
+    cells = [
+        [*({**trial, "value": first_value(trial)}[name] for name in COLUMNS), *(trial["params"].get(n) for n in names)]
+        for trial in document["trials"]
+    ]
+    if cells:
+        run.table("sweep/trials", [*COLUMNS, *names], cells, max(0, len(trials) - 1))
+    run.flush()
+
+
+def first_value(trial: Mapping[str, Any]) -> float | None:
+    """The value of a trial by the first objective."""
+    values = trial["values"]
+    return values[0] if values else None
