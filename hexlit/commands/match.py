@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.commands.application import MISTAKE, register_schema, run, typed
+from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import SavedSettings, held, resumed_arguments, resumed_folder
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
@@ -52,6 +53,8 @@ class MatchConfig:
     """Folder of an interrupted match to go on with."""
     json: bool = False
     """Print the content of `match.json` instead of tables."""
+    report: bool = True
+    """Write `report.html` when the match has come to its end."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -147,6 +150,8 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
     document = {**document_of(config, specs, tournament, log), **pace}
     write_results(folder, log, document)
+    if config.report:
+        write_beside(folder)
     if config.json:
         print(json.dumps(document, indent=2, allow_nan=False))
         return

@@ -14,6 +14,7 @@ from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.report_files import write_beside
 from hexlit.errors import UsageError
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 
@@ -57,6 +58,8 @@ class StrengthConfig:
     """Print one JSON object instead of tables."""
     markdown: bool = False
     """Print Markdown instead of tables."""
+    report: bool = True
+    """Write `report.html` beside the results."""
     output: str | None = None
     """Folder for the results; null is a new one below runs/strength."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
@@ -115,6 +118,8 @@ def strength(config: DictConfig) -> None:
         for found in measure(settings, evaluators, games, advance):
             document = facts | found
             write(folder, document)
+    if settings.report:
+        write_beside(folder)
     show(settings, document, folder)
 
 

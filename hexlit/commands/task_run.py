@@ -1,10 +1,12 @@
 """One training of any task: its settings, the hardware, the task and the display brought together."""
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
 from hexlit.tasks.run_config import RunConfig
 
@@ -21,7 +23,10 @@ def train_task(
     started: float | None = None,
     trial: bool = False,
 ) -> dict[str, Any]:
-    """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`."""
+    """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`.
+
+    A report lies beside it in the end, unless `settings` ask for none.
+    """
     started = time.monotonic() if started is None else started
     make = known_tasks()[settings.task].begin(settings)
 
@@ -45,7 +50,7 @@ def train_task(
         )
 
     profile = build_profile(settings.hardware, settings.device_defaults)
-    return run(
+    summary = run(
         settings,
         task,
         folder,
@@ -56,3 +61,8 @@ def train_task(
         started=started,
         trial=trial,
     )
+    if settings.report:
+        path = write_beside(folder)
+        if path is not None and not trial:
+            console.print(f"Report: {os.path.relpath(path)}", soft_wrap=True, highlight=False, markup=False)
+    return summary

@@ -33,6 +33,8 @@ class TaskEntry:
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
     predict_text: str | None = None
     """Applies it to one text: `predict_text(checkpoint, text)`; returns what to print."""
+    report: str | None = None
+    """Its sections in the report of a run: `report(files)`, which reads `hexlit.reporting.pages.run_files.RunFiles`."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
@@ -47,17 +49,20 @@ TASKS = {
         settings="hexlit.tasks.hex.train_config:HexTrainConfig",
         make="hexlit.commands.hex_task:HexTask",
         prelude="hexlit.commands.hex_prelude:begin",
+        report="hexlit.commands.hex_report:report_sections",
     ),
     "forecast": TaskEntry(
         settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",
         make="hexlit.tasks.forecast.task:ForecastTask",
         predict="hexlit.tasks.forecast.predict:predict",
+        report="hexlit.reporting.forecasts_page:report_sections",
     ),
     "classify": TaskEntry(
         settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",
         make="hexlit.tasks.classify.task:ClassifyTask",
         predict="hexlit.tasks.classify.predict:predict",
         predict_text="hexlit.tasks.classify.predict:predict_text",
+        report="hexlit.reporting.classification_page:report_sections",
     ),
 }
 """The tasks that hexlit brings, by name."""
