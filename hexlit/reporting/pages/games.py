@@ -48,9 +48,8 @@ class GameViewer:
         from markupsafe import Markup
 
         opening = opening_tag(*extent(self.size)).replace("<svg ", "<svg class='board' role='img' ", 1)
-        return Markup(
-            "\n".join([opening, "<title>Board</title>", *empty_board(self.size), "<g class='stones'></g></svg>"])
-        )
+        lines = [opening, "<title>Board</title>", *empty_board(self.size), "<g class='stones'></g></svg>"]
+        return Markup("\n".join(lines))
 
     @property
     def data(self) -> "Markup":

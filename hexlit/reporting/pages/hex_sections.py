@@ -36,6 +36,10 @@ SELFPLAY = {
     "moves_a_game": ("Length of the games", "moves a game"),
 }
 
+MAP_LEGEND = (
+    "Value of Black's first stone on each cell, in hundredths: blue wins, red loses. "
+    "A ring marks a cell that perfect play judges otherwise."
+)
 STONES = {1: "Black", -1: "White"}
 
 
@@ -86,9 +90,7 @@ def openings_section(files: RunFiles) -> Section | None:
         return None
     if truth:
         drawings.append(solved_map(truth))
-    line = "Value of Black's first stone on each cell, in hundredths: blue wins, red loses"
-    line += "; a ring marks a cell that perfect play judges otherwise." if truth else "."
-    return Section("Openings", [Figures(drawings, small=True), Notes([line], "quiet")])
+    return Section("Openings", [Figures(drawings, small=True), Notes([MAP_LEGEND], "quiet")])
 
 
 def opening_map(title: str, judged: Sequence[float], truth: Sequence[bool] | None) -> Drawing:

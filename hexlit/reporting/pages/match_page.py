@@ -85,9 +85,8 @@ def games_section(games: Sequence[GameRecord], size: int) -> Section | None:
     ]
     blocks: list[Block] = [GameViewer(size, [step_game(g, title) for g, title in zip(shown, titles, strict=True)])]
     if len(games) > len(shown):
-        blocks.append(
-            Notes([f"The first {len(shown)} of {format_count(len(games))} games; games.sgf has all."], "quiet")
-        )
+        line = f"The first {len(shown)} of {format_count(len(games))} games; games.sgf has all."
+        blocks.append(Notes([line], "quiet"))
     return Section("Games", blocks)
 
 

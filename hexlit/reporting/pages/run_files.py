@@ -68,9 +68,8 @@ def read_run(folder: Path) -> RunFiles:
         overrides = OmegaConf.to_container(OmegaConf.load(folder / ".hydra" / "overrides.yaml"))
     names = ("metrics", "phases", "resources", "steps")
     tables = {name: read_columns(folder / f"{name}.csv") for name in names}
-    return RunFiles(
-        folder, read_json(folder / "summary.json"), **tables, config=config or {}, overrides=overrides or []
-    )
+    summary = read_json(folder / "summary.json")
+    return RunFiles(folder, summary, **tables, config=config or {}, overrides=overrides or [])
 
 
 def read_json(path: Path) -> dict[str, Any]:

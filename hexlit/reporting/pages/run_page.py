@@ -102,10 +102,8 @@ def ending_line(files: RunFiles) -> str:
 def losses_section(files: RunFiles) -> Section:
     """Losses in training and on validation data, learning rate, and what else validation measures."""
     epochs = files.column("epoch")
-    names = [
-        name.removeprefix("train.") for name in files.metrics if name.startswith("train.") and name.endswith("loss")
-    ]
-    names += [n.removeprefix("val.") for n in files.metrics if n.startswith("val.") and n.endswith("loss")]
+    losses = [name.partition(".") for name in files.metrics if name.endswith("loss")]
+    names = [name for split, _, name in losses if split in ("train", "val")]
     drawings = []
     for name in sorted(dict.fromkeys(names), key=lambda one: (one != "loss", one)):
         lines = [
@@ -171,10 +169,11 @@ def busy_lines(files: RunFiles) -> list[ChartLine]:
     for name, length in zip(names, seconds, strict=True):
         totals[name] = totals.get(name, 0.0) + (length or 0.0)
     longest = [name for name in sorted(totals, key=lambda one: -totals[one]) if name not in ONCE][:_BUSY_PHASES]
-    return [
-        ChartLine(name, *zip(*((e, b) for e, b, n in zip(epochs, busy, names, strict=True) if n == name), strict=True))
-        for name in longest
-    ]
+    lines = []
+    for name in longest:
+        rows = [(epoch, share) for epoch, share, one in zip(epochs, busy, names, strict=True) if one == name]
+        lines.append(ChartLine(name, [epoch for epoch, _ in rows], [share for _, share in rows]))
+    return lines
 
 
 def phase_table(files: RunFiles) -> Table:

@@ -1,10 +1,10 @@
-"""The report of `hexlit strength`: openings, optimality, calibration and searches, as its tables and figures have them."""
+"""The report of `hexlit strength`: openings, optimality, calibration and searches."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hexlit.reporting.pages.hex_sections import opening_map, solved_map
+from hexlit.reporting.pages.hex_sections import MAP_LEGEND, opening_map, solved_map
 from hexlit.reporting.pages.page import Block, Facts, Figures, Notes, Page, Section
 from hexlit.reporting.pages.written import figure_in, table_of, titled
 from hexlit.reporting.quantities import DASH, format_count, format_share
@@ -45,12 +45,11 @@ def truth_sections(document: Mapping[str, Any], folder: Path) -> list[Section]:
     maps = [opening_map(judged_by(one["simulations"]), one["map"], openings["truth"]) for one in openings["levels"]]
     if openings["truth"]:
         maps.append(solved_map(openings["truth"]))
-    line = "Value of Black's first stone on each cell, in hundredths; a ring marks a cell that perfect play judges otherwise."
     tables = [block for grid in grids(document) for block in titled(grid)]
     figures = figure_in(folder, "growth.svg", "Strength by simulations")
     figures += figure_in(folder, "reliability.svg", "Reliability of the value")
     return [
-        Section("Openings", [Figures(maps, small=True), Notes([line], "quiet")]),
+        Section("Openings", [Figures(maps, small=True), Notes([MAP_LEGEND], "quiet")]),
         Section("Figures", figures or [Notes(["None were drawn."], "quiet")]),
         Section("Tables", tables),
     ]
