@@ -100,7 +100,9 @@ def run_report(folder: Path, epochs: Sequence[int] = (), price: float | None = N
     from hexlit.reporting.pages.run_page import run_page
 
     files = read_run(folder)
-    return run_page(files, sections_of(files), epochs=epochs, price=price)
+    above = next((name for name in ("..", "../..") if (folder / name / "sweep.json").is_file()), None)
+    links = {} if above is None else {"The sweep": f"{above}/report.html"}
+    return run_page(files, sections_of(files), epochs=epochs, price=price, links=links)
 
 
 def sections_of(files: "RunFiles") -> "list[Section]":

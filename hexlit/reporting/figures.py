@@ -21,6 +21,9 @@ STATE_COLOURS = {
 STATE_MARKERS = {"complete": "o", "pruned": "x", "failed": "|", "running": "o", "interrupted": "|"}
 BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
+FRONT_COLOUR = "#12315e"
+LABEL_PAPER = "#fefefe"
+"""Behind labels among lines: a white of its own, so that it can turn dark where no other white does."""
 DENSE = 400
 """Points of a line beyond which it is thinned out to be drawn; its JSON has them all."""
 
@@ -59,6 +62,8 @@ DARK = {
     "#e8eaed": "#2a3038",
     BEST_COLOUR: "#e58ac7",
     STATE_COLOURS["complete"]: "#5b93dd",
+    FRONT_COLOUR: "#a9c8f5",
+    LABEL_PAPER: "#14171c",
 }
 """Colours of a figure, and those for who reads on a dark screen."""
 DARK_PAPER = "#14171c"

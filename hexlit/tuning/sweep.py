@@ -125,6 +125,7 @@ class Sweep:
             sampler,
             plan.pruner,
             resume=plan.resume,
+            objectives=plan.objectives,
         )
         before = len(study.get_trials(deepcopy=False))
         if before:

@@ -100,9 +100,17 @@ def finish_axes(axes: Axes, data: Chart) -> None:
         whole_ticks(axes, "x")
     if data.share:
         axes.yaxis.set_major_formatter(_percent)
+    elif axes.get_yscale() == "linear":
+        axes.yaxis.set_major_formatter(_short)
+    if axes.get_xscale() == "linear":
+        axes.xaxis.set_major_formatter(_short)
     axes.set_xlabel(data.x)
     if data.y:
         axes.set_ylabel(shorten(data.y, 40))
+
+
+def _short(value: float, _place: object = None) -> str:
+    return f"{value:,.6g}"
 
 
 def _percent(value: float, _place: object = None) -> str:

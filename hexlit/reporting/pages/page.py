@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 PAGE_FILE = "report.html"
+_HALF_A_PAGE = 500.0  # points
 
 
 class Block(Protocol):
@@ -107,6 +108,12 @@ class Drawing:
         As an image of its own: names in one figure cannot meet those in another, and no script in it would run.
         """
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode('ascii')}"
+
+
+def is_wide(svg: bytes) -> bool:
+    """Whether a figure of matplotlib is too wide to stand beside another one."""
+    width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', svg[:2000])
+    return width is not None and float(width[1]) > _HALF_A_PAGE
 
 
 @dataclass(frozen=True)

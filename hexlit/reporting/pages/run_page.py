@@ -1,6 +1,6 @@
 """The report of a run of any task: what it came to, its losses, its time, what it costs, and its settings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from hexlit.reporting.pages.charts import Chart, ChartLine, draw_chart, draw_spans, drawn
@@ -32,7 +32,12 @@ _BUSY_PHASES = 3
 
 
 def run_page(
-    files: RunFiles, own: Sequence[Section] = (), *, epochs: Sequence[int] = (), price: float | None = None
+    files: RunFiles,
+    own: Sequence[Section] = (),
+    *,
+    epochs: Sequence[int] = (),
+    price: float | None = None,
+    links: Mapping[str, str] | None = None,
 ) -> Page:
     """The whole report; the task's `own` sections come after the losses.
 
@@ -41,7 +46,7 @@ def run_page(
     title = f"{files.name}: {files.task}" if files.task not in ("", files.name) else files.name
     sections = [losses_section(files), *own, time_section(files), cost_section(files, epochs, price)]
     sections += [settings_section(files), environment_section(files)]
-    return Page(title, f"{files.folder.name} · {when(files)}", sections, lead=lead_of(files))
+    return Page(title, f"{files.folder.name} · {when(files)}", sections, lead=lead_of(files), links=links or {})
 
 
 def when(files: RunFiles) -> str:
@@ -136,7 +141,14 @@ def _validation(files: RunFiles, epochs: Sequence[float | None]) -> list[Drawing
             part = lines[place : place + _MEASURES_A_CHART]
             title = "On validation data" + (f" ({place // _MEASURES_A_CHART + 1})" if place else "")
             title += "" if share else ": errors"
-            drawings.append(drawn(f"val-{share}-{place}", title, draw_chart, Chart(part, may_be_log=not share)))
+            drawings.append(
+                drawn(
+                    f"val-{share}-{place}",
+                    title,
+                    draw_chart,
+                    Chart(part, y=part[0].name if len(part) == 1 else "", may_be_log=not share),
+                )
+            )
     return drawings
 
 
