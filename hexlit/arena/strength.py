@@ -5,13 +5,14 @@ The truth used here (solved openings, solved positions) only ever measures; noth
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.match import most_openings, play_match
-from hexlit.arena.players import Judge, PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import SolvedPositions
@@ -22,7 +23,10 @@ from hexlit.search.evaluator import Evaluator, RolloutEvaluator
 SOLVED_SIZES = tuple(SOLVED)
 """Boards whose openings are solved."""
 
-Figures = dict[str, float | int | list[float] | list[bool]]
+SHOWN_MISTAKES = 12
+"""Positions that a final measurement names in which a search gave the win away."""
+
+Figures = dict[str, float | int | list[float] | list[bool] | list[dict[str, Any]]]
 
 
 def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
@@ -69,6 +73,24 @@ def keeps_the_win(
     return wins[np.arange(len(moves)), moves]
 
 
+def mistakes(positions: SolvedPositions, found: Judgement, most: int = SHOWN_MISTAKES) -> list[dict[str, Any]]:
+    """The first `most` won positions in which the move that was `found` gives the win away.
+
+    Of each the `cells` (as a board has them), `to_move`, the `move` and its `value`, and the `winning` moves.
+    """
+    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, found.action))[:most]
+    return [
+        {
+            "cells": positions.cells[row].tolist(),
+            "to_move": int(positions.to_move[row]),
+            "move": int(found.action[row]),
+            "value": round(float(found.value[row]), 4),
+            "winning": np.flatnonzero(positions.winning_moves[row]).tolist(),
+        }
+        for row in wrong
+    ]
+
+
 class Strength:
     """Measures networks of one board size, always with the same positions."""
 
@@ -109,7 +131,8 @@ class Strength:
 
         Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions out of games
         `value_brier`, `value_log_loss`, `value_calibration_error`, `value_sign_accuracy` (see `Calibration`) and
-        `games_policy_optimality`. `games_search_optimality` is measured at the end only.
+        `games_policy_optimality`. `games_search_optimality` is measured at the end only, and so are the `mistakes` in
+        these positions (see `mistakes`).
         """
         searcher = SearchPlayer(self._search, evaluator, size=self.size, batch=self._batch, swap=self._swap)
         policy = PolicyPlayer(evaluator, size=self.size, batch=self._batch, swap=self._swap)
@@ -132,9 +155,10 @@ class Strength:
         figures["score"] = figures["search_optimality"]
         figures |= self._judge_by_value(policy, from_games)
         if final:
-            won = from_games.won
-            moves = searcher.judge(from_games.cells[won], from_games.to_move[won]).action
-            figures["games_search_optimality"] = float(keeps_the_win(from_games, moves, won).mean())
+            won = from_games.only(from_games.won)
+            judged = searcher.judge(won.cells, won.to_move)
+            figures["games_search_optimality"] = float(keeps_the_win(won, judged.action).mean())
+            figures["mistakes"] = mistakes(won, judged)
         return figures
 
     def _search_with_openings(

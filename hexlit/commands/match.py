@@ -15,6 +15,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
+from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
@@ -55,6 +56,8 @@ class MatchConfig:
     """Folder of an interrupted match to go on with."""
     json: bool = False
     """Print the content of `match.json` instead of tables."""
+    report: bool = True
+    """Write `report.html` when the match has come to its end."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -157,6 +160,8 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
     document = {**document_of(config, specs, tournament, log), **pace}
     write_results(folder, log, document)
+    if config.report:
+        write_beside(folder)
     if config.logger.wandb.mode != "disabled":
         from hexlit.commands.tracked_match import track_match
 

@@ -1,10 +1,10 @@
-"""`hexlit report`: what a sweep has come to, finished or still going on, from any terminal."""
+"""`hexlit report`: the page of a run, match or strength run, runs compared, and what a sweep has come to."""
 
 import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,6 +12,7 @@ from hydra._internal.utils import get_args_parser
 from omegaconf import DictConfig
 
 from hexlit.commands.application import register_schema, run, typed
+from hexlit.commands.report_files import COMPARISON_FILE, MATCH, RUN, SWEEP, kind_of, newest
 from hexlit.errors import UsageError
 from hexlit.tuning.space import quoted
 
@@ -26,17 +27,25 @@ class ReportConfig:
     """What `hexlit report` takes."""
 
     folder: str | None = None
-    """The sweep's folder; None: the newest sweep below `runs`."""
+    """Of a run, sweep, match or strength run; None: the newest below `runs`."""
+    runs: list[str] = field(default_factory=list)
+    """Folders of runs to compare, instead of `folder`."""
+    output: str = COMPARISON_FILE
+    """File for the comparison of `runs`."""
+    epochs: list[int] = field(default_factory=list)
+    """Epochs of the rows in the table of costs; empty: those of the run and round numbers beyond."""
+    price: float | None = None
+    """Price of an hour on the machine of the run, for the table of costs; None: hours only."""
     json: bool = False
-    """Print the content of `overall_results.json` instead of text; nothing is written."""
+    """Print the results as JSON instead of text; nothing is written."""
     figures: bool = True
-    """Draw the figures and `report.html`."""
+    """Draw the figures and `report.html` of a sweep."""
     watch: bool = False
-    """Show the sweep until it ends, and then its results."""
+    """Show a sweep until it ends, and then its results."""
     every: float = 2.0
     """Seconds from one look to the next."""
     rows: int = 20
-    """Trials in the table."""
+    """Trials in the table of a sweep."""
     wandb: str | None = None
     """ENTITY/PROJECT on Weights & Biases whose page is written instead; with `json` it is printed, and not saved."""
 
@@ -48,6 +57,12 @@ class ReportConfig:
             raise UsageError(f"rows={self.rows}: must be 1 or more")
         if self.json and self.watch:
             raise UsageError("json=true, watch=true: choose one of the two")
+        if self.runs and self.folder is not None:
+            raise UsageError(f"folder={self.folder}, runs=[...]: choose one of the two")
+        if any(number < 1 for number in self.epochs):
+            raise UsageError(f"epochs={self.epochs}: whole numbers of 1 or more, such as [100,1000]")
+        if self.price is not None and not 0 <= self.price < math.inf:
+            raise UsageError(f"price={self.price:g}: must be 0 or more for an hour")
 
 
 register_schema("report", ReportConfig)
@@ -78,20 +93,68 @@ def _refuse_flag(message: str) -> NoReturn:
 
 
 def report(config: DictConfig) -> None:
-    """Read the sweep, write its results beside it, and print them."""
+    """Write what the configuration asks for beside its results, and print what these are."""
     settings = typed(config, ReportConfig)
     if settings.wandb is not None:
         from hexlit.commands.dashboard import save_dashboard
 
         save_dashboard(settings.wandb, settings.json)
         return
+    if settings.runs:
+        compare(settings)
+        return
+    folder = newest(RUNS) if settings.folder is None else Path(settings.folder)
+    kind = kind_of(folder)
+    if kind == SWEEP:
+        report_sweep(folder, settings)
+    elif settings.watch:
+        raise UsageError(f"watch=true: {folder} holds a {kind}; only a sweep is watched")
+    elif settings.json:
+        results = folder / {RUN: "summary.json", MATCH: "match.json"}.get(kind, "strength.json")
+        if not results.is_file():
+            raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not come to its end")
+        print(results.read_text(encoding="utf-8").rstrip())
+    else:
+        say(*written(folder, settings))
+
+
+def written(folder: Path, settings: ReportConfig) -> tuple[str, bool]:
+    """Write the page of what lies in `folder`; what to print of it, and whether that is a failure."""
+    from hexlit.commands.report_files import write_report
+
+    try:
+        return str(write_report(folder, epochs=settings.epochs, price=settings.price)), False
+    except OSError as error:
+        return f"nothing was written: {error.strerror or error} ({folder})", True
+
+
+def compare(settings: ReportConfig) -> None:
+    """Write the page on which the runs stand side by side."""
+    from hexlit.commands.report_files import write_comparison
+
+    folders = [Path(folder) for folder in settings.runs]
+    try:
+        path = write_comparison(folders, Path(settings.output), epochs=settings.epochs, price=settings.price)
+    except OSError as error:
+        raise UsageError(f"output={settings.output}: cannot be written ({error.strerror or error})") from error
+    say(str(path))
+
+
+def say(line: str, failed: bool = False) -> None:
+    """Print one line, whole."""
+    from rich.console import Console
+    from rich.text import Text
+
+    Console(highlight=False).print(Text(line, "red" if failed else ""), soft_wrap=True)
+
+
+def report_sweep(folder: Path, settings: ReportConfig) -> None:
+    """Read the sweep, write its results beside it, and print them."""
     from rich.console import Console
 
     from hexlit.tuning.result_files import as_document
     from hexlit.tuning.results import read_results
-    from hexlit.tuning.sweep_folder import newest_sweep
 
-    folder = newest_sweep(RUNS) if settings.folder is None else Path(settings.folder)
     if settings.json:
         print(json.dumps(as_document(read_results(folder)), indent=2, allow_nan=False))
         return

@@ -16,6 +16,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
+from hexlit.commands.report_files import write_beside
 from hexlit.errors import UsageError
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
@@ -60,6 +61,8 @@ class StrengthConfig:
     """Print one JSON object instead of tables."""
     markdown: bool = False
     """Print Markdown instead of tables."""
+    report: bool = True
+    """Write `report.html` beside the results."""
     output: str | None = None
     """Folder for the results; null is a new one below runs/strength."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
@@ -120,6 +123,8 @@ def strength(config: DictConfig) -> None:
         for found in measure(settings, evaluators, games, advance):
             document = facts | found
             write(folder, document)
+    if settings.report:
+        write_beside(folder)
     if settings.logger.wandb.mode != "disabled":
         from hexlit.commands.tracked_strength import track_strength
 

@@ -1,11 +1,13 @@
 """One training of any task: its settings, the hardware, the task and the display brought together."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.commands.choices import choices
+from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
 from hexlit.tasks.run_config import RunConfig
 
@@ -27,7 +29,8 @@ def train_task(
 ) -> dict[str, Any]:
     """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`.
 
-    What people see of it goes to `console`, None for the terminal.
+    What people see of it goes to `console`, None for the terminal. A report lies beside it in the end, unless
+    `settings` ask for none.
     """
     started = time.monotonic() if started is None else started
     make = known_tasks()[settings.task].begin(settings)
@@ -52,7 +55,7 @@ def train_task(
         )
 
     profile = build_profile(settings.hardware, settings.device_defaults)
-    return run(
+    summary = run(
         settings,
         task,
         folder,
@@ -66,3 +69,8 @@ def train_task(
         facts=choices(),
         tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
     )
+    if settings.report:
+        path = write_beside(folder)
+        if path is not None and not trial:
+            console.print(f"Report: {os.path.relpath(path)}", soft_wrap=True, highlight=False, markup=False)
+    return summary

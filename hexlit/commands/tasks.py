@@ -35,6 +35,8 @@ class TaskEntry:
     """Applies it to one text: `predict_text(checkpoint, text)`; returns what to print."""
     evaluate: str | None = None
     """Measures a trained network anew: `evaluate(checkpoint, **settings)`; returns plain values."""
+    report: str | None = None
+    """Its sections in the report of a run: `report(files)`, which reads `hexlit.reporting.pages.run_files.RunFiles`."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
@@ -50,17 +52,20 @@ TASKS = {
         make="hexlit.commands.hex_task:HexTask",
         prelude="hexlit.commands.hex_prelude:begin",
         evaluate="hexlit.commands.strength:evaluate",
+        report="hexlit.commands.hex_report:report_sections",
     ),
     "forecast": TaskEntry(
         settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",
         make="hexlit.tasks.forecast.task:ForecastTask",
         predict="hexlit.tasks.forecast.predict:predict",
+        report="hexlit.reporting.forecasts_page:report_sections",
     ),
     "classify": TaskEntry(
         settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",
         make="hexlit.tasks.classify.task:ClassifyTask",
         predict="hexlit.tasks.classify.predict:predict",
         predict_text="hexlit.tasks.classify.predict:predict_text",
+        report="hexlit.reporting.classification_page:report_sections",
     ),
 }
 """The tasks that hexlit brings, by name."""

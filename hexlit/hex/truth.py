@@ -56,6 +56,11 @@ class SolvedPositions:
         rows = {name: getattr(self, name)[:count] for name in _ARRAYS}
         return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
 
+    def only(self, among: npt.NDArray[np.bool_]) -> "SolvedPositions":
+        """Those that `among` picks out, `[count]`."""
+        rows = {name: getattr(self, name)[among] for name in _ARRAYS}
+        return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
+
 
 def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPositions:
     """What `path` (`.npz`, no pickle) keeps, else what `make` gives, which is kept there; None keeps nothing."""

@@ -74,7 +74,7 @@ def draw_lines(data: Lines) -> Figure:
     panels = [panel for panel in data.panels if panel.lines]
     if not panels:
         return empty_figure("no trial has reported a value")
-    figure = new_figure(8.4 if len(panels) == 1 else 5.2 * len(panels), 3.8)
+    figure = new_figure(6.0 if len(panels) == 1 else 5.2 * len(panels), 3.6)
     for place, panel in enumerate(panels):
         axes = figure.add_subplot(1, len(panels), place + 1)
         _draw_panel(axes, panel, data.best)
@@ -111,7 +111,7 @@ def draw_timeline(data: Timeline) -> Figure:
     slots = max(bar.slot for bar in data.bars) + 1
     end = max(bar.end for bar in data.bars)
     factor, unit = (3600, "hours") if end > 2 * 3600 else (60, "minutes") if end > 120 else (1, "seconds")
-    figure = new_figure(8.4, 1.5 + 0.42 * slots)
+    figure = new_figure(10.4, 1.5 + 0.42 * slots)
     axes = figure.add_subplot()
     for bar in data.bars:
         start, length = bar.start / factor, max(bar.end - bar.start, 0.002 * end) / factor

@@ -21,6 +21,9 @@ STATE_COLOURS = {
 STATE_MARKERS = {"complete": "o", "pruned": "x", "failed": "|", "running": "o", "interrupted": "|"}
 BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
+FRONT_COLOUR = "#12315e"
+LABEL_PAPER = "#fefefe"
+"""Behind labels among lines: a white of its own, so that it can turn dark where no other white does."""
 DENSE = 400
 """Points of a line beyond which it is thinned out to be drawn; its JSON has them all."""
 
@@ -31,6 +34,7 @@ STYLE: Any = {  # matplotlib types the keys by its release
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
+    "axes.facecolor": "none",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": "#8b9098",
@@ -50,6 +54,20 @@ STYLE: Any = {  # matplotlib types the keys by its release
     "svg.hashsalt": "hexlit",  # the same data gives the same file
 }
 
+DARK = {
+    INK: "#e3e7ec",
+    "#57606a": "#a9b2bc",
+    "#8b9098": "#7d8590",
+    FAINT: "#434b55",
+    "#e8eaed": "#2a3038",
+    BEST_COLOUR: "#e58ac7",
+    STATE_COLOURS["complete"]: "#5b93dd",
+    FRONT_COLOUR: "#a9c8f5",
+    LABEL_PAPER: "#14171c",
+}
+"""Colours of a figure, and those for who reads on a dark screen."""
+DARK_PAPER = "#14171c"
+
 Data = TypeVar("Data")
 
 
@@ -59,7 +77,16 @@ def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes
     with matplotlib.rc_context(STYLE):
         figure = make(data)
         figure.savefig(content, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
-    return content.getvalue()
+    return for_dark_screens(content.getvalue()) if kind == "svg" else content.getvalue()
+
+
+def for_dark_screens(svg: bytes) -> bytes:
+    """The same figure of matplotlib, which turns to `DARK` colours where its reader prefers them."""
+    rules = [f"#patch_1 > path {{ fill: {DARK_PAPER} !important; }}"]
+    for light, dark in DARK.items():
+        rules += [f'[style*="{name}: {light}"] {{ {name}: {dark} !important; }}' for name in ("fill", "stroke")]
+    style = f"<style>@media (prefers-color-scheme: dark) {{ {' '.join(rules)} }}</style>"
+    return svg.replace(b"</metadata>", b"</metadata>" + style.encode("ascii"), 1)
 
 
 def new_figure(width: float, height: float) -> Figure:

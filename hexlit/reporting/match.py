@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -121,7 +121,7 @@ def print_match(console: Console, document: Mapping[str, Any]) -> None:
     console.print(_headline(document))
     if document["players"]:
         console.print(_ratings(document))
-        console.print(Text(_about_ratings(document), "dim"))
+        console.print(Text(about_ratings(document), "dim"))
     if 2 < len(document["players"]) <= _MOST_COLUMNS:
         console.print()
         console.print(_cross_table(document))
@@ -132,6 +132,23 @@ def print_match(console: Console, document: Mapping[str, Any]) -> None:
         console.print(Text(f"{len(forfeits) - _MOST_NOTES} more reasons of forfeits are in match.json", "red"))
     if document["sprt"] is not None:
         console.print(_test(document))
+
+
+def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Name and text of what a match came to."""
+    games, pairs = document["games"], document["pairs"]
+    facts = [
+        ("players", format_count(len(document["players"]))),
+        ("games", format_count(games)),
+        ("of wall time", format_duration(document["seconds"])),
+        ("games a second", format_rate(document["games_per_second"])),
+    ]
+    if games:
+        facts.append(("won by Black", format_share(document["black_wins"] / games)))
+        facts.append(("pairs split", format_share(document["split_pairs"] / pairs)))
+    if document["repeated"]:
+        facts.append(("repeated games dropped", format_count(document["repeated"])))
+    return facts
 
 
 def _headline(document: Mapping[str, Any]) -> Text:
@@ -182,7 +199,8 @@ def _played(rating: Mapping[str, Any] | None) -> str:
     return "–" if rating is None else f"{rating['elo']:+.0f} ({format_count(rating['games'])})"
 
 
-def _about_ratings(document: Mapping[str, Any]) -> str:
+def about_ratings(document: Mapping[str, Any]) -> str:
+    """How the ratings were found, and what their signs say."""
     text = "Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"
     if any(player["bound"] and player["name"] != document["anchor"] for player in document["players"]):
         text += "\n≥ and ≤: all games won or lost, held by the prior alone"
@@ -214,17 +232,21 @@ def _score(row: Mapping[str, Mapping[str, int]], opponent: str) -> str:
     return "" if cell is None else f"{cell['wins']}–{cell['games'] - cell['wins']}"
 
 
-def _test(document: Mapping[str, Any]) -> Text:
+def test_text(document: Mapping[str, Any]) -> str:
+    """What the sequential test has found, with its figures."""
     test = document["sprt"]
-    counts: Sequence[int] = test["pairs"]
+    facts = f"log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]"
+    return f"{_decision(test)} · {facts} · pairs lost, split, won: {', '.join(map(str, test['pairs']))}"
+
+
+def _decision(test: Mapping[str, Any]) -> str:
     accepted = test["accepted"]
     if accepted is None:
-        said = f"SPRT between {test['elo0']:g} and {test['elo1']:g} Elo: not decided"
-    else:
-        other = "elo0" if accepted == "elo1" else "elo1"
-        said = f"SPRT: better by {test[accepted]:g} Elo rather than {test[other]:g}"
-    return Text.assemble(
-        (said, "bold"),
-        f" · log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]",
-        f" · pairs lost, split, won: {', '.join(map(str, counts))}",
-    )
+        return f"SPRT between {test['elo0']:g} and {test['elo1']:g} Elo: not decided"
+    other = "elo0" if accepted == "elo1" else "elo1"
+    return f"SPRT: better by {test[accepted]:g} Elo rather than {test[other]:g}"
+
+
+def _test(document: Mapping[str, Any]) -> Text:
+    said, _, figures = test_text(document).partition(" · ")
+    return Text.assemble((said, "bold"), f" · {figures}")

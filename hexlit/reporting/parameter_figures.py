@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from hexlit.reporting.figures import (
     BEST_COLOUR,
+    LABEL_PAPER,
     empty_figure,
     format_number,
     log_scale,
@@ -114,7 +115,7 @@ def draw_parallel(data: Landscape) -> Figure:
         for height, label in _ticks(stand):
             axes.annotate(
                 label, (place, height), xytext=(4, 0), textcoords="offset points", fontsize=7.5, va="center", zorder=6,
-                bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75},
+                bbox={"boxstyle": "square,pad=0.1", "fc": LABEL_PAPER, "ec": "none", "alpha": 0.75},
             )  # fmt: skip
     axes.set_xticks(range(count), [shorten(stand.name, 20) for stand in stands], rotation=20, ha="right")
     axes.set_yticks([])

@@ -25,7 +25,7 @@ def print_truth(console: Console, document: Mapping[str, Any]) -> None:
     console.print(Text(headline(document), "bold"), soft_wrap=True)
     console.print()
     levels = document["openings"]["levels"]
-    maps = {_judged_by(level["simulations"]): level["map"] for level in (levels[0], levels[-1])}
+    maps = {judged_by(level["simulations"]): level["map"] for level in (levels[0], levels[-1])}
     console.print(opening_maps(maps, document["openings"]["truth"], console.width))
     for grid in grids(document):
         console.print()
@@ -77,7 +77,8 @@ def opening_maps(maps: Mapping[str, Sequence[float]], truth: Sequence[bool] | No
     return table
 
 
-def _judged_by(simulations: int) -> str:
+def judged_by(simulations: int) -> str:
+    """Who judges with so many simulations, in words."""
     return "the value alone" if simulations == 0 else f"searched, {simulations:,} simulations"
 
 
@@ -143,7 +144,7 @@ def _origin(kind: str, positions: Mapping[str, Any]) -> Grid:
 
 def _reliability(kind: str, level: Mapping[str, Any]) -> Text:
     """Bars of the share won, a bin a line, with a mark where the bar of a calibrated value would end."""
-    text = Text(f"Reliability: {_judged_by(level['simulations'])}, {KINDS[kind]}\n", "bold", no_wrap=True)
+    text = Text(f"Reliability: {judged_by(level['simulations'])}, {KINDS[kind]}\n", "bold", no_wrap=True)
     text.append("predicted         positions    won  share won; │ is what was predicted\n", "dim")
     for entry in level["bins"]:
         text.append(f"{entry['low']:.1f} to {entry['high']:.1f}{format_count(entry['count']):>17}  ")

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from hexlit.reporting.figures import (
     BEST_COLOUR,
     FAINT,
+    FRONT_COLOUR,
     INK,
     STATE_COLOURS,
     STATE_MARKERS,
@@ -70,7 +71,7 @@ def draw_history(data: History) -> Figure:
     """Value by number of the trial, and the best so far; one panel for each target."""
     if not data.states:
         return empty_figure("no trial has begun")
-    figure = new_figure(8.4, 3.4 * len(data.targets))
+    figure = new_figure(6.0, 3.4 * len(data.targets))
     for place, target in enumerate(data.targets):
         axes = figure.add_subplot(len(data.targets), 1, place + 1)
         complete = sorted(target.values.items())
@@ -118,7 +119,7 @@ def draw_front(data: Front) -> Figure:
     axes.scatter([across.values[n] for n in rest], [up.values[n] for n in rest], s=24, color="#9dbbe0", label="beaten")
     front = sorted((across.values[n], up.values[n], n) for n in data.front if n in across.values and n in up.values)
     axes.plot([x for x, _, _ in front], [y for _, y, _ in front], color=FAINT, lw=1.2, zorder=2)
-    axes.scatter([x for x, _, _ in front], [y for _, y, _ in front], s=36, color="#12315e", zorder=3, label="front")
+    axes.scatter([x for x, _, _ in front], [y for _, y, _ in front], s=36, color=FRONT_COLOUR, zorder=3, label="front")
     for x, y, number in front[:: max(1, math.ceil(len(front) / 20))]:
         axes.annotate(f"{number}", (x, y), xytext=(4, 4), textcoords="offset points", fontsize=8)
     if data.best is not None and data.best in across.values:
@@ -139,7 +140,7 @@ def draw_importances(data: list[Importances]) -> Figure:
     if not known:
         return empty_figure("; ".join(dict.fromkeys(entry.reason for entry in data)) or "no trial has succeeded")
     bars = max(len(entry.values or {}) for entry in known)
-    figure = new_figure(8.4, (0.9 + 0.32 * bars) * len(known))
+    figure = new_figure(6.0, (0.9 + 0.32 * bars) * len(known))
     for place, entry in enumerate(known):
         axes = figure.add_subplot(len(known), 1, place + 1)
         rows = list((entry.values or {}).items())[::-1]

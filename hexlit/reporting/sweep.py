@@ -31,6 +31,8 @@ FLAGS = {
     "rising": "the training loss ended 5% above its lowest stretch",
     "overfitting": "the validation loss ended 5% above its lowest stretch while the training loss fell",
 }
+INTERRUPTED = "interrupted"
+"""State of a trial that was killed with its sweep: it did not fail, and is done again."""
 _LIVE_ROWS = 5
 _FIXED, _PARAMETERS, _FLAGS = 26, 24, 13  # characters of rank, trial and state, for the parameters, for the flags
 
@@ -52,21 +54,27 @@ def print_results(document: Mapping[str, Any], console: Console, rows: int) -> N
             console.print(Text(f"and {len(document['trials']) - rows} more in leaderboard.csv", "dim"))
         console.print()
     console.print(Text(best_line(document), "bold"), soft_wrap=True)
-    if document["failures"]:
-        console.print(Text("\nFailures", "bold"))
-        for failure in document["failures"][:rows]:
-            style = STATE_STYLES[failure["state"]]
-            where = f" ({failure['folder']})" if failure["folder"] else ""
-            why = f": {failure['reason']}{where}"
-            line = Text.assemble(f"  trial {failure['trial']} ", (failure["state"], style), why)
-            console.print(line, soft_wrap=True)
-        if len(document["failures"]) > rows:
-            console.print(Text(f"  and {len(document['failures']) - rows} more in overall_results.json", "dim"))
+    interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
+    failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
+    for title, entries in (("Failures", failures), ("Interrupted, to be done again", interrupted)):
+        _print_ended_badly(console, title, entries, rows)
     flagged = {flag: found for flag in FLAGS if (found := flagged_trials(document, flag))}
     if flagged:
         console.print(Text("\nSanity", "bold"))
         for flag, found in flagged.items():
             console.print(Text(f"  {flag} ({FLAGS[flag]}): {', '.join(map(str, found))}"), soft_wrap=True)
+
+
+def _print_ended_badly(console: Console, title: str, entries: Sequence[Mapping[str, Any]], rows: int) -> None:
+    if not entries:
+        return
+    console.print(Text(f"\n{title}", "bold"))
+    for entry in entries[:rows]:
+        where = f" ({entry['folder']})" if entry["folder"] else ""
+        state = (entry["state"], STATE_STYLES[entry["state"]])
+        console.print(Text.assemble(f"  trial {entry['trial']} ", state, f": {entry['reason']}{where}"), soft_wrap=True)
+    if len(entries) > rows:
+        console.print(Text(f"  and {len(entries) - rows} more in overall_results.json", "dim"))
 
 
 def flagged_trials(document: Mapping[str, Any], flag: str) -> list[int]:

@@ -21,6 +21,8 @@ class RunConfig:
     """The one seed: of the weights, of what is drawn, and of the order of the batches."""
     resume: str | None = None
     """Folder of an interrupted run to go on with."""
+    report: bool = True
+    """Write `report.html` when the run has come to its end."""
     best: str | None = None
     """Folder of a sweep whose best trial's settings are taken; those of the command line win."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)

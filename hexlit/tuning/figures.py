@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from hexlit.files import replacing, write_text_atomic
 from hexlit.reporting.curve_figures import Bar, Line, Lines, Panel, Timeline, draw_lines, draw_timeline, slots_of
 from hexlit.reporting.figures import draw
+from hexlit.reporting.pages.page import Drawing, is_wide
 from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_parallel, draw_slices
-from hexlit.reporting.report_page import Drawing
 from hexlit.reporting.study_figures import (
     Front,
     History,
@@ -49,7 +49,8 @@ def write_figures(results: SweepResults, folder: Path) -> list[Drawing]:
             temporary.write_bytes(svg)
         content = {"title": figure.title, "data": _as_json(figure.data)}
         write_text_atomic(folder / f"{figure.name}.json", json.dumps(content, indent=1, allow_nan=False) + "\n")
-        drawings.append(Drawing(figure.name, figure.title, svg))
+        data = f"{folder.name}/{figure.name}.json"
+        drawings.append(Drawing(figure.name, figure.title, svg, data, wide=is_wide(svg)))
     return drawings
 
 

@@ -43,12 +43,24 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
     write_text_atomic(folder / LEADERBOARD_FILE, leaderboard(results))
     write_best(results)
     if figures:
-        from hexlit.reporting.report_page import report_page
+        from hexlit.reporting.pages.page import render
+        from hexlit.reporting.pages.sweep_page import sweep_page
         from hexlit.tuning.figures import write_figures
 
         drawn = write_figures(results, folder / "figures")
-        write_text_atomic(folder / PAGE_FILE, report_page(document, drawn))
+        write_text_atomic(folder / PAGE_FILE, render(sweep_page(document, drawn, reports_of_trials(results))))
     return results
+
+
+def reports_of_trials(results: SweepResults) -> dict[int, str]:
+    """Paths from the sweep's folder to the reports of its trials, by number; of several seeds the first one's."""
+    found = {}
+    for trial in results.trials:
+        for place in [] if trial.folder is None else [trial.folder, f"{trial.folder}/seed-0"]:
+            if (results.folder / place / PAGE_FILE).is_file():
+                found[trial.number] = f"{place}/{PAGE_FILE}"
+                break
+    return found
 
 
 def write_document(path: Path, document: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import logging
 import socket
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -65,8 +66,11 @@ def create_study(
     pruner: "BasePruner",
     *,
     resume: bool,
+    objectives: Sequence[str] = (),
 ) -> "Study":
     """A new study, or with `resume` the one that was begun under this `name`.
+
+    Programs that show studies, such as optuna-dashboard, call its values by the names of the `objectives`.
 
     Raises:
         UsageError: there is such a study and `resume` is false, or there is none and it is true; or it is about other
@@ -86,13 +90,18 @@ def create_study(
     if resume and not exists:
         raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to go on with")
     if not exists:
-        return optuna.create_study(
+        study = optuna.create_study(
             study_name=name,
             storage=opened,
             sampler=sampler,
             pruner=pruner,
             directions=list(directions),  # type: ignore[arg-type]  # checked
         )
+        if objectives:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+                study.set_metric_names(list(objectives))
+        return study
     study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=pruner)
     was = [direction.name.lower() for direction in study.directions]
     if was != list(directions):

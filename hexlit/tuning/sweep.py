@@ -129,6 +129,7 @@ class Sweep:
             sampler,
             plan.pruner,
             resume=plan.resume,
+            objectives=plan.objectives,
         )
         before = len(study.get_trials(deepcopy=False))
         if before:

@@ -11,6 +11,7 @@ from rich.console import Console
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.reporting.ending import print_ending
+from hexlit.reporting.figures import draw
 from hexlit.reporting.forecasts import ForecastPanel, ForecastPanels, draw_forecasts, print_forecast_summary
 from hexlit.tasks.forecast.data_module import ForecastDataModule
 from hexlit.tasks.forecast.evaluation import Example, examples, test_table
@@ -81,9 +82,9 @@ class ForecastTask(Task):
         minutes = self.data.spec.step_minutes
         panels = [panel_of(example) for example in shown]
         unit = "hours" if minutes == 60 else f"steps of {minutes} minutes"
-        figure = draw_forecasts(ForecastPanels(value=shown[0].target, step=unit, panels=panels))
+        figure = draw(draw_forecasts, ForecastPanels(value=shown[0].target, step=unit, panels=panels))
         with replacing(self._session.folder / FIGURE) as temporary:
-            figure.savefig(temporary, format="svg")
+            temporary.write_bytes(figure)
 
 
 def panel_of(example: Example) -> ForecastPanel:

@@ -1,0 +1,30 @@
+"""Sections of Hex in the report of a run: they need games, which only the room of self-play reads."""
+
+from pathlib import Path
+
+from hexlit.hex.record import GameRecord
+from hexlit.reporting.pages.hex_sections import hex_sections
+from hexlit.reporting.pages.page import Section
+from hexlit.reporting.pages.run_files import RunFiles
+
+SAMPLES = 8
+"""Games in a report."""
+
+
+def report_sections(files: RunFiles) -> list[Section]:
+    """The sections of the run in `files`, with some of its games."""
+    return hex_sections(files, sample_games(files.folder / "games"))
+
+
+def sample_games(folder: Path) -> list[GameRecord]:
+    """`SAMPLES` games of the store in `folder`, spread over the run; of each part the one of middling length."""
+    from hexlit.selfplay.store import part_files, read_games
+
+    parts = part_files(folder)
+    chosen = sorted({round(place * (len(parts) - 1) / (SAMPLES - 1)) for place in range(SAMPLES)} if parts else ())
+    found = []
+    for place in chosen:
+        games = sorted(read_games(parts[place]), key=lambda game: len(game.moves))
+        if games:
+            found.append(games[len(games) // 2])
+    return found

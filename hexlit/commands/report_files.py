@@ -1,0 +1,202 @@
+"""Reports written beside what they are about: of a run of any task, a match, a strength run, or several runs."""
+
+import csv
+import io
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+
+if TYPE_CHECKING:  # what draws is imported only when something is drawn
+    from hexlit.hex.record import GameRecord
+    from hexlit.reporting.pages.page import Page, Section
+    from hexlit.reporting.pages.run_files import RunFiles
+
+log = logging.getLogger(__name__)
+
+SWEEP, MATCH, STRENGTH, RUN = "sweep", "match", "strength", "run"
+"""Kinds of folders that have reports."""
+MARKS = {
+    SWEEP: ("sweep.json", "study.journal", "multirun.yaml"),
+    MATCH: ("match.json", "games.csv"),
+    STRENGTH: ("strength.json",),
+    RUN: ("metrics.csv", "phases.csv", "summary.json"),
+}
+"""Files by which a folder of each kind is known."""
+
+COMPARISON_FILE = "comparison.html"
+
+
+def kind_of(folder: Path) -> str:
+    """What the `folder` holds.
+
+    Raises:
+        UsageError: nothing that has a report.
+    """
+    for kind, names in MARKS.items():
+        if any((folder / name).is_file() for name in names):
+            return kind
+    if any(path.is_dir() and path.name.isdecimal() for path in folder.glob("[0-9]*")):  # jobs of a plain --multirun
+        return SWEEP
+    what = "there is no such folder" if not folder.is_dir() else "holds no run, sweep, match or strength run"
+    raise UsageError(f"folder={folder}: {what}")
+
+
+def newest(runs: Path) -> Path:
+    """The folder below `runs`, in `NAME/RUN`, that was written to last, of any kind.
+
+    Raises:
+        UsageError: there is none.
+    """
+    marks = [path for names in MARKS.values() for name in names for path in runs.glob(f"*/*/{name}")]
+    if not marks:
+        raise UsageError(f"folder=null: there is no run and no sweep below {runs}; name the folder of one")
+    return max(marks, key=lambda path: path.stat().st_mtime_ns).parent
+
+
+def write_report(folder: Path, *, epochs: Sequence[int] = (), price: float | None = None) -> Path:
+    """Write `report.html` of the run, match or strength run in `folder`, and return its path.
+
+    `epochs` and `price` are for the table of costs of a run.
+
+    Raises:
+        UsageError: the folder holds nothing that has a report.
+        OSError: the file cannot be written.
+    """
+    from hexlit.reporting.pages.page import PAGE_FILE, render
+
+    pages: dict[str, Callable[[], Page]] = {
+        MATCH: lambda: match_report(folder),
+        STRENGTH: lambda: strength_report(folder),
+        RUN: lambda: run_report(folder, epochs, price),
+    }
+    path = folder / PAGE_FILE
+    write_text_atomic(path, render(pages[kind_of(folder)]()))
+    return path
+
+
+def write_beside(folder: Path) -> Path | None:
+    """As `write_report` at the end of what the report is about: nothing of it may fail that.
+
+    None, and one warning, where it could not be written.
+    """
+    try:
+        return write_report(folder)
+    except Exception as error:  # a torn file, a full disk, a missing font: the results are on disk already
+        log.warning(
+            "report.html was not written (%s: %s); hexlit report %s tries again", type(error).__name__, error, folder
+        )
+        return None
+
+
+def run_report(folder: Path, epochs: Sequence[int] = (), price: float | None = None) -> "Page":
+    """The report of the run in `folder`, with the sections of its task."""
+    from hexlit.reporting.pages.run_files import read_run
+    from hexlit.reporting.pages.run_page import run_page
+
+    files = read_run(folder)
+    above = next((name for name in ("..", "../..") if (folder / name / "sweep.json").is_file()), None)
+    links = {} if above is None else {"The sweep": f"{above}/report.html"}
+    return run_page(files, sections_of(files), epochs=epochs, price=price, links=links)
+
+
+def sections_of(files: "RunFiles") -> "list[Section]":
+    """The sections that the run's task adds; none for a task that is not known here, or that brings none."""
+    from hexlit.commands.tasks import found, known_tasks
+
+    entry = known_tasks().get(files.task)
+    if entry is None or entry.report is None:
+        return []
+    sections: list[Section] = found(entry.report)(files)
+    return sections
+
+
+def match_report(folder: Path) -> "Page":
+    """The report of the match in `folder`.
+
+    Raises:
+        UsageError: it has not come to its end.
+    """
+    from hexlit.reporting.pages.match_page import match_page
+    from hexlit.reporting.pages.run_files import read_json, read_run
+
+    document = read_json(folder / "match.json")
+    if not document:
+        raise UsageError(f"folder={folder}: this match has not ended; go on with hexlit match resume={folder}")
+    games = games_of(folder / "games.csv", document["board"])
+    return match_page(document, games, str(folder), read_run(folder).settings())
+
+
+def games_of(path: Path, size: int) -> "list[GameRecord]":
+    """The games of a match, in the order of its file; none where there is no file."""
+    import numpy as np
+
+    from hexlit.hex.notation import parse_moves
+    from hexlit.hex.record import Ending, GameRecord
+
+    if not path.is_file():
+        return []
+    rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))
+    return [
+        GameRecord(
+            game_id=number,
+            size=size,
+            swap=False,
+            moves=np.array(list(parse_moves(row["moves"], size)), np.int16),
+            winner=1 if row["winner"] == "black" else -1,
+            ending=Ending(row["ending"]),
+            opening=int(row["opening"]),
+            black=row["black"],
+            white=row["white"],
+        )
+        for number, row in enumerate(rows)
+    ]
+
+
+def strength_report(folder: Path) -> "Page":
+    """The report of the strength run in `folder`."""
+    from hexlit.reporting.pages.run_files import read_json
+    from hexlit.reporting.pages.strength_page import strength_page
+
+    return strength_page(read_json(folder / "strength.json"), folder)
+
+
+def write_comparison(
+    folders: Sequence[Path], output: Path, *, epochs: Sequence[int] = (), price: float | None = None
+) -> Path:
+    """Write a page that shows the runs in `folders` side by side to the file `output`.
+
+    Raises:
+        UsageError: fewer than two folders, or one that holds no run.
+    """
+    from hexlit.reporting.pages.comparison_page import ComparedRun, comparison_page
+    from hexlit.reporting.pages.page import PAGE_FILE, render
+    from hexlit.reporting.pages.run_files import read_run
+
+    if len(folders) < 2:
+        raise UsageError(f"runs=[{', '.join(map(str, folders))}]: two runs or more are compared")
+    for folder in folders:
+        if kind_of(folder) != RUN:
+            raise UsageError(f"runs: {folder} holds a {kind_of(folder)}; only runs are compared")
+    runs = []
+    for name, folder in zip(short_names(folders), folders, strict=True):
+        page = folder / PAGE_FILE
+        link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
+        runs.append(ComparedRun(name, replace(read_run(folder), folder=folder), link))
+    write_text_atomic(output, render(comparison_page(runs, epochs=epochs, price=price)))
+    return output
+
+
+def short_names(folders: Sequence[Path]) -> list[str]:
+    """The last parts of the paths, as many as tell them apart; a folder that comes twice gets its number."""
+    parts = [folder.resolve().parts for folder in folders]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(one[-length:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]

@@ -1,0 +1,173 @@
+"""Several runs side by side: what they came to, their curves, what they cost, and the settings that differ."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hexlit.reporting.pages.charts import Chart, ChartLine, draw_chart, drawn
+from hexlit.reporting.pages.costs import Rates, flops_text, rates_of
+from hexlit.reporting.pages.page import Cell, Column, Drawing, Figures, Notes, Page, Section, Table
+from hexlit.reporting.pages.run_files import RunFiles, numbers
+from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure, format_rate
+
+AXES = {
+    "epoch": ("epochs", "epoch", 1.0),
+    "cost.flops": ("operations", "TFLOP", 1e12),
+    "cost.seconds": ("time", "minutes", 60.0),
+}
+"""What a measure is drawn over: by metric its name, the unit of the axis, and how many make one of that unit."""
+
+LENGTHS = (10, 100, 1000)
+"""Epochs of the rows of the table of costs, where none are asked for."""
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """A run and how it is called beside the others."""
+
+    name: str
+    files: RunFiles
+    link: str | None
+    """Its own report, relative to the page."""
+
+
+def comparison_page(runs: Sequence[ComparedRun], *, epochs: Sequence[int] = (), price: float | None = None) -> Page:
+    """The whole page; `epochs` and the `price` of an hour are for the table of costs."""
+    sections = [
+        figures_section(runs),
+        curves_section(runs),
+        costs_section(runs, epochs or LENGTHS, price),
+        differences_section(runs),
+    ]
+    return Page(f"{len(runs)} runs compared", " · ".join(run.name for run in runs), sections)
+
+
+def figures_section(runs: Sequence[ComparedRun]) -> Section:
+    """A row a run."""
+    measures = list(dict.fromkeys(name for run in runs for name in final_figures(run.files)))
+    headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters", "memory", *measures]
+    columns = [Column("run", kept=True), *(Column(heading, number=True) for heading in headings)]
+    rows: list[list[str | Cell]] = []
+    for run in runs:
+        files, rates = run.files, rates_of(run.files)
+        summary, found = files.summary, final_figures(files)
+        seconds = summary.get("wall_seconds")
+        speeds = [value for value in numbers(files.steps, "examples_per_second") if value is not None]
+        speed = sum(speeds) / len(speeds) if speeds else None
+        flops = (summary.get("cost") or {}).get("flops")
+        memory = (summary.get("memory") or {}).get("host_peak_bytes")
+        cells: list[str | Cell] = [Cell(run.name, link=run.link), format_count(files.epochs)]
+        cells += [Cell(format_duration(value), sort=value) for value in (seconds, rates.epoch_seconds)]
+        cells += [Cell(format_rate(speed), sort=speed), Cell(flops_text(flops), sort=flops)]
+        cells += [format_count(summary.get("parameters")), Cell(format_bytes(memory), sort=memory)]
+        cells += [Cell(figure_of(found.get(name)), sort=found.get(name)) for name in measures]
+        rows.append(cells)
+    return Section("Figures", [Table("The runs side by side", columns, rows)])
+
+
+def final_figures(files: RunFiles) -> dict[str, float]:
+    """The figure that the best epoch is chosen by at its best, and the last value of the comparable losses."""
+    found: dict[str, float] = {}
+    best = files.summary.get("best") or {}
+    if best.get("value") is not None:
+        found[f"best {best['monitor']}"] = best["value"]
+    for name in files.metrics:
+        if name.endswith("loss") or name.startswith("strength."):
+            known = [value for value in files.column(name) if value is not None]
+            if known and not name.startswith("strength.value") and "positions" not in name:
+                found[name] = known[-1]
+    return found
+
+
+def figure_of(value: float | None) -> str:
+    """A loss or a share; a dash where there is none."""
+    return DASH if value is None else format_figure(value)
+
+
+def curves_section(runs: Sequence[ComparedRun]) -> Section:
+    """Losses over epochs, and what the best epoch is chosen by over epochs, operations and time."""
+    drawings: list[Drawing] = []
+    for name, title in losses_of(runs).items():
+        drawings.append(drawn(f"loss-{name}", title, draw_chart, _chart(runs, name, "epoch", may_be_log=True)))
+    for monitor in monitors_of(runs):
+        for axis, (what, _, _) in AXES.items():
+            chart = _chart(runs, monitor, axis)
+            if any(line.points for line in chart.lines):
+                drawings.append(drawn(f"{monitor}-{what}", f"{monitor} over {what}", draw_chart, chart))
+    rates = [
+        ChartLine(run.name, numbers(run.files.steps, "epoch"), numbers(run.files.steps, "examples_per_second"))
+        for run in runs
+    ]
+    drawings.append(drawn("throughput", "Throughput of training", draw_chart, Chart(rates, y="examples a second")))
+    return Section("Curves", [Figures(drawings)])
+
+
+def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
+    """Losses that every run has, by metric their titles: the comparable one, else the total one."""
+    shared = set.intersection(*(set(run.files.metrics) for run in runs))
+    titles = {"train": "Training", "val": "Validation"}
+    found = {}
+    for split, title in titles.items():
+        for kind in ("comparable_loss", "loss"):
+            if f"{split}.{kind}" in shared:
+                found[f"{split}.{kind}"] = f"{title}: {kind.replace('_', ' ')}"
+                break
+    return found
+
+
+def monitors_of(runs: Sequence[ComparedRun]) -> list[str]:
+    """What the best epochs are chosen by; without `val.loss`, which the losses show."""
+    names = [run.files.setting("trainer.monitor") for run in runs]
+    return [name for name in dict.fromkeys(names) if isinstance(name, str) and not name.endswith("loss")]
+
+
+def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, *, may_be_log: bool = False) -> Chart:
+    _, unit, factor = AXES[axis]
+    lines = []
+    for run in runs:
+        xs = [None if value is None else value / factor for value in run.files.column(axis)]
+        if metric in run.files.metrics and xs:
+            lines.append(ChartLine(run.name, xs, run.files.column(metric)))
+    return Chart(lines, x=unit, y=metric, may_be_log=may_be_log, dots=not may_be_log)
+
+
+def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: float | None) -> Section:
+    """Hours, and with a `price` of an hour money, of so many epochs; and the pace beside the first run's."""
+    rates = [rates_of(run.files) for run in runs]
+    columns = [Column("run", kept=True), Column("pace beside the first", number=True)]
+    for number in sorted(set(epochs)):
+        columns.append(Column(f"{format_count(number)} epochs: hours", number=True))
+        columns += [Column("cost", number=True)] if price is not None else []
+    rows: list[list[str | Cell]] = []
+    for run, rate in zip(runs, rates, strict=True):
+        rows.append([run.name, _pace(rates[0], rate), *_costs(rate, sorted(set(epochs)), price)])
+    line = "At the rates that each run measured on its machine."
+    line += f" An hour costs {price:g}." if price is not None else " price=2.50 adds what an hour costs."
+    return Section("Cost", [Notes([line], "quiet"), Table("Hours and cost by epochs", columns, rows)])
+
+
+def _pace(first: Rates, other: Rates) -> str:
+    if not first.epoch_seconds or not other.epoch_seconds:
+        return DASH
+    return f"{first.epoch_seconds / other.epoch_seconds:.2f}×"
+
+
+def _costs(rates: Rates, epochs: Sequence[int], price: float | None) -> Iterator[str]:
+    for number in epochs:
+        seconds = rates.seconds(number)
+        yield DASH if seconds is None else f"{seconds / 3600:,.2f}"
+        if price is not None:
+            yield DASH if seconds is None else f"{price * seconds / 3600:,.2f}"
+
+
+def differences_section(runs: Sequence[ComparedRun]) -> Section:
+    """The settings that are not the same in all runs."""
+    settings: list[Mapping[str, str]] = [run.files.settings() for run in runs]
+    names = list(dict.fromkeys(name for one in settings for name in one))
+    rows: list[list[str | Cell]] = [
+        [name, *(one.get(name, DASH) for one in settings)]
+        for name in names
+        if len({one.get(name) for one in settings}) > 1
+    ]
+    columns = [Column("setting", kept=True, code=True), *(Column(run.name, code=True) for run in runs)]
+    table = Table("Settings that differ", columns, rows, search=len(rows) > 10, empty="All settings are the same.")
+    return Section("Settings that differ", [table])

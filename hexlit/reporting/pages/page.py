@@ -1,0 +1,185 @@
+"""A report as one HTML file that needs nothing else: its sections, the blocks in them, and the templates behind both.
+
+The templates lie in `templates/`. Whatever a name or a reason holds, nothing of it is run and nothing is fetched: the
+page's policy allows the one script of its own, by its hash, and pictures that are part of the file.
+"""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+PAGE_FILE = "report.html"
+_HALF_A_PAGE = 500.0  # points
+
+
+class Block(Protocol):
+    """A part of a section; `template` draws it, and finds it there as `block`."""
+
+    template: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Figures that come first: a name and a text each."""
+
+    template: ClassVar[str] = "facts.html.jinja"
+    entries: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Sentences, one a paragraph; `kind` is `plain`, `quiet` or `problem`."""
+
+    template: ClassVar[str] = "notes.html.jinja"
+    lines: Sequence[str]
+    kind: str = "plain"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    heading: str
+    number: bool = False
+    """Whether its cells are figures, at the right."""
+    kept: bool = False
+    """Whether it stays in sight when the table is scrolled sideways; such columns come first."""
+    code: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell that is more than its text."""
+
+    text: str
+    sort: float | str | None = None
+    """What it is sorted by; None: its text."""
+    link: str | None = None
+    """A path relative to the page."""
+    state: str | None = None
+    """Its text gets a mark in the colour of this state."""
+    shade: float | None = None
+    """Shade of its background, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells; where it is long, its reader can search and sort it."""
+
+    template: ClassVar[str] = "table.html.jinja"
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str | Cell]]
+    best: int | None = None
+    """Place of the row that stands out."""
+    search: bool = False
+    empty: str = "None."
+    """Said instead of a table without rows."""
+
+    def cells(self, row: Sequence[str | Cell]) -> list[tuple[Column, Cell]]:
+        """The cells of a row with their columns."""
+        whole = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+        return list(zip(self.columns, whole, strict=True))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure as it is drawn; with `data`, the file that holds the same figures as JSON."""
+
+    name: str
+    title: str
+    svg: bytes
+    data: str = ""
+    wide: bool = False
+    """Whether it needs the whole width of the page."""
+
+    @property
+    def source(self) -> str:
+        """The picture as a URL.
+
+        As an image of its own: names in one figure cannot meet those in another, and no script in it would run.
+        """
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode('ascii')}"
+
+
+def is_wide(svg: bytes) -> bool:
+    """Whether a figure of matplotlib is too wide to stand beside another one."""
+    width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', svg[:2000])
+    return width is not None and float(width[1]) > _HALF_A_PAGE
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Figures, beside one another where there is room."""
+
+    template: ClassVar[str] = "figures.html.jinja"
+    drawings: Sequence[Drawing]
+    small: bool = False
+    """Whether they are small pictures, such as boards."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    blocks: Sequence[Block]
+
+    @property
+    def anchor(self) -> str:
+        """Its place in the page's address."""
+        return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report."""
+
+    title: str
+    subtitle: str
+    """The folder, and what was made there."""
+    sections: Sequence[Section]
+    lead: Sequence[Block] = field(default_factory=list)
+    """Blocks before the first heading."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Other pages by what they are: paths relative to this one."""
+
+
+def render(page: Page) -> str:
+    """The page as HTML.
+
+    Raises:
+        ValueError: two sections have the same title (a bug): their addresses would be the same.
+    """
+    anchors = [section.anchor for section in page.sections]
+    if len(set(anchors)) < len(anchors):
+        raise ValueError(f"sections of a page with the same address: {anchors}")
+    script = _resource("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    template = environment().get_template("page.html.jinja")
+    return template.render(page=page, style=_resource("page.css"), script=script, digest=digest)
+
+
+@cache
+def environment() -> "Environment":
+    """Where templates are found; all that they are given is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("hexlit.reporting.pages", "templates")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+
+
+@cache
+def _resource(name: str) -> Any:
+    from markupsafe import Markup
+
+    text = files("hexlit.reporting.pages").joinpath("templates", name).read_text(encoding="utf-8")
+    return Markup(text)  # ours, not a user's: it is no text to escape
