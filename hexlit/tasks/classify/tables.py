@@ -13,7 +13,9 @@ from hexlit.tasks.classify.train_config import ClassifyTrainConfig
 
 
 def data_table(settings: ClassifyTrainConfig) -> pa.Table:
-    """The texts that a run with `settings` would read: `text`, `label` and `split`, without those it would drop.
+    """The texts that a run with `settings` would read, without those it would drop.
+
+    Columns are those of the source, `data.text` and `data.label`, and `split`.
 
     Raises:
         UsageError: they cannot be read, or are too few.
@@ -23,8 +25,8 @@ def data_table(settings: ClassifyTrainConfig) -> pa.Table:
     order = np.concatenate([rows[split] for split in SPLITS])
     return pa.table(
         {
-            "text": [found.texts[row] for row in order],
-            "label": [found.labels[row] for row in order],
+            settings.data.text: [found.texts[row] for row in order],
+            settings.data.label: [found.labels[row] for row in order],
             "split": np.repeat(SPLITS, [len(rows[split]) for split in SPLITS]),
         }
     )
@@ -41,6 +43,6 @@ def judged_table(settings: ClassifyTrainConfig, checkpoint: Path, split: str) ->
     loaded = load_classifier(checkpoint)
     data = data_table(settings)
     own = data.filter(pa.compute.equal(data["split"], split))
-    texts = own["text"].to_pylist()
+    texts = own[settings.data.text].to_pylist()
     probabilities, _ = classify(loaded, texts)
-    return pa.table({"text": texts, "truth": own["label"], **answer_columns(loaded, probabilities)})
+    return pa.table({"text": texts, "truth": own[settings.data.label], **answer_columns(loaded, probabilities)})

@@ -17,7 +17,9 @@ from hexlit.tasks.forecast.train_config import ForecastTrainConfig
 def data_table(settings: ForecastTrainConfig) -> pa.Table:
     """The readings that a run with `settings` would read, on its regular grid: a row for each series and step.
 
-    `series`, `time` (UTC where the readings have a zone), the columns of values, NaN where missing, and `split`.
+    The columns of series, time (UTC where the readings have a zone) and values are named as in the source, so
+    `hexlit predict` takes the table; a missing value is NaN. `split` comes last. A source without series has the column
+    `series`, one whose time is in several columns has `time`.
 
     Raises:
         UsageError: they cannot be read, or are too few.
@@ -25,11 +27,12 @@ def data_table(settings: ForecastTrainConfig) -> pa.Table:
     data = _data(settings)
     grid = data.grid
     split = np.repeat(SPLITS, np.diff([0, *data.cuts, grid.steps]))
+    series, time = column_names(settings)
     values = grid.values.reshape(-1, len(grid.columns))
     return pa.table(
         {
-            "series": np.repeat(grid.series, grid.steps),
-            "time": np.tile(grid.times(np.arange(grid.steps)), len(grid.series)),
+            series: np.repeat(grid.series, grid.steps),
+            time: np.tile(grid.times(np.arange(grid.steps)), len(grid.series)),
             **{name: values[:, place] for place, name in enumerate(grid.columns)},
             "split": np.tile(split, len(grid.series)),
         }
@@ -39,8 +42,8 @@ def data_table(settings: ForecastTrainConfig) -> pa.Table:
 def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) -> pa.Table:
     """Every forecast of the windows of `split` beside the truth: a row for each window, target and step ahead.
 
-    `series`, `time` of the forecast step, `steps_ahead`, `target`, `truth`, `model`, and the references `persistence`,
-    `seasonal` (where the past is long enough) and `ridge`, all in the unit of the target.
+    Series and time of the forecast step, named as in `data_table`, `steps_ahead`, `target`, `truth`, `model`, and the
+    references `persistence`, `seasonal` (where the past is long enough) and `ridge`, all in the unit of the target.
 
     Raises:
         UsageError: the readings or the checkpoint cannot be read, or do not belong together.
@@ -55,17 +58,24 @@ def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) ->
         forecast = forecaster(batch)
         if forecast is not None:
             found[name] = forecast.numpy()
+    series, time = column_names(settings)
     windows, ahead, targets = len(batch.origin), np.array(spec.horizons), len(spec.targets)
     times = data.grid.times(batch.origin.numpy()[:, None] + ahead)
     return pa.table(
         {
-            "series": np.repeat(np.array(spec.series)[batch.series.numpy()], len(ahead) * targets),
-            "time": np.repeat(times.ravel(), targets),
+            series: np.repeat(np.array(spec.series)[batch.series.numpy()], len(ahead) * targets),
+            time: np.repeat(times.ravel(), targets),
             "steps_ahead": np.tile(np.repeat(ahead, targets), windows),
             "target": np.tile(spec.targets, windows * len(ahead)),
             **{name: spec.in_units(scaled).ravel() for name, scaled in found.items()},
         }
     )
+
+
+def column_names(settings: ForecastTrainConfig) -> tuple[str, str]:
+    """Names of the columns of series and time."""
+    time = settings.data.time
+    return settings.data.series or "series", time[0] if len(time) == 1 else "time"
 
 
 def _data(settings: ForecastTrainConfig) -> ForecastDataModule:

@@ -11,6 +11,7 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.evaluation import OVERALL, test_table
 from hexlit.tasks.forecast.module import ForecastModule
+from hexlit.tasks.forecast.predict import forecast_file
 from hexlit.tasks.forecast.tables import data_table, judged_table
 from hexlit.tasks.forecast.train_config import ForecastTrainConfig
 from hexlit.training.config import OptimizerConfig, TrainerConfig
@@ -46,12 +47,19 @@ def test_a_table_has_every_reading_with_its_split(trained: Any) -> None:
     assert [first.index(split) for split in ("train", "validation", "test")] == [0, *data.cuts]
 
 
+def test_a_table_of_readings_can_be_predicted(trained: Any, tmp_path: Path) -> None:
+    folder, data, _ = trained
+    found = forecast_file(folder / "net.ckpt", save(data_table(settings_of(folder)), tmp_path / "t.parquet"))
+    assert found["series"].to_pylist() == ["a"] * 3 + ["b"] * 3
+    assert found["time"].to_numpy()[0] == data.grid.times(np.array([300]))[0]
+
+
 def test_every_forecast_stands_beside_the_truth_at_its_time(trained: Any) -> None:
     folder, data, module = trained
     table = judged_table(settings_of(folder), folder / "net.ckpt", "test")
     place = {name: table[name].to_numpy() for name in table.column_names}
     steps = (place["time"].astype("datetime64[s]") - data.grid.start) // data.grid.step
-    series = np.searchsorted(data.spec.series, place["series"])
+    series = np.searchsorted(data.spec.series, place["place"])
     truth = data.grid.values[series, steps, np.searchsorted(data.spec.targets, place["target"])]
     np.testing.assert_allclose(place["truth"], truth, rtol=1e-5)
     for row in test_table(module.net, data):
