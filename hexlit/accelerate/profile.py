@@ -152,7 +152,17 @@ def build_profile(
     """
     if config.deterministic:  # cuBLAS reads it when it is first used, which the choice of the device may do
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    device = choose_device(config.device)
+    return profile_on(choose_device(config.device), config, task_defaults)
+
+
+def profile_on(
+    device: torch.device, config: AcceleratorConfig, task_defaults: Mapping[str, LoadingDefaults] | None = None
+) -> DeviceProfile:
+    """As `build_profile`, with a device that was chosen already.
+
+    Raises:
+        UsageError: it does not support what was asked of it.
+    """
     defaults = DEFAULTS[device.type]
     own = (task_defaults or {}).get(device.type)
     if own is None:

@@ -62,7 +62,7 @@ def bench_task(settings: RunConfig, asked: BenchConfig) -> None:
     from hexlit.training.run import quiet_lightning
 
     make_folders(asked)
-    profile = build_profile(settings.hardware)
+    profile = build_profile(settings.hardware, settings.device_defaults)
     profile.apply()
     quiet_lightning()
     name, silent = settings.task, Console(quiet=True)

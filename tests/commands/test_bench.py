@@ -7,6 +7,7 @@ import pytest
 
 from hexlit.commands.bench import main
 from hexlit.training import module as training_module
+from tests.tasks.classify import texts
 from tests.tasks.forecast.tables import hourly, save
 
 TINY = ["board=3", "net=tiny", "accelerator=cpu", "accelerator.train_batch=8", "seconds=0.01", "repeats=2"]
@@ -79,6 +80,17 @@ def test_another_task_is_measured_with_the_settings_of_its_training(
     assert [line["precision"] for line in found["measurements"]] == ["32-true", "32-true compiled"]
     assert json.loads((tmp_path / "kept" / "bench.json").read_text()) == found
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "readings.csv"]  # no folder of a run
+
+
+def test_the_batch_is_the_one_that_the_task_wants_of_the_device(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial: 0.5)
+    path = texts.save(*texts.sentences(20), tmp_path / "texts.csv")
+    settings = ["net.vocabulary=300", "data.max_length=16", "accelerator.precision=32-true", "json=true"]
+    assert main([*FORECAST[:1], "task=classify", *FORECAST[2:], f"data.path={path}", *settings]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert {line["what"] for line in found["measurements"]} == {"training classify, batch 16"}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import csv
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
+from hexlit.commands.predict import main as predict
 from hexlit.commands.train import main
 from hexlit.tasks.classify.batches import TextBatch
 from hexlit.tasks.classify.data_module import ClassifyDataModule
 from hexlit.tasks.classify.module import ClassifyModule
 from tests.commands.test_train import as_a_process
+from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import save, sentences
 
 SMALL = [
@@ -80,6 +83,27 @@ def test_a_resumed_run_ends_like_one_that_was_never_stopped(tmp_path: Path, text
         assert main(["resume=run", "trainer.max_epochs=3"]) == 0
     for whole, parts in zip(rows(tmp_path / "whole" / "run"), rows(tmp_path / "run"), strict=True):
         assert (whole["train.loss"], whole["val.loss"]) == (parts["train.loss"], parts["val.loss"])
+
+
+def test_a_pretrained_encoder_goes_on_and_predicts_without_its_folder(
+    tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The checkpoint has weights, settings and tokenizer."""
+    encoder = save_encoder(tmp_path / "encoder")
+    learning = ["optimizer.schedule=constant", "optimizer.lr=5e-3"]
+    assert train(tmp_path, texts, "net.pretrained=encoder", "trainer.max_epochs=1", *learning) == 0
+    first = rows(tmp_path / "run")
+    shutil.rmtree(encoder)
+    with as_a_process(tmp_path):
+        assert main(["resume=run", "trainer.max_epochs=2"]) == 0
+    whole = rows(tmp_path / "run")
+    assert [row["epoch"] for row in whole] == ["0", "1"]
+    assert whole[0]["val.loss"] == first[0]["val.loss"]
+    assert float(whole[1]["val.loss"]) < float(first[0]["val.loss"])
+    capfd.readouterr()
+    with as_a_process(tmp_path):
+        assert predict(["checkpoint=run", "text=the comet, the galaxy and the moon"]) == 0
+    assert capfd.readouterr().out.startswith("stars ")
 
 
 @pytest.mark.row("B9", "B10")

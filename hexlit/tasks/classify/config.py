@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hexlit.errors import UsageError
+from hexlit.tasks.ranges import check_attention, check_choice, check_dropout, check_leasts, check_split
 
 KINDS = ("transformer", "mean")
 
@@ -38,20 +39,12 @@ class TextDataConfig:
                 raise UsageError(f"data.{name}='': name a column")
         if self.text == self.label:
             raise UsageError(f"data.label={self.label}: is the column of data.text, too; name another")
-        for name in ("train_share", "validation_share"):
-            if not 0 < getattr(self, name) < 1:
-                raise UsageError(f"data.{name}={getattr(self, name)}: must lie between 0 and 1")
-        if self.train_share + self.validation_share >= 1:
-            raise UsageError(
-                f"data.validation_share={self.validation_share}: with data.train_share={self.train_share} nothing is "
-                "left for the test set; their sum must be below 1"
-            )
+        check_split(self.train_share, self.validation_share)
         if not 0 < self.subset <= 1:
             raise UsageError(f"data.subset={self.subset}: a share above 0, up to 1")
         if not 0 <= self.split_seed < 2**32:
             raise UsageError(f"data.split_seed={self.split_seed}: a whole number from 0 to 2^32 - 1")
-        if self.max_length < 4:
-            raise UsageError(f"data.max_length={self.max_length}: must be 4 or more")
+        check_leasts("data", self, {"max_length": 4})
 
 
 @dataclass
@@ -79,16 +72,8 @@ class TextNetConfig:
     def __post_init__(self) -> None:
         if self.pretrained is not None and not self.pretrained:
             raise UsageError("net.pretrained='': name a folder or a model of the hub, or null for one from scratch")
-        if self.kind not in KINDS:
-            raise UsageError(f"net.kind={self.kind}: choose one of {', '.join(KINDS)}")
-        leasts = {"vocabulary": 300, "width": 2, "layers": 1, "heads": 1}
-        for name, least in leasts.items():
-            if getattr(self, name) < least:
-                raise UsageError(f"net.{name}={getattr(self, name)}: must be {least} or more")
-        for name in ("dropout", "token_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise UsageError(f"net.{name}={getattr(self, name)}: must be at least 0 and below 1")
-        if self.kind == "transformer" and self.width % self.heads:
-            raise UsageError(f"net.width={self.width}: must be a multiple of net.heads={self.heads}")
-        if self.width % 2:
-            raise UsageError(f"net.width={self.width}: must be even, as positions are pairs of sine and cosine")
+        check_choice("net", self, "kind", KINDS)
+        check_leasts("net", self, {"vocabulary": 300, "width": 2, "layers": 1, "heads": 1})
+        check_dropout("net", self, "dropout", "token_dropout")
+        if self.kind == "transformer":
+            check_attention("width", self.width, self.heads)

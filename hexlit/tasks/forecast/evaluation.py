@@ -16,6 +16,9 @@ from hexlit.tasks.forecast.windows import ForecastBatch
 
 OVERALL = "all"
 
+Forecaster = Callable[[ForecastBatch], Tensor | None]
+"""Scaled forecasts `[B, P, T]` of a batch; None where its past is too short."""
+
 
 @dataclass(frozen=True)
 class ErrorRow:
@@ -56,7 +59,7 @@ class Example:
 def test_table(net: ForecastNet, data: ForecastDataModule) -> list[ErrorRow]:
     """Errors on the test windows by forecaster, target and horizon, each target's overall row first.
 
-    `ridge` is fitted to the training windows, its penalty chosen on validation. To be called once, at the end.
+    To be called once, at the end.
     """
     return error_table(net, data, "test")
 
@@ -67,22 +70,31 @@ test_table.__test__ = False  # type: ignore[attr-defined]  # not a test of pytes
 def error_table(net: ForecastNet, data: ForecastDataModule, split: str) -> list[ErrorRow]:
     """As `test_table`, on the windows of `split`."""
     spec = data.spec
+    every = forecasters(net, data)
+    sums: dict[str, ErrorSums] = {}
+    for batch in data.in_order(split):
+        for name, forecaster in every.items():
+            forecast = forecaster(batch)
+            if forecast is not None:
+                sums.setdefault(name, ErrorSums()).update(forecast, batch.target)
+    return _rows(sums, spec.targets, spec.horizons, spec.target_std)
+
+
+def forecasters(net: ForecastNet, data: ForecastDataModule) -> dict[str, Forecaster]:
+    """The model and its references by name, the one that is judged first.
+
+    `ridge` is fitted to the training windows, its penalty chosen on validation.
+    """
+    spec = data.spec
     targets = len(spec.targets)
     ridge = fit_ridge(data.in_order("train"), data.in_order("validation"), len(spec.series))
     device = next(net.parameters()).device
-    forecasters: dict[str, Callable[[ForecastBatch], Tensor | None]] = {
+    return {
         "model": lambda batch: forecast_batch(net, batch, device),
         "persistence": lambda batch: persistence(batch.history, len(spec.horizons), targets),
         "seasonal": lambda batch: seasonal_naive(batch.history, spec.horizons, targets, spec.season),
         "ridge": ridge.forecast,
     }
-    sums: dict[str, ErrorSums] = {}
-    for batch in data.in_order(split):
-        for name, forecaster in forecasters.items():
-            forecast = forecaster(batch)
-            if forecast is not None:
-                sums.setdefault(name, ErrorSums()).update(forecast, batch.target)
-    return _rows(sums, spec.targets, spec.horizons, spec.target_std)
 
 
 def forecast_batch(net: ForecastNet, batch: ForecastBatch, device: torch.device) -> Tensor:

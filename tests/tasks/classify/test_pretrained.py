@@ -1,13 +1,10 @@
 """Encoders of Hugging Face from a local folder."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.checkpoint import load_classifier
@@ -15,23 +12,14 @@ from hexlit.tasks.classify.config import TextNetConfig
 from hexlit.tasks.classify.evaluation import probabilities_of
 from hexlit.tasks.classify.module import ClassifyModule
 from hexlit.tasks.classify.pretrained import load_pretrained, with_classes
-from hexlit.tasks.classify.tokens import fit_tokens
 from hexlit.training.config import OptimizerConfig, TrainerConfig
+from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import make_data, make_trainer, save, sentences
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny encoder with its tokenizer, as `save_pretrained` leaves them."""
-    place = tmp_path_factory.mktemp("encoder")
-    tokens = fit_tokens(sentences(60)[0], 400, 64)
-    torch.manual_seed(0)
-    sizes: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-    sizes |= {"intermediate_size": 32, "max_position_embeddings": 40, "vocab_size": tokens.size}
-    BertModel(BertConfig(**sizes), add_pooling_layer=False).save_pretrained(place)
-    tokenizer = Tokenizer.from_str(tokens.json)
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]").save_pretrained(place)
-    return place
+    return save_encoder(tmp_path_factory.mktemp("encoder"))
 
 
 def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoint_alone(

@@ -1,0 +1,51 @@
+"""Ranges that settings of several tasks keep. Each check raises `UsageError` with one line that names the setting.
+
+`section` is the part of the configuration that `settings` stand in, such as `data`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from hexlit.errors import UsageError
+
+
+def check_leasts(section: str, settings: object, leasts: Mapping[str, int]) -> None:
+    """Refuse a setting that is below its least value in `leasts`."""
+    for name, least in leasts.items():
+        value = getattr(settings, name)
+        if value < least:
+            raise UsageError(f"{section}.{name}={value}: must be {least} or more")
+
+
+def check_choice(section: str, settings: object, name: str, choices: Sequence[str]) -> None:
+    """Refuse a setting that is none of `choices`."""
+    value = getattr(settings, name)
+    if value not in choices:
+        raise UsageError(f"{section}.{name}={value}: choose one of {', '.join(choices)}")
+
+
+def check_dropout(section: str, settings: object, *names: str) -> None:
+    """Refuse a share that drops everything, or is negative."""
+    for name in names:
+        value = getattr(settings, name)
+        if not 0 <= value < 1:
+            raise UsageError(f"{section}.{name}={value}: must be at least 0 and below 1")
+
+
+def check_split(train_share: float, validation_share: float) -> None:
+    """Refuse `data.train_share` and `data.validation_share` that leave a split without any example."""
+    for name, value in (("train_share", train_share), ("validation_share", validation_share)):
+        if not 0 < value < 1:
+            raise UsageError(f"data.{name}={value}: must lie between 0 and 1")
+    if train_share + validation_share >= 1:
+        raise UsageError(
+            f"data.validation_share={validation_share}: with data.train_share={train_share} nothing is left for the "
+            "test set; their sum must be below 1"
+        )
+
+
+def check_attention(name: str, width: int, heads: int) -> None:
+    """Refuse a width of a transformer, the setting `net.NAME`, that heads or sines of positions cannot share."""
+    if width % heads:
+        raise UsageError(f"net.{name}={width}: must be a multiple of net.heads={heads}")
+    if width % 2:
+        raise UsageError(f"net.{name}={width}: must be even, as positions are pairs of sine and cosine")
