@@ -14,11 +14,16 @@ from numpy.typing import NDArray
 KERNEL = 3
 """Rows and columns of a kernel."""
 
-TILES = (2, 3, 4, 5, 6)
-"""Sides m of a tile. Above 6 the rounding of float32 grows too large."""
-
-POINTS = tuple(map(Fraction, ("0", "1", "-1", "2", "-2", "1/2", "-1/2")))
-"""Where the polynomials are evaluated; a tile takes the first m + 1 of them, and infinity. Small ones round least."""
+POINTS = {
+    2: "0 1 -1",
+    3: "0 1 -1 -1/2",
+    4: "0 1/2 -1/2 3/2 -3/2",
+    5: "0 1 -1 2 -2 -1/2",
+    6: "0 1 -1 2 -2 1/2 -1/2",
+}
+"""Finite points of evaluation by side of the tile, m + 1 each; infinity is the last. Of small fractions in pairs of
+opposite sign, which share sums, these round least (compared with float64 on random layers). Larger tiles round more
+than float32 allows."""
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
@@ -36,15 +41,17 @@ class Transforms(NamedTuple):
 
 @cache
 def transforms(tile: int) -> Transforms:
-    """The matrices by Toom and Cook's scheme for tiles of side `tile`."""
-    points = POINTS[: tile + 1]
+    """The matrices by Toom and Cook's scheme for tiles of side `tile`; those of side 1 serve kernels of one cell."""
+    if tile == 1:
+        one = ((Fraction(1),),)
+        return Transforms(one, one, one)
+    points = [Fraction(point) for point in POINTS[tile].split()]
     data, kernel = [], []
     for point in points:
         others = [other for other in points if other != point]
         scale = Fraction(1)
         for other in others:
             scale *= point - other
-        # A sign moved from G to B^T makes rows of opposite points alike, so that their sums can be shared.
         data.append([*_product(others), Fraction(0)])
         kernel.append([point**power / scale for power in range(KERNEL)])
     data.append(_product(points))
@@ -53,14 +60,18 @@ def transforms(tile: int) -> Transforms:
     return Transforms(_rows(data), _rows(kernel), _rows(result))
 
 
-def best_tile(size: int) -> int:
-    """The side of the tile that takes the fewest products on boards of `size`, what hangs over the edge included."""
-    return min(TILES, key=lambda tile: (products(size, tile), tile))
+def best_tile(size: int, channels: int) -> int:
+    """The side of the tile that takes the least work on boards of `size`, what hangs over the edge included."""
+    return min(POINTS, key=lambda tile: work(size, channels, tile))
 
 
-def products(size: int, tile: int) -> int:
-    """Products for each pair of channels on a board of `size`; the plain convolution takes 9 * size^2."""
-    return tiles_across(size, tile) ** 2 * (tile + KERNEL - 1) ** 2
+def work(size: int, channels: int, tile: int) -> int:
+    """Products for each output channel of one position, the transforms included: they cost about t*t more channels.
+
+    The plain convolution takes `9 * size^2 * channels`.
+    """
+    parts = (tile + KERNEL - 1) ** 2
+    return tiles_across(size, tile) ** 2 * parts * (channels + parts)
 
 
 def tiles_across(size: int, tile: int) -> int:
@@ -69,13 +80,13 @@ def tiles_across(size: int, tile: int) -> int:
 
 
 def transformed_kernels(weight: NDArray[np.float32], tile: int) -> NDArray[np.float32]:
-    """`[O, I, 3, 3]` → `[t*t, I, O]`, computed in float64."""
+    """`[O, I, k, k]` → `[t*t, I, O]`, computed in float64; k is 3, and 1 for tiles of side 1."""
     matrix = np.array(transforms(tile).kernel, dtype=np.float64)
     found = np.einsum("ia,jb,ocab->ijco", matrix, matrix, weight.astype(np.float64), optimize=True)
     return found.reshape(-1, *found.shape[2:]).astype(np.float32)
 
 
-def _product(roots: tuple[Fraction, ...] | list[Fraction]) -> list[Fraction]:
+def _product(roots: list[Fraction]) -> list[Fraction]:
     """Coefficients of the polynomial with these roots, the constant first."""
     found = [Fraction(1)]
     for root in roots:

@@ -4,25 +4,30 @@ Numba has no vectors, and LLVM finds none in loops over many arrays. These intri
 are one vector. Every array is float32, of one dimension and C-contiguous; a place in it is a number of elements.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba.core import cgutils, types
+from numba.core.registry import cpu_target
 from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 from hexlit.nets.winograd.transforms import Rows, transforms
 
-FEATURES = binding.get_host_cpu_features()
-LANES = 16 if FEATURES.get("avx512f") else 8 if FEATURES.get("avx") else 4
+FEATURES = set(cpu_target.target_context.codegen().magic_tuple()[2].split(","))
+"""What Numba compiles for, such as `+avx2`."""
+
+LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
 """Floats of a vector register."""
 
-SUMS = 24 if FEATURES.get("avx512f") or FEATURES.get("neon") else 12
-"""Vectors that a product adds up at once: what registers hold beside its factors."""
+MANY_REGISTERS = bool(FEATURES & {"+avx512f", "+neon"})
 
-MOST_COLUMNS = 4 if SUMS == 24 else 2
+SUMS = 24 if MANY_REGISTERS else 12
+"""Vectors that a product adds up at once: those that registers hold beside its factors."""
+
+MOST_COLUMNS = 4 if MANY_REGISTERS else 2
 """Most vectors of a row of a product."""
 
 VECTOR = ir.VectorType(ir.FloatType(), LANES)
@@ -56,7 +61,7 @@ class Writer:
         return self.builder.call(multiply_add, [x, y, total])
 
     def largest(self, x: Any, y: Any) -> Any:
-        """The larger of two in each lane."""
+        """The larger of two in each lane; y where that is not a number, so that such an answer is not lost."""
         return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
 
     def constant(self, value: Fraction) -> Any:
@@ -243,11 +248,34 @@ def transform_result(  # type: ignore[no-untyped-def]
                 value = builder.fadd(value, offset)
                 if with_total:
                     value = builder.fadd(value, writer.load(place.at(8, at)))
-                writer.store(writer.largest(value, floor), place.at(9, at))
+                writer.store(writer.largest(floor, value), place.at(9, at))
         return context.get_dummy_value()
 
     arguments = (tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first)
     return _signature(arguments), write
 
 
-Kernel = Callable[..., None]
+@intrinsic(prefer_literal=True)
+def weigh(context, source, start, bias, bias_start, weights, count):  # type: ignore[no-untyped-def]
+    """The sum of `max(0, source + bias) * weights` over `count` vectors of channels, a float32.
+
+    The values begin at `start`, what is added to them at `bias_start`, their weights at 0.
+    """
+
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        start, bias_start, count = (values[i] for i in (1, 3, 5))
+        total = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None))
+        with cgutils.for_range(builder, count) as loop:
+            at = builder.mul(loop.index, _number(LANES))
+            x = builder.fadd(writer.load(place.at(0, start, at)), writer.load(place.at(2, bias_start, at)))
+            x = writer.largest(ir.Constant(VECTOR, None), x)
+            builder.store(writer.add_product(x, writer.load(place.at(4, at)), builder.load(total)), total)
+        found = builder.load(total)
+        lanes = [builder.extract_element(found, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES)]
+        while len(lanes) > 1:
+            lanes = [builder.fadd(*lanes[lane : lane + 2]) for lane in range(0, len(lanes), 2)]
+        return lanes[0]
+
+    signature = _signature((source, start, bias, bias_start, weights, count))
+    return types.float32(*signature.args), write
