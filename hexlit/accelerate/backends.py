@@ -13,8 +13,12 @@ PACKAGES = {"onnxruntime": ("onnxruntime", "onnx"), "openvino": ("openvino",)}
 EXTRAS = {"onnxruntime": "onnx", "openvino": "openvino"}
 """The extra of hexlit that installs them."""
 
-DTYPES = {"onnxruntime": (torch.float32,), "openvino": (torch.float32, torch.bfloat16)}
-"""Number formats in which each optional backend computes on a CPU."""
+DTYPES = {
+    "winograd": (torch.float32,),
+    "onnxruntime": (torch.float32,),
+    "openvino": (torch.float32, torch.bfloat16),
+}
+"""Number formats of the backends that do not compute in all of them on a CPU."""
 
 
 def is_installed(backend: str) -> bool:
@@ -44,8 +48,8 @@ def require_backend(backend: str) -> None:
 
 
 def backend_versions() -> dict[str, str]:
-    """Version of torch and of every optional backend that is installed."""
-    return {name: _version(name) for name in ("torch", *installed_backends())}
+    """Version of torch, of Numba, and of every optional backend that is installed."""
+    return {name: _version(name) for name in ("torch", "numba", *installed_backends())}
 
 
 def _version(package: str) -> str:

@@ -9,7 +9,7 @@ DEVICE_FORM = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 TRAINING_PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
 INFERENCE_PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 MATMUL_PRECISIONS = ("highest", "high", "medium")
-INFERENCE_PATHS = ("auto", "eager", "fused", "graph", "compile", "onnxruntime", "openvino")
+INFERENCE_PATHS = ("auto", "eager", "fused", "winograd", "graph", "compile", "onnxruntime", "openvino")
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -50,8 +50,9 @@ class AcceleratorConfig:
     """Mode of `torch.compile`: default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs."""
 
     inference: str = "auto"
-    """How the network is evaluated: auto, eager, compile, graph (CUDA), or on a CPU fused, onnxruntime or openvino.
-    On a CPU auto is the fastest of the last three; it is measured once, where there is a choice, and remembered."""
+    """How the network is evaluated: auto, eager, compile, graph (CUDA), or on a CPU fused, winograd (fp32 only),
+    onnxruntime or openvino. On a CPU auto is the fastest of the last four; it is measured once, where there is a
+    choice, and remembered."""
 
     train_batch: int | None = None
     """Examples in one optimisation step; null is what the recipe says (`data.batch`), the same on every device."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import torch
 
-from hexlit.accelerate.backends import DTYPES, PACKAGES, installed_backends, require_backend
+from hexlit.accelerate.backends import DTYPES, PACKAGES, require_backend
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.accelerate.device import choose_device
 from hexlit.accelerate.host import in_notebook, usable_cores
@@ -56,8 +56,8 @@ class DeviceProfile:
     """Mode of `torch.compile` for training."""
 
     inference: str
-    """Evaluation path to try first: eager, fused, graph, compile, onnxruntime or openvino. One `auto` is left, on a cpu
-    with an optional backend: which is the fastest depends on the network, its input and the batch."""
+    """Evaluation path to try first: eager, fused, winograd, graph, compile, onnxruntime or openvino. `auto` is left on
+    a cpu: which is the fastest depends on the network, its input and the batch."""
 
     pin_memory: bool
     """Whether host batches are page-locked."""
@@ -127,10 +127,10 @@ class _Defaults:
     evaluation_batch: int
 
 
-# The fused path and the calls of the cpu are measured; those of cuda and mps keep the device busy with small networks
+# The calls of the cpu are measured; those of cuda and mps keep the device busy with small networks
 # without more than a few hundred MiB.
 DEFAULTS = {
-    "cpu": _Defaults(True, "fused", False, 0, 256),
+    "cpu": _Defaults(True, "auto", False, 0, 256),
     "cuda": _Defaults(True, "graph", True, 0, 1024),
     "mps": _Defaults(False, "eager", False, 0, 512),
 }
@@ -216,7 +216,7 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers
         )
     if config.pin_memory and device.type != "cuda":
         raise UsageError(f"accelerator.pin_memory=true: only cuda reads page-locked memory, the device is {device}")
-    if config.inference in ("fused", *PACKAGES) and device.type != "cpu":
+    if config.inference in ("fused", "winograd", *PACKAGES) and device.type != "cpu":
         raise UsageError(
             f"accelerator.inference={config.inference}: only the cpu has this path, the device is {device}"
         )
@@ -227,8 +227,8 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers
 
 
 def automatic_path(device: torch.device) -> str:
-    """The path of `accelerator.inference=auto`; on a cpu `auto` itself, where a backend can be faster than torch."""
-    return "auto" if device.type == "cpu" and installed_backends() else DEFAULTS[device.type].inference
+    """The path of `accelerator.inference=auto`; on a cpu `auto` itself, as it is measured for each network."""
+    return DEFAULTS[device.type].inference
 
 
 def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtype:

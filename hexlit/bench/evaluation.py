@@ -57,7 +57,7 @@ def short(dtype: torch.dtype) -> str:
 def ways_of(device: torch.device) -> list[Way]:
     """Every path of `device`, in float32 and in what is faster there; the optional ones, installed or not."""
     if device.type == "cpu":
-        paths = ("eager", "compile", "fused", *PACKAGES)
+        paths = ("eager", "compile", "fused", "winograd", *PACKAGES)
         ways = [Way(path, dtype) for dtype in (torch.float32, torch.bfloat16) for path in paths]
         return [*ways, Way("compile", torch.bfloat16 if cpu_has_bf16() else torch.float32, frozen=True)]
     if device.type == "cuda":
@@ -71,11 +71,10 @@ def why_absent(way: Way, device: torch.device) -> str:
     """Why `device` does not have `way`; empty where it may."""
     if device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
         return "this processor does not multiply bfloat16"
-    if way.path not in PACKAGES:
-        return ""
-    if way.dtype not in DTYPES[way.path]:
+    if way.dtype not in DTYPES.get(way.path, (way.dtype,)):
         return f"{way.path} computes in float32 on a cpu"
-    return "" if is_installed(way.path) else f"not installed; {install_command(way.path)}"
+    absent = way.path in PACKAGES and not is_installed(way.path)
+    return f"not installed; {install_command(way.path)}" if absent else ""
 
 
 def batches_of(profile: DeviceProfile) -> list[int]:

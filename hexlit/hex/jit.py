@@ -17,7 +17,7 @@ F = TypeVar("F", bound=Callable[..., object])
 def _digest() -> str:
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    for room in ("hex", "search", "selfplay"):
+    for room in ("hex", "search", "selfplay", "nets/winograd"):
         for source in sorted((package / room).rglob("*.py")):
             digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

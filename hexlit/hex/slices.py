@@ -14,12 +14,13 @@ import numba
 T = TypeVar("T")
 
 
-def over_slices(work: Callable[[int, int], T], count: int) -> list[T]:
+def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None) -> list[T]:
     """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what each call returned.
 
-    There are as many threads as `numba.set_num_threads` has set for the caller. With one, nothing but the call happens.
+    There are `threads`, or as many as `numba.set_num_threads` has set for the caller. With one, nothing but the call
+    happens.
     """
-    threads = max(1, min(numba.get_num_threads(), count))
+    threads = max(1, min(numba.get_num_threads() if threads is None else threads, count))
     if threads == 1:
         return [work(0, count)]
     bounds = [count * thread // threads for thread in range(threads + 1)]

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import torch
 from torch import Tensor
 
-from hexlit.accelerate.backends import backend_versions, installed_backends
+from hexlit.accelerate.backends import DTYPES, backend_versions, installed_backends
 from hexlit.accelerate.host import processor_identity
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.remembered import remembered_choice
@@ -19,6 +19,7 @@ from hexlit.nets.fused import fused_obstacle
 from hexlit.nets.graph import graph_obstacle
 from hexlit.nets.paths import Forward
 from hexlit.nets.tower import HexNet
+from hexlit.nets.winograd.obstacle import winograd_obstacle
 
 MEASURED_SECONDS = 0.2
 """Length of a measurement, without building, where that is enough for `LEAST_ROUNDS`."""
@@ -40,7 +41,8 @@ Builder = Callable[[str, int], Forward]
 def candidates(net: HexNet, dtype: torch.dtype) -> list[str]:
     """The paths of the CPU for this network, torch's own first; only that one where there is nothing to choose from."""
     own = "eager" if fused_obstacle(net) else "fused"
-    others = [] if graph_obstacle(net) else installed_backends(dtype)
+    others = ["winograd"] if dtype in DTYPES["winograd"] and not winograd_obstacle(net) else []
+    others += [] if graph_obstacle(net) else installed_backends(dtype)
     return [own, *others] if others else ["fused"]
 
 

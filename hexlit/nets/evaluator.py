@@ -32,7 +32,7 @@ class NetworkEvaluator:
     leaves the path open, the fastest one of the CPU is taken: see `fastest_path`.
 
     Attributes:
-        path: the path in use: fused, graph, compile, onnxruntime, openvino or eager.
+        path: the path in use: fused, winograd, graph, compile, onnxruntime, openvino or eager.
         dtype: the number format in use.
         build_seconds: what choosing, building and checking the path took, compiling included.
 
@@ -125,6 +125,10 @@ class NetworkEvaluator:
         profile, dtype = self.profile, self.dtype
         if path == "fused":
             return FusedForward(net, dtype, self.size, batch)
+        if path == "winograd":
+            from hexlit.nets.winograd.forward import WinogradForward
+
+            return WinogradForward(net, self.size, batch, profile.threads)
         if path == "onnxruntime":
             from hexlit.nets.onnx_forward import OnnxForward
 

@@ -1,0 +1,114 @@
+"""The maps of one thread: what its layers read and write."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from hexlit.nets.winograd.kernels import Floats, Places, convolution, parts_of
+from hexlit.nets.winograd.layers import Layer, aligned, padded
+from hexlit.nets.winograd.transforms import KERNEL, tiles_across
+from hexlit.nets.winograd.vectors import LANES
+
+OUTSIDE = 2
+"""Cells of a map that are none of the board."""
+
+
+class Map(NamedTuple):
+    """Features of the positions of one thread, see `kernels`."""
+
+    values: Floats
+    side: int
+    """Of the board; 1 for vectors."""
+    row: int
+    """Channels, padded."""
+
+    @property
+    def step(self) -> int:
+        """Elements for each position."""
+        return self.row * (1 if self.side == 1 else self.side**2 + OUTSIDE)
+
+
+class Part:
+    """The positions of one thread: their maps, allocated when they are first asked for, and the scratch of the layers.
+
+    Args:
+        size: board size n.
+        positions: positions P.
+    """
+
+    def __init__(self, size: int, positions: int) -> None:
+        self.size = size
+        self.positions = positions
+        self._maps: dict[str, Map] = {}
+        self._scratch = {"data": aligned(0), "found": aligned(0)}
+
+    def board(self, name: str, channels: int) -> Map:
+        """The map of that name with at least so many channels."""
+        return self._map(name, self.size, channels)
+
+    def vector(self, name: str, channels: int) -> Map:
+        """As `board`, without cells: one row for each position."""
+        return self._map(name, 1, channels)
+
+    def _map(self, name: str, side: int, channels: int) -> Map:
+        if name not in self._maps:
+            shape = Map(aligned(0), side, padded(channels, LANES))
+            self._maps[name] = shape._replace(values=aligned(self.positions * shape.step))
+        return self._maps[name]
+
+    def apply(
+        self, layer: Layer, source: Map, out: Map, *, relu: bool, total: Map | None = None, bias: Map | None = None
+    ) -> None:
+        """`out = relu(layer(source) + total)`; `bias` has one for each position and takes the place of the layer's."""
+        parts = parts_of(layer.tile)
+        convolution(layer.tile, layer.columns)(
+            source.values,
+            source.step,
+            cells_read(source.side, layer.tile, source.row),
+            layer.depth,
+            layer.weights,
+            layer.bias if bias is None else bias.values,
+            0 if bias is None else bias.row,
+            relu,
+            total is not None,
+            out.values if total is None else total.values,
+            out.values,
+            out.step,
+            cells_written(out.side, layer.tile, out.row),
+            layer.channels,
+            self._scratch_of("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
+            self._scratch_of("found", parts * (layer.block * layer.channels + LANES)),
+            layer.block,
+            self.positions,
+        )
+
+    def _scratch_of(self, name: str, count: int) -> Floats:
+        if self._scratch[name].size < count:
+            self._scratch[name] = aligned(count)
+        return self._scratch[name]
+
+
+@cache
+def cells_read(side: int, tile: int, row: int) -> Places:
+    """The cells that each tile needs, `[tiles * t*t]`: tile by tile, beyond the edge the cell that is always zero."""
+    border = KERNEL // 2 if tile > 1 else 0
+    return _places(side, tile, tile + 2 * border, border, side * side) * row
+
+
+@cache
+def cells_written(side: int, tile: int, row: int) -> Places:
+    """The cells of each tile, `[tiles * m*m]`: tile by tile, beyond the edge the cell that nobody reads."""
+    return _places(side, tile, tile, 0, side * side + 1) * row
+
+
+def _places(side: int, tile: int, width: int, border: int, outside: int) -> Places:
+    found = []
+    across = tiles_across(side, tile)
+    for top in range(across):
+        for left in range(across):
+            rows, columns = np.ogrid[:width, :width]
+            rows, columns = rows + top * tile - border, columns + left * tile - border
+            on_board = (rows >= 0) & (rows < side) & (columns >= 0) & (columns < side)
+            found.append(np.where(on_board, rows * side + columns, outside).ravel())
+    return np.concatenate(found).astype(np.int64)

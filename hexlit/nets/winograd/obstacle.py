@@ -1,0 +1,16 @@
+"""Whether a network can be evaluated by Winograd's convolutions; asked without importing their kernels."""
+
+import numba
+
+from hexlit.nets.tower import HexNet
+
+
+def winograd_obstacle(net: HexNet) -> str:
+    """Why `net` cannot be evaluated this way; empty where it can."""
+    if net.config.activation != "relu":
+        return f"net.activation={net.config.activation} is not in its kernels, only relu is"
+    if net.config.attention == "self":
+        return f"net.attention={net.config.attention} is not in its kernels, none and se are"
+    if numba.config.DISABLE_JIT:
+        return "NUMBA_DISABLE_JIT is set, and its kernels only run compiled"
+    return ""

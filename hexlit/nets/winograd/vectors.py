@@ -1,0 +1,281 @@
+"""Vector code inside Numba kernels: products held in registers, and the transforms of tiles, written as LLVM's own code.
+
+Numba has no vectors, and LLVM finds none in loops over many arrays. These intrinsics write them down: `LANES` channels
+are one vector. Every array is float32, of one dimension and C-contiguous; a place in it is a number of elements.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.registry import cpu_target
+from numba.core.typing import Signature
+from numba.extending import intrinsic
+
+from hexlit.nets.winograd.transforms import Rows, transforms
+
+FEATURES = set(cpu_target.target_context.codegen().magic_tuple()[2].split(","))
+"""What Numba compiles for, such as `+avx2`."""
+
+LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
+"""Floats of a vector register."""
+
+MANY_REGISTERS = bool(FEATURES & {"+avx512f", "+neon"})
+
+SUMS = 24 if MANY_REGISTERS else 12
+"""Vectors that a product adds up at once: those that registers hold beside its factors."""
+
+MOST_COLUMNS = 4 if MANY_REGISTERS else 2
+"""Most vectors of a row of a product."""
+
+VECTOR = ir.VectorType(ir.FloatType(), LANES)
+FLOAT_BYTES = 4
+
+
+class Writer:
+    """Writes instructions on vectors."""
+
+    def __init__(self, builder: Any) -> None:
+        self.builder = builder
+
+    def load(self, pointer: Any) -> Any:
+        """The vector at `pointer`."""
+        return self.builder.load(pointer, align=FLOAT_BYTES, typ=VECTOR)
+
+    def store(self, value: Any, pointer: Any) -> None:
+        """Write a vector to `pointer`."""
+        self.builder.store(value, self.builder.bitcast(pointer, VECTOR.as_pointer()), align=FLOAT_BYTES)
+
+    def spread(self, value: Any) -> Any:
+        """A vector of one float."""
+        first = self.builder.insert_element(ir.Constant(VECTOR, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+        lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        return self.builder.shuffle_vector(first, ir.Constant(VECTOR, ir.Undefined), lanes)
+
+    def add_product(self, x: Any, y: Any, total: Any) -> Any:
+        """`x * y + total`, rounded once where the processor can."""
+        kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
+        multiply_add = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.fmuladd.v{LANES}f32")
+        return self.builder.call(multiply_add, [x, y, total])
+
+    def largest(self, x: Any, y: Any) -> Any:
+        """The larger of two in each lane; y where that is not a number, so that such an answer is not lost."""
+        return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
+
+    def constant(self, value: Fraction) -> Any:
+        """A vector of one known number."""
+        return ir.Constant(VECTOR, [float(value)] * LANES)
+
+    def combine(self, factors: Sequence[Fraction], values: Sequence[Any]) -> Any:
+        """The sum of `values` times `factors`; None where every factor is 0."""
+        total = None
+        # Factors of 1 first: the rest are multiplied and added in one instruction.
+        for factor, value in sorted(zip(factors, values, strict=True), key=lambda pair: abs(pair[0]) != 1):
+            if factor == 0:
+                continue
+            if total is None:
+                total = value if factor == 1 else self.builder.fmul(self.constant(factor), value)
+            elif factor in (1, -1):
+                total = (self.builder.fadd if factor == 1 else self.builder.fsub)(total, value)
+            else:
+                total = self.add_product(self.constant(factor), value, total)
+        return total
+
+    def multiply(self, rows: Rows, values: Sequence[Any]) -> list[Any]:
+        """A matrix times a column of vectors. Rows of opposite points share half their sum and half their difference."""
+        found: list[Any] = []
+        while len(found) < len(rows):
+            pair = rows[len(found) : len(found) + 2]
+            if len(pair) == 2:
+                plus = [(a + b) / 2 for a, b in zip(*pair, strict=True)]
+                minus = [(a - b) / 2 for a, b in zip(*pair, strict=True)]
+                if _terms(plus, minus) + 2 < _terms(*pair):
+                    x, y = self.combine(plus, values), self.combine(minus, values)
+                    found += [self.builder.fadd(x, y), self.builder.fsub(x, y)]
+                    continue
+            found.append(self.combine(pair[0], values))
+        return found
+
+
+def _terms(*rows: Sequence[Fraction]) -> int:
+    return sum(factor != 0 for row in rows for factor in row)
+
+
+def _shared_columns(rows: Rows) -> tuple[Rows, Rows]:
+    """`rows` as a product: sums and differences of the columns of opposite points first, then the rest."""
+    width, place = len(rows[0]), 0
+    first: list[list[Fraction]] = []
+    second: list[list[Fraction]] = [[] for _ in rows]
+    while place < width:
+        columns = [[row[place + step] for row in rows] for step in range(min(2, width - place))]
+        paired = len(columns) == 2 and all(abs(a) == abs(b) for a, b in zip(*columns, strict=True))
+        signs = ((1, 1), (1, -1)) if paired else ((1,),)
+        for sign in signs:
+            first.append([Fraction(0)] * place + [Fraction(one) for one in sign])
+            first[-1] += [Fraction(0)] * (width - len(first[-1]))
+        for row, target in zip(rows, second, strict=True):
+            if paired:
+                a, b = row[place], row[place + 1]
+                target += [(a + b) / 2, (a - b) / 2]
+            else:
+                target.append(row[place])
+        place += len(signs)
+    return tuple(map(tuple, first)), tuple(map(tuple, second))
+
+
+class _Places:
+    """The arguments of an intrinsic as LLVM values; `at` points into an array."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> None:
+        self.builder = builder
+        self.values = values
+        self.data = [
+            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else None
+            for kind, value in zip(signature.args, values, strict=True)
+        ]
+
+    def at(self, array: int, *offsets: Any) -> Any:
+        """The address of element `sum(offsets)` of argument number `array`."""
+        place = offsets[0]
+        for offset in offsets[1:]:
+            place = self.builder.add(place, offset)
+        return self.builder.gep(self.data[array], [place])
+
+
+def _number(value: int) -> Any:
+    return ir.Constant(ir.IntType(64), value)
+
+
+def _signature(arguments: Sequence[Any]) -> Signature:
+    """Whole numbers in 64 bits, arrays and constants as they are; returns nothing."""
+    kinds = [types.int64 if type(kind) is types.Integer else kind for kind in arguments]
+    return types.void(*kinds)
+
+
+@intrinsic(prefer_literal=True)
+def add_products(context, rows, columns, a, a_start, a_step, b, b_start, depth, out, out_start, out_step):  # type: ignore[no-untyped-def]
+    """`out = a @ b` for `rows` rows and `columns` vectors of columns, both constants; all sums stay in registers.
+
+    Row r of `a` begins at `a_start + r * a_step` and holds `depth` floats; `b` holds `depth` rows of all columns without
+    a gap; row r of `out` begins at `out_start + r * out_step`.
+    """
+
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        height, width = signature.args[0].literal_value, signature.args[1].literal_value
+        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        a_start, a_step, b_start, depth, out_start, out_step = (values[i] for i in (3, 4, 6, 7, 9, 10))
+        sums = [[cgutils.alloca_once(builder, VECTOR) for _ in range(width)] for _ in range(height)]
+        for total in (total for row in sums for total in row):
+            builder.store(ir.Constant(VECTOR, None), total)
+        with cgutils.for_range(builder, depth) as loop:
+            at = builder.add(b_start, builder.mul(loop.index, _number(width * LANES)))
+            factors = [writer.load(place.at(5, at, _number(column * LANES))) for column in range(width)]
+            for row in range(height):
+                begin = builder.add(a_start, builder.mul(a_step, _number(row)))
+                x = writer.spread(builder.load(place.at(2, begin, loop.index)))
+                for factor, total in zip(factors, sums[row], strict=True):
+                    builder.store(writer.add_product(x, factor, builder.load(total)), total)
+        for row in range(height):
+            begin = builder.add(out_start, builder.mul(out_step, _number(row)))
+            for column, total in enumerate(sums[row]):
+                writer.store(builder.load(total), place.at(8, begin, _number(column * LANES)))
+        return context.get_dummy_value()
+
+    arguments = (rows, columns, a, a_start, a_step, b, b_start, depth, out, out_start, out_step)
+    return _signature(arguments), write
+
+
+@intrinsic(prefer_literal=True)
+def transform_data(context, tile, source, start, cells, first, out, out_start, out_step):  # type: ignore[no-untyped-def]
+    """`B^T d B` of one vector of channels of a tile.
+
+    Its cells begin in `source` at `start + cells[first + k]` for k in t*t; product k of the result goes to
+    `out_start + k * out_step` in `out`. `tile` is a constant.
+    """
+
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        matrix = transforms(signature.args[0].literal_value).data
+        side = len(matrix)
+        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        start, first, out_start, out_step = (values[i] for i in (2, 4, 6, 7))
+
+        def cell(row: int, column: int) -> Any:
+            offset = builder.load(place.at(3, first, _number(row * side + column)))
+            return writer.load(place.at(1, start, offset))
+
+        columns = [writer.multiply(matrix, [cell(row, column) for row in range(side)]) for column in range(side)]
+        for row in range(side):
+            found = writer.multiply(matrix, [columns[column][row] for column in range(side)])
+            for column, value in enumerate(found):
+                offset = builder.mul(out_step, _number(row * side + column))
+                writer.store(value, place.at(5, out_start, offset))
+        return context.get_dummy_value()
+
+    return _signature((tile, source, start, cells, first, out, out_start, out_step)), write
+
+
+@intrinsic(prefer_literal=True)
+def transform_result(  # type: ignore[no-untyped-def]
+    context, tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first
+):
+    """`max(least, A^T m A + bias)` of one vector of channels of a tile, where `adds` with what `total` has there.
+
+    Product k of m is at `found_start + k * found_step` in `found`. Cell k of the tile is at `start + cells[first + k]`
+    in `out` and in `total`. `tile` and `adds` are constants.
+    """
+
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        matrix, with_total = transforms(signature.args[0].literal_value).result, signature.args[1].literal_value
+        shared, rest = _shared_columns(matrix)
+        side = len(matrix[0])
+        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        found_start, found_step, bias_start, least, start, first = (values[i] for i in (3, 4, 6, 7, 10, 12))
+
+        def product(row: int, column: int) -> Any:
+            return writer.load(place.at(2, found_start, builder.mul(found_step, _number(row * side + column))))
+
+        def apply(values: list[Any]) -> list[Any]:
+            return writer.multiply(rest, [writer.combine(row, values) for row in shared])
+
+        columns = [apply([product(row, column) for row in range(side)]) for column in range(side)]
+        offset, floor = writer.load(place.at(5, bias_start)), writer.spread(least)
+        for row in range(len(matrix)):
+            for column, value in enumerate(apply([columns[column][row] for column in range(side)])):
+                number = _number(row * len(matrix) + column)
+                at = builder.add(start, builder.load(place.at(11, first, number)))
+                value = builder.fadd(value, offset)
+                if with_total:
+                    value = builder.fadd(value, writer.load(place.at(8, at)))
+                writer.store(writer.largest(floor, value), place.at(9, at))
+        return context.get_dummy_value()
+
+    arguments = (tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first)
+    return _signature(arguments), write
+
+
+@intrinsic(prefer_literal=True)
+def weigh(context, source, start, bias, bias_start, weights, count):  # type: ignore[no-untyped-def]
+    """The sum of `max(0, source + bias) * weights` over `count` vectors of channels, a float32.
+
+    The values begin at `start`, what is added to them at `bias_start`, their weights at 0.
+    """
+
+    def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        place, writer = _Places(context, builder, signature, values), Writer(builder)
+        start, bias_start, count = (values[i] for i in (1, 3, 5))
+        total = cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None))
+        with cgutils.for_range(builder, count) as loop:
+            at = builder.mul(loop.index, _number(LANES))
+            x = builder.fadd(writer.load(place.at(0, start, at)), writer.load(place.at(2, bias_start, at)))
+            x = writer.largest(ir.Constant(VECTOR, None), x)
+            builder.store(writer.add_product(x, writer.load(place.at(4, at)), builder.load(total)), total)
+        found = builder.load(total)
+        lanes = [builder.extract_element(found, ir.Constant(ir.IntType(32), lane)) for lane in range(LANES)]
+        while len(lanes) > 1:
+            lanes = [builder.fadd(*lanes[lane : lane + 2]) for lane in range(0, len(lanes), 2)]
+        return lanes[0]
+
+    signature = _signature((source, start, bias, bias_start, weights, count))
+    return types.float32(*signature.args), write
