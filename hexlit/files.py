@@ -1,12 +1,15 @@
 """Whole files or none: what a reader finds under a name is never half written."""
 
+import atexit
 import errno
 import json
+import logging
 import math
 import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +20,8 @@ try:
 except ImportError:  # Windows: files are not held there
     fcntl = None  # type: ignore[assignment]
 
+
+log = logging.getLogger(__name__)
 
 # The names under which `replacing`, and stores of older versions, write before they rename.
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp|part-[0-9]{6,}\.tmp")
@@ -83,9 +88,28 @@ def hold(file: IO[Any]) -> bool:
     return True
 
 
-def cache_folder() -> Path:
-    """The folder of what can be computed again: solved positions, indices of games, compiled kernels, choices."""
+def named_cache_folder() -> Path:
+    """The folder that the environment, or else custom, names for `cache_folder`; perhaps it cannot be written."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
+
+
+def cache_folder() -> Path:
+    """The folder of what can be computed again: solved positions, indices of games, compiled kernels.
+
+    Where it cannot be written, one warning says so, and this process and those it starts use a temporary one, which
+    goes with this process.
+    """
+    folder = named_cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        place = tempfile.mkdtemp(prefix="hexlit-cache-")
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+        log.warning("%s: this cache cannot be written (%s); nothing is kept for later runs", folder, error.strerror)
+        os.environ["XDG_CACHE_HOME"] = place
+        return named_cache_folder()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """One folder, one process: a lock file that is freed when its holder ends, however it ends."""
 
+import os
 from pathlib import Path
 from types import TracebackType
 
@@ -22,10 +23,18 @@ class FolderLock:
             UsageError: another process has it; the message says that this one is `doing` something there.
             OSError: no file can be made there.
         """
-        self._file = (folder / LOCK).open("ab")
+        self._path = folder / LOCK
+        self._file = self._path.open("ab")
         if not hold(self._file):
             self._file.close()
             raise UsageError(f"{folder}: another process is {doing} here; wait for its end, or end it")
+
+    def stands(self) -> bool:
+        """Whether the folder is the one that was locked, which somebody may have removed."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Let others in."""

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hexlit.files import alone, cache_folder, write_text_atomic
+from hexlit.files import alone, named_cache_folder, write_text_atomic
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.0
 
 def choices_file() -> Path:
     """Where the choices are kept."""
-    return cache_folder() / "backends.json"
+    return named_cache_folder() / "backends.json"
 
 
 def _read(path: Path) -> dict[str, dict[str, object]]:

@@ -14,6 +14,7 @@ in its defaults, and a task:
 
 import dataclasses
 import functools
+import logging
 import os
 import sys
 import traceback
@@ -31,6 +32,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import claim
+from hexlit.commands.machine_errors import machine_error
 from hexlit.commands.refused import Refused
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
 from hexlit.errors import UsageError
@@ -94,6 +96,7 @@ def run(
         0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its traceback; 130 after
         Ctrl-C. With HYDRA_FULL_ERROR=1 a mistake keeps its traceback too.
     """
+    logging.raiseExceptions = False  # a log on a full disk is no reason for a traceback
     code = BUG
     try:
         code = _run(task, config_name, argv, prepare, command)
@@ -196,17 +199,16 @@ def mistake_of_task(error: Exception) -> Exception | None:
     if isinstance(error, InstantiationException):  # hydra.utils.instantiate wraps what the constructor raised
         cause = error.__cause__
         return cause if isinstance(cause, UsageError) else None
-    return None
+    return machine_error(error)
 
 
 def is_mistake(error: Exception) -> bool:
     """Whether an error from outside the task, so while composing, is the user's."""
     if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError):
         return True
-    if not isinstance(error, ValueError):  # Hydra raises plain ValueErrors on flags and on group=3
-        return False
+    # Hydra raises a plain ValueError on flags and on group=3, and trips over other things where a name should stand.
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{os.sep}hydra{os.sep}" in frames[-1].filename
+    return any(f"{os.sep}{package}{os.sep}" in frames[-1].filename for package in ("hydra", "omegaconf"))
 
 
 def _report(error: Exception, config_name: str, argv: list[str], wants_traceback: bool, command: str | None) -> int:

@@ -65,11 +65,27 @@ def claim(folder: Path, *, below: bool = True) -> None:
         raise UsageError(f"{folder}: no run can be kept here ({error.strerror})") from error
 
 
+def folder() -> Path | None:
+    """The folder that was claimed first; None where none is."""
+    return _held[0].folder if _held else None
+
+
+def check() -> None:
+    """Look whether the folders that are held are there still.
+
+    Raises:
+        UsageError: one was removed, or another stands in its place.
+    """
+    for held in _held:
+        if not held.lock.stands():
+            raise UsageError(f"{held.folder}: the folder was removed while this command was at work in it")
+
+
 def leave(*, refused: bool) -> None:
     """Let go of all that this process has claimed; `refused` folders that were made for nothing are removed."""
     while _held:
         held = _held.pop()
-        if refused and held.made and _bare(held.folder):
+        if refused and held.made and held.lock.stands() and _bare(held.folder):
             _remove(held)
         held.lock.release()
 

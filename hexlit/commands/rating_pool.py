@@ -10,11 +10,11 @@ from hexlit.arena.match import Player
 from hexlit.arena.players import RandomPlayer, SearchPlayer
 from hexlit.arena.pool import RatingPool
 from hexlit.commands.rating_phase import RatingPhase
-from hexlit.files import replacing
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.tasks.hex.data import EvaluatorHost, Weights, weights_of
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.training.checkpoint_files import save_whole
 from hexlit.training.task import Session
 
 
@@ -62,8 +62,7 @@ def rating_callbacks(config: HexTrainConfig, module: HexModule, session: Session
 
 def save_weights(path: Path, weights: Weights) -> None:
     """Keep the state of a network, whole or not at all."""
-    with replacing(path) as temporary:
-        torch.save({name: torch.from_numpy(array) for name, array in weights.items()}, temporary)
+    save_whole({name: torch.from_numpy(array) for name, array in weights.items()}, path)
 
 
 def load_weights(path: Path) -> Weights:

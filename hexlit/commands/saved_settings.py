@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
+from hexlit.tuning.sweep_folder import read_yaml
 
 SETTINGS = ".hydra"
 END = "...\n"
@@ -61,17 +61,17 @@ def read_overrides(folder: Path) -> list[str]:
 
 def _parsed(text: str, path: Path) -> Any:
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return OmegaConf.to_container(OmegaConf.create(text), resolve=False)
+    except Exception as error:  # a torn file can make the parser raise anything; a tag makes no object
         raise _unreadable(path, f"not the YAML that a run writes: {type(error).__name__}") from error
 
 
 def _also_in_hydra(folder: Path) -> Any:
     """The overrides that Hydra wrote a second time, beside a list without an end: that of an older version."""
-    path = folder / SETTINGS / "hydra.yaml"
+    found = read_yaml(folder / SETTINGS / "hydra.yaml")
     try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))["hydra"]["overrides"]["task"]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValueError, RecursionError, KeyError, TypeError):
+        return found["hydra"]["overrides"]["task"]
+    except (KeyError, TypeError):
         return None
 
 

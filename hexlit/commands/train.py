@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
-from hexlit.commands.claim import claim
+from hexlit.commands.claim import check, claim
 from hexlit.commands.run_folder import resumed_arguments
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
@@ -34,9 +34,14 @@ def main(argv: list[str]) -> int:
 
 def whole_arguments(argv: list[str]) -> list[str]:
     """`argv` with those of the sweep's best trial and of the run to go on with; their task is known to Hydra then."""
-    arguments = resumed_arguments(best_arguments(argv))
+    arguments = [with_mapping(argument) for argument in resumed_arguments(best_arguments(argv))]
     tasks.register(arguments)
     return arguments
+
+
+def with_mapping(argument: str) -> str:
+    """A search space written as one mapping, with the sign by which Hydra lets its keys be new."""
+    return f"++{argument}" if argument.startswith("hydra.sweeper.params={") else argument
 
 
 def best_arguments(argv: list[str]) -> list[str]:
@@ -106,7 +111,7 @@ def train_kept(
     """Train in `folder`, which keeps the settings that the composed `config` was made from; see `train_task`.
 
     A new run keeps them at once. A resumed one does when it has a checkpoint that was made with them: one that fails
-    before, or is killed, changes nothing there.
+    before, or is killed, changes nothing there. A run whose folder was removed ends at its next checkpoint.
     """
     from hexlit.commands.task_run import train_task
 
@@ -122,6 +127,7 @@ def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None
 
     def saved(path: Path) -> None:
         nonlocal written
+        check()
         if path.name == "last.ckpt" and not written:
             write_settings()
             written = True

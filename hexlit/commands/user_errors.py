@@ -8,6 +8,7 @@ from pathlib import Path
 from hydra import compose, initialize_config_module
 from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import QuotedString
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import DictConfig
 from omegaconf.errors import (
@@ -60,7 +61,26 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
     if isinstance(cause, OmegaConfBaseException):
         where = f"{_override_of(message) or cause.full_key or config_name}: "
         return where + str(cause.msg or cause).splitlines()[0]
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{str(error.filename)[:100]}: {error.strerror}"
+    if isinstance(error, TypeError | AttributeError | KeyError | IndexError):  # of Hydra, over an odd value
+        return _odd_value(argv) or f"{type(error).__name__}: {message}"
     return message
+
+
+def _odd_value(argv: list[str]) -> str | None:
+    """The first override that is no name of an option, and no list of such, where Hydra may want one."""
+    flags, _ = get_args_parser().parse_known_args(argv)
+    for text in flags.overrides:
+        try:
+            override = OverridesParser.create().parse_override(text)
+        except HydraException:
+            continue
+        value = override.value()
+        entries = value if isinstance(value, list) else [value]
+        if "." not in override.key_or_group and not all(isinstance(entry, str | QuotedString) for entry in entries):
+            return f"{text[:100]}: expected the name of an option, such as those that --help lists"
+    return None
 
 
 def _override_of(message: str) -> str | None:

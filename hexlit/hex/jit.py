@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numba
 from numba import types
 
+from hexlit.files import cache_folder
 from hexlit.hex.kernel_folders import use_folder
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -31,7 +32,7 @@ unseen; with one folder for one state of the sources that cannot happen.
 """
 
 if not os.environ.get("NUMBA_CACHE_DIR"):
-    _folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit" / "kernels" / SOURCES
+    _folder = cache_folder() / "kernels" / SOURCES
     use_folder(_folder)
     numba.config.CACHE_DIR = str(_folder)
 

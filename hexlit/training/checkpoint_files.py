@@ -35,18 +35,27 @@ class WholeCheckpoints(TorchCheckpointIO):
             OSError: it cannot be written, such as on a full disk.
             UsageError: the disk does not give back what was written.
         """
-        # Into memory first: a full disk is then an ordinary OSError, and not one inside torch's own writer.
-        content = io.BytesIO()
-        torch.save(dict(checkpoint), content)
-        target = Path(path)
-        with replacing(target) as temporary:
-            temporary.write_bytes(content.getbuffer())
-            check_whole(temporary)
-        self._saved(target)
+        save_whole(dict(checkpoint), Path(path))
+        self._saved(Path(path))
 
     def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
         """The content of `path`, on the CPU; raises `UsageError` where it is damaged."""
         return read_checkpoint(Path(path))
+
+
+def save_whole(content: Any, path: Path) -> None:
+    """Write what `torch.save` makes of `content` to `path`, once it is on disk and has been checked.
+
+    Raises:
+        OSError: it cannot be written, such as on a full disk.
+        UsageError: the disk does not give back what was written.
+    """
+    # Into memory first: a full disk is then an ordinary OSError, and not one inside torch's own writer.
+    written = io.BytesIO()
+    torch.save(content, written)
+    with replacing(path) as temporary:
+        temporary.write_bytes(written.getbuffer())
+        check_whole(temporary)
 
 
 def newest_sound(folder: Path) -> tuple[Path, dict[str, Any]] | None:

@@ -140,7 +140,7 @@ class MetricsCsv(Logger):
             table = csv.DictReader(file)
             try:
                 self._rows = {int(row["epoch"]): {k: v for k, v in row.items() if v} for row in table}
-            except (KeyError, TypeError, ValueError) as error:
+            except (KeyError, TypeError, ValueError, csv.Error) as error:
                 raise UsageError(
                     f"{self.path} line {table.line_num}: not a table of metrics with a whole number as epoch; "
                     "move the file away or restore it"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -144,18 +145,23 @@ def read_rows(path: Path, units: Sequence[str]) -> list[Row]:
     """
     rows = []
     with path.open(newline="", encoding="utf-8") as file:
-        for line, row in enumerate(csv.DictReader(file), start=2):
-            try:
+        table = csv.DictReader(file)
+        try:
+            for row in table:
                 rows.append((int(row["epoch"]), row["phase"], _parse(row, units)))
-            except (KeyError, TypeError, ValueError) as error:
-                raise UsageError(
-                    f"{path} line {line}: not a row of a phase table ({error!r}); move the file away or restore it"
-                ) from error
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, csv.Error) as error:
+            said = str(error).partition("\n")[0][:100]
+            raise UsageError(
+                f"{path} line {table.line_num or 1}: not a row of a phase table ({said}); move the file away or "
+                "restore it"
+            ) from error
     return rows
 
 
 def _parse(row: dict[str, str], units: Sequence[str]) -> PhaseTotals:
     wall_seconds, utilisation = float(row["wall_seconds"]), row["device_utilisation"]
+    if not all(math.isfinite(float(row[name] or 0)) for name in TIMES):
+        raise ValueError("a time is no finite number")
     return PhaseTotals(
         epochs=1,
         wall_seconds=wall_seconds,

@@ -46,6 +46,25 @@ WORTH_A_WARNING = 1.0
 """Seconds of an epoch's steps below which it does not matter what holds them up."""
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a step table.
+
+    Raises:
+        UsageError: a row is none; the message names its line.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        table = csv.DictReader(file, restkey="beyond")
+        try:
+            rows = []
+            for row in table:
+                int(row["epoch"])
+                rows.append(row)
+        except (KeyError, TypeError, ValueError, csv.Error) as error:
+            where = f"{path} line {table.line_num or 1}"
+            raise UsageError(f"{where}: not a row of a step table; move the file away or restore it") from error
+    return rows
+
+
 def verdict(load_share: float) -> str:
     """What an epoch is bound by, when this share of its time was spent waiting for data."""
     return "loader-bound" if load_share > LOADER_BOUND else "compute-bound"
@@ -74,11 +93,7 @@ class StepClock(L.Callback):
         self._steps = 0
         self._started = 0.0
         if path is not None and path.exists():
-            with path.open(newline="", encoding="utf-8") as file:
-                self._rows = list(csv.DictReader(file))
-            for line, row in enumerate(self._rows, start=2):
-                if not (row.get("epoch") or "").isdecimal():
-                    raise UsageError(f"{path} line {line}: not a row of a step table; move the file away or restore it")
+            self._rows = read_rows(path)
 
     @property
     def latest(self) -> dict[str, str]:

@@ -140,7 +140,7 @@ class OptunaSweeperConf:
     """Seconds after which no further trial begins."""
     max_failure_rate: float = 0.5
     """Share of failed trials above which the sweep ends (five trials at least count)."""
-    params: dict[str, Any] | None = None
+    params: dict[str, Any] | None = field(default_factory=dict)
     """The search space: `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, `tag(log, interval(a, b))`; values."""
     search_space: dict[str, Any] | None = None
     """The search space in the form that Hydra's plugin had first."""

@@ -1,6 +1,7 @@
 """The results of a sweep as files in its folder, each written whole or not at all."""
 
 import json
+import logging
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +18,8 @@ from hexlit.tuning.trial_result import FAILED, INTERRUPTED, as_row
 
 if TYPE_CHECKING:
     from optuna import Study
+
+log = logging.getLogger(__name__)
 
 RESULTS_FILE = "overall_results.json"
 LEADERBOARD_FILE = "leaderboard.csv"
@@ -35,7 +38,6 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
     Raises:
         UsageError: there is no sweep in `folder`.
         OSError: a file cannot be written.
-        jsonschema.ValidationError: the results are not what the schema says (a bug); the old file stays.
     """
     results = read_results(folder, study=study)
     document = as_document(results)
@@ -64,12 +66,12 @@ def reports_of_trials(results: SweepResults) -> dict[int, str]:
 
 
 def write_document(path: Path, document: dict[str, Any]) -> None:
-    """Check `document` against the schema and write it, whole or not at all.
-
-    Raises:
-        jsonschema.ValidationError: it is not what the schema says.
-    """
-    _validator().validate(document)
+    """Write `document`, whole or not at all, and warn where it is not what the schema says: results are not lost."""
+    wrong = next(_validator().iter_errors(document), None)
+    if wrong is not None:
+        log.warning(
+            "%s: %s is not what its schema says: %s", path, wrong.json_path, wrong.message.splitlines()[0][:200]
+        )
     write_text_atomic(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hexlit.errors import UsageError
+
 VARIABLE = "HEXLIT_TRIAL"
 """Environment variable that holds the ticket; set in the processes of trials alone."""
 
@@ -42,6 +44,16 @@ class TrialTicket:
 
 
 def ticket_of(environment: Mapping[str, str]) -> TrialTicket | None:
-    """The ticket in `environment`; None outside a sweep."""
+    """The ticket in `environment`; None outside a sweep.
+
+    Raises:
+        UsageError: what stands there is no ticket.
+    """
     text = environment.get(VARIABLE)
-    return TrialTicket(**json.loads(text)) if text else None
+    if not text:
+        return None
+    try:
+        return TrialTicket(**json.loads(text))
+    except (ValueError, TypeError, RecursionError) as error:
+        said = f"{VARIABLE}={text[:60]!r}: not a trial of a sweep; remove the variable, which sweeps set themselves"
+        raise UsageError(said) from error

@@ -14,8 +14,10 @@ from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedMove
 from hexlit.hex.records.sgf import board_of, steps
 from hexlit.hex.records.sgf_tree import SgfGame, read_games
 
-LARGEST_FILE = 1 << 20
-"""Bytes; one game has a few thousand."""
+MOST_STEPS = 2000
+"""Moves, and nodes that set up stones."""
+LARGEST_FILE = 1 << 19
+"""Bytes; one game has a few thousand, and the worst text of this length is read in a second."""
 
 
 def read_sgf(path: Path) -> SgfGame:
@@ -53,7 +55,10 @@ def replay(game: SgfGame, count: int | None = None) -> Position:
     size = board_of(game)[0]
     position = empty_position(size)
     played = 0
-    for setup, move, _ in steps(game, size, parse_point):
+    found = steps(game, size, parse_point)
+    if len(found) > MOST_STEPS:
+        raise UsageError(f"{len(found):,} moves and setups; a game has up to {MOST_STEPS:,}")
+    for setup, move, _ in found:
         if move is None:
             position = _with_setup(position, setup)
         elif count is not None and played >= count:

@@ -56,6 +56,10 @@ class Step(NamedTuple):
     place: Place
 
 
+MOST_POINTS = 20_000
+"""Points that a game may name where it sets up stones: 29 times all cells of the largest board."""
+
+
 def read_sgf(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
     """The main lines of a collection, or what is wrong with a game."""
     return read_cells(lines, file, parse_point)
@@ -96,6 +100,7 @@ def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
         RecordError: a value is no move or no cell.
     """
     found: list[Step] = []
+    named = 0
     for node in game.nodes:
         setup: dict[int, int] = {}
         moves: list[Step] = []
@@ -103,8 +108,11 @@ def steps(game: SgfGame, size: int, parse: ParseCell) -> list[Step]:
         for property_ in node:
             if property_.name in _SETUPS:
                 place = property_.place
-                for cell in _points(property_, size, parse):
-                    setup[cell] = _SETUPS[property_.name]
+                for cells in _points(property_, size, parse):
+                    named += len(cells)
+                    if named > MOST_POINTS:
+                        raise RecordError("setup", f"more than {MOST_POINTS:,} points are named, some often", place)
+                    setup.update(dict.fromkeys(cells, _SETUPS[property_.name]))
             elif property_.name in _COLOURS:
                 for value in property_.values:
                     action = _action(value, size, parse, property_.place)
@@ -123,21 +131,21 @@ def _action(value: str, size: int, parse: ParseCell, place: Place) -> int:
     return parse(name, size, place)
 
 
-def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[int]:
-    """The cells of a list of points, in which `a1:c3` is a rectangle."""
+def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[list[int]]:
+    """The cells of each entry of a list of points, in which `a1:c3` is a rectangle."""
     for value in property_.values:
         name = unescaped(value).strip().lower()
         if not name and len(property_.values) == 1:
             return  # AE[] and the like: an empty list
         corners = [parse(corner, size, property_.place) for corner in name.split(":", 2)]
         if len(corners) == 1:
-            yield corners[0]
+            yield corners
         elif len(corners) > 2:
             raise RecordError("setup", f"{name[:20]!a} is no cell and no rectangle such as a1:c3", property_.place)
         else:
             rows, columns = zip(*(divmod(corner, size) for corner in corners), strict=True)
-            for row in range(min(rows), max(rows) + 1):
-                yield from range(row * size + min(columns), row * size + max(columns) + 1)
+            across = range(min(columns), max(columns) + 1)
+            yield [row * size + column for row in range(min(rows), max(rows) + 1) for column in across]
 
 
 def _recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:

@@ -120,6 +120,7 @@ class _Reader:
         self.first_of_branch = False  # the open node is
         self.branch_place = place
         self.error: RecordError | None = None
+        self.error_of_node: RecordError | None = None
 
     def take(self, kind: str, text: str, place: Place) -> Iterator[SgfGame | RecordError]:
         if self.depth == 0:
@@ -156,6 +157,7 @@ class _Reader:
             self.first_of_branch = self.branches
             self.branches = False
             self.node = []
+            self.error_of_node = None
             if self.main:
                 self.nodes.append(self.node)
         elif kind == "name":
@@ -171,10 +173,11 @@ class _Reader:
             return
         self.node.append(self.waiting)
         if name in ROOT and self.first_of_branch:
+            node, error = self.node, self.error_of_node
             self._wrong("the game is never closed by ')'", self.place)
-            node = self.node
             yield self._failed()
             self._open(self.branch_place)
+            self.error = self.error_of_node = error  # what is wrong with the node is wrong with its game
             self.node, self.waiting = node, node[-1]
             self.nodes.append(node)
             self.first_of_branch = False
@@ -187,7 +190,9 @@ class _Reader:
             yield self.junk
 
     def _wrong(self, said: str, place: Place) -> None:
-        self.error = self.error or RecordError("not a game", said, place)
+        error = RecordError("not a game", said, place)
+        self.error = self.error or error
+        self.error_of_node = self.error_of_node or error
 
     def _failed(self) -> RecordError:
         self.games += 1

@@ -1,0 +1,168 @@
+"""What the machine refuses while a command works is told in one line, and so is every odd setting."""
+
+import errno
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hexlit.commands import claim
+from hexlit.commands.games import main as games
+from hexlit.commands.machine_errors import machine_error
+from hexlit.commands.train import after_the_first, with_mapping
+from hexlit.commands.train import main as train
+from hexlit.errors import UsageError
+from hexlit.training.phase_table import read_rows as read_phases
+from hexlit.training.steps import read_rows as read_steps
+from hexlit.tuning.ticket import TrialTicket, ticket_of
+from tests.commands.tiny import TINY
+
+
+@pytest.fixture(autouse=True)
+def _own_handlers() -> Iterator[None]:
+    """Hydra gives the root logger a file in the folder of each run."""
+    before = logging.root.handlers[:]
+    yield
+    logging.root.handlers[:] = before
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EDQUOT, errno.ENAMETOOLONG])
+def test_a_refusal_of_the_machine_names_the_file_and_what_to_do(code: int) -> None:
+    told = machine_error(OSError(code, "whatever", "/runs/summary.json"))
+    assert str(told).startswith(f"/runs/summary.json: {os.strerror(code)}; ")
+
+
+def test_what_caused_another_error_is_told_and_a_bug_is_none() -> None:
+    outer = RuntimeError("a worker failed")
+    outer.__cause__ = OSError(errno.ENOSPC, "No space left on device")
+    assert "No space left on device" in str(machine_error(outer))
+    assert machine_error(RuntimeError("bug")) is None
+    assert machine_error(FileNotFoundError(errno.ENOENT, "No such file", "x")) is None
+
+
+def test_a_long_name_is_cut(capfd: pytest.CaptureFixture[str]) -> None:
+    assert games(["stats", f"source={'x' * 5000}"]) == 2
+    err = capfd.readouterr().err
+    assert "File name too long" in err
+    assert len(err) < 300
+    assert err.count("\n") == 1
+
+
+def test_a_folder_that_is_removed_under_a_run_ends_it_at_its_next_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    claim.claim(folder)
+    try:
+        shutil.rmtree(folder)
+        with pytest.raises(UsageError, match="the folder was removed while this command was at work in it"):
+            after_the_first(lambda: None)(folder / "last.ckpt")
+        missing = machine_error(FileNotFoundError(errno.ENOENT, "No such file", str(folder / "games.csv")))
+        assert "the folder was removed" in str(missing)
+        folder.mkdir()
+        (folder / ".lock").touch()  # another one's
+        with pytest.raises(UsageError, match="was removed"):
+            claim.check()
+    finally:
+        claim.leave(refused=True)
+    assert folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("accelerator=[[[]]]", "accelerator=[[[]]]: expected the name of an option"),
+        ("+hydra/sweeper=[null]", "+hydra/sweeper=[null]: expected the name of an option"),
+        ("net=[3]", "net=[3]: "),
+    ],
+)
+def test_what_is_no_name_of_an_option_is_named(
+    override: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train([override]) == 2
+    err = capfd.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1, err
+
+
+def test_a_search_space_may_be_one_mapping_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Hydra met the schema's null there, with a traceback; the sweep now comes as far as the board."""
+    monkeypatch.chdir(tmp_path)
+    space = 'hydra.sweeper.params={optimizer.lr: "interval(1e-4, 1e-2)"}'
+    assert train([*TINY, "--multirun", "hydra/sweeper=optuna", space, "board=99"]) == 2
+    assert "board=99: networks and search take" in capfd.readouterr().err
+    assert with_mapping("seed=1") == "seed=1"
+
+
+@pytest.mark.parametrize("junk", ["junk", "[]", '{"a": 1}', "1", "[" * 3000, "\x7f"])
+def test_junk_in_the_variable_of_a_trial_is_refused_in_one_line(junk: str) -> None:
+    with pytest.raises(UsageError, match=r"^HEXLIT_TRIAL=.*: not a trial of a sweep; remove the variable"):
+        ticket_of({"HEXLIT_TRIAL": junk})
+    assert ticket_of({}) is None
+    ticket = TrialTicket(None, "f", "s", 1, 2, ["a"], "m", None, None, 1, "g", "i")
+    assert ticket_of({"HEXLIT_TRIAL": ticket.encoded()}) == ticket
+
+
+GARBAGE = [
+    b"\x00\x01\xff\xfe" * 50,
+    b"epoch,phase\n1",
+    b"epoch,phase,wall_seconds\nx,training,1\n",
+    b"\n\n\n,,,\n",
+    b"epoch\n" + b"9" * 200_000 + b"\n",
+    b"epoch\n1e3\n",
+]
+
+
+@pytest.mark.parametrize("content", GARBAGE, ids=lambda content: repr(content[:20]))
+@pytest.mark.parametrize("table", ["phases.csv", "steps.csv"])
+def test_garbage_in_a_table_of_the_run_is_refused_in_one_line(table: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / table
+    path.write_bytes(content)
+    if table == "steps.csv" and content.startswith((b"epoch,phase\n1", b"\n\n")):
+        content += b"\nx\n"
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match=rf"{table} line \d+: not a row of a") as refused:
+        read_phases(path, ["games"]) if table == "phases.csv" else read_steps(path)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 400
+
+
+def test_a_time_that_is_no_number_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "phases.csv"
+    path.write_text(
+        "epoch,phase,wall_seconds,cpu_seconds,device_utilisation,work_seconds,network_seconds,\n1,a,nan,,,1,\n"
+    )
+    with pytest.raises(UsageError, match="no finite number"):
+        read_phases(path, [])
+
+
+WITHOUT_CACHE = """
+import numba
+from hexlit.files import cache_folder
+from hexlit.hex import jit
+print(cache_folder())
+print(numba.config.CACHE_DIR)
+(cache_folder() / "kept").write_text("for this process")
+"""
+
+
+def test_a_cache_that_cannot_be_written_is_warned_of_once_and_done_without(tmp_path: Path) -> None:
+    """A file stands where its folder would be. What is computed is kept for this process and those it starts."""
+    (tmp_path / "cache").write_text("")
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", WITHOUT_CACHE], capture_output=True, text=True, check=False, env=environment
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.count("this cache cannot be written") == 1
+    cache, kernels = map(Path, run.stdout.splitlines())
+    assert cache.parent.parent == tmp_path
+    assert kernels.is_relative_to(cache)
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
