@@ -2,12 +2,13 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from wandb.util import get_core_path
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ def offline_runs(folder: Path) -> list[OfflineRun]:
 
 def read_run(path: Path) -> OfflineRun:
     """What the file `path` holds."""
-    records = [json.loads(line) for line in inspected("--json", str(path)).splitlines()]
+    records = [json.loads(line) for line in inspected(path).splitlines()]
     by_type: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_type.setdefault(record["type"], []).append(record.get(record["type"], {}))
-    told = json.loads(inspected("--summary", "--json", str(path)))
+    told = json.loads(inspected(path, "--summary"))
     run = by_type["run"][0]
     metrics = by_type.get("metric", [])
     return OfflineRun(
@@ -90,9 +91,10 @@ def read_run(path: Path) -> OfflineRun:
 
 
 @cache
-def inspected(*arguments: str) -> str:
-    """What `wandb leet inspect` prints."""
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", *arguments]
+def inspected(path: Path, *flags: str) -> str:
+    """What `wandb leet inspect --json PATH` prints; its program is called itself, which saves W&B's import."""
+    command = [get_core_path(), "leet", "inspect", "--no-observability", "--json", *flags]
+    command += ["--run-file", str(path), str(path.parent)]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
 
 
@@ -121,5 +123,6 @@ def _artifact(record: Mapping[str, Any]) -> dict[str, Any]:
         "digest": record["digest"],
         "used": bool(record.get("use_after_commit")),
         "files": {entry["path"]: entry.get("local_path") or entry.get("ref") for entry in contents},
+        "digests": {entry["path"]: entry["digest"] for entry in contents},
         "metadata": json.loads(record.get("metadata") or "{}"),
     }

@@ -90,7 +90,7 @@ class TrackedRun:
     def made(self, files: Files) -> None:
         """Log what the run has made; nothing where artifacts are turned off, or there is no file."""
         if self.artifacts and files.paths:
-            self.run.log_artifact(self._artifact(files), aliases=list(files.aliases) or ["latest"])
+            self.run.log_artifact(self._artifact(files), aliases=list(files.aliases))  # and `latest`
 
     def used(self, files: Files) -> None:
         """Log what the run has worked with: the same content under the same name is the same version for W&B.

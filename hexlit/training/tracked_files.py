@@ -20,10 +20,10 @@ def track_files(tracked: TrackedRun | None, task: Task, folder: Path, facts: dic
         return
     for files in task.used(tracked.identity):
         tracked.used(files)
-    for name, aliases in (("best", ["best"]), ("last", ["last", "latest"])):
-        path = folder / "checkpoints" / f"{name}.ckpt"
+    for alias in ("best", "last"):  # W&B calls the one that comes last `latest`
+        path = folder / "checkpoints" / f"{alias}.ckpt"
         if path.exists():
-            tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], aliases, facts))
+            tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
 
 
 def checkpoint_files(path: Path) -> Files:

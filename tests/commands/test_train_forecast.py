@@ -30,7 +30,7 @@ from hexlit.tasks.forecast.evaluation import error_table
 from hexlit.tasks.forecast.module import ForecastModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from tests.commands.test_train import as_a_process
-from tests.commands.test_train_sweep import wandb_run
+from tests.wandb_records import offline_runs
 from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
@@ -290,10 +290,11 @@ def test_a_compiled_network_learns_the_same(whole: Path, table: Path, tmp_path: 
 def test_weights_and_biases_logs_offline(table: Path, tmp_path: Path) -> None:
     settings = [*SMALL, "logger=wandb", f"data.path={table}", "trainer.max_epochs=1", "hydra.run.dir=run"]
     assert call(tmp_path, *settings) == 0
-    (path,) = (tmp_path / "run" / "wandb").glob("offline-run-*/*.wandb")
-    found = wandb_run(path)
-    assert found["summary"]["val.mae"] == pytest.approx(summary_of(tmp_path / "run")["val"]["mae"], rel=1e-5)
-    assert found["config"]["task"] == "forecast"
+    (found,) = offline_runs(tmp_path / "run")
+    mae = pytest.approx(summary_of(tmp_path / "run")["val"]["mae"], rel=1e-5)
+    assert found.summary["val/mae"] == {"min": mae, "last": mae}
+    assert found.config["task"] == "forecast"
+    assert {"best", "last"} <= {alias for artifact in found.artifacts for alias in artifact["aliases"]}
 
 
 def test_a_run_out_of_time_says_how_to_go_on(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ from hexlit.commands.train import main
 from hexlit.tuning.storage import open_storage
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
+from tests.wandb_records import offline_runs
 
 POINTS = "optimizer.lr=0.003,0.03"
 
@@ -77,29 +76,29 @@ def test_a_training_comes_to_the_same_beside_another(side_by_side: Sweep, tmp_pa
         assert alone.results(one) == side_by_side.results(other)
 
 
-def test_every_trial_is_a_run_of_the_same_group(side_by_side: Sweep) -> None:
-    """W&B: one group, a run a trial, with its overrides, its state and its value."""
-    paths = sorted(side_by_side.folder.rglob("*.wandb"))
-    runs = {wandb_run(path)["config"]["trial"]: wandb_run(path) for path in paths}
-    assert len(paths) == len(runs) == len(side_by_side.trials) == 2
-    assert len({run["run_id"] for run in runs.values()}) == 2
+@pytest.mark.row("F12")
+def test_every_trial_is_a_run_and_the_sweep_another_of_the_same_group(side_by_side: Sweep) -> None:
+    """W&B: one group; trials with their overrides, state and value; one run that sums the sweep up."""
+    *trials, summed = sorted(offline_runs(side_by_side.folder), key=lambda run: run.kind == "sweep")
+    assert len({run.id for run in trials}) == len(trials) == len(side_by_side.trials) == 2
+    assert {run.group for run in (*trials, summed)} == {"hex5-sweep"}
+    assert {run.kind for run in trials} == {"trial"}
+    runs = {run.config["trial"]: run for run in trials}
     for trial in side_by_side.trials:
         run = runs[trial.number]
-        assert f"optimizer.lr={trial.params['optimizer.lr']}" in run["config"]["overrides"]
-        assert run["summary"]["state"] == "complete"
-        assert run["summary"]["objective"]["strength.score"] == pytest.approx(trial.value)
-    groups = {inspected("--json", path).partition('"run_group":"')[2].partition('"')[0] for path in paths}
-    assert groups == {"hex5-sweep"}
-
-
-def wandb_run(path: Path) -> dict[str, Any]:
-    run: dict[str, Any] = json.loads(inspected("--summary", "--json", path))
-    return run
-
-
-def inspected(*arguments: object) -> str:
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+        assert f"optimizer.lr={trial.params['optimizer.lr']}" in run.config["overrides"]
+        assert run.config["optimizer"]["lr"] == trial.params["optimizer.lr"]
+        assert run.summary["state"] == "complete"
+        assert run.summary["objective_value"] == pytest.approx(trial.value)
+        assert {artifact["type"] for artifact in run.artifacts} == {"run_table"}, "checkpoints of trials stay here"
+    assert sorted(row["sweep/trial"] for row in summed.rows) == [0, 1]
+    assert summed.rows[-1]["sweep/best"] == max(float(trial.value or 0) for trial in side_by_side.trials)
+    assert summed.media("table-file") == {"sweep/trials": [1]}
+    assert summed.summary["counts"]["complete"] == 2
+    assert summed.summary["best"]["values"][0] == summed.rows[-1]["sweep/best"]
+    made = next(artifact for artifact in summed.artifacts if artifact["type"] == "sweep")
+    assert set(made["files"]) == {"overall_results.json", "leaderboard.csv", "best.yaml"}
+    assert summed.axes["*"] == "sweep/trial"
 
 
 @pytest.mark.row("B8")
@@ -140,5 +139,5 @@ def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
     assert trial.state.name == "PRUNED"
     assert len(pruned.results(trial)["metrics"]) == 1
     assert json.loads((pruned.folder / "trial-000" / "summary.json").read_text())["epochs"] == 1
-    assert wandb_run(next(pruned.folder.rglob("*.wandb")))["summary"]["state"] == "pruned"
+    assert offline_runs(pruned.folder / "trial-000")[0].summary["state"] == "pruned"
     assert not list(pruned.folder.rglob("*.tmp"))

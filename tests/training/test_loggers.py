@@ -1,7 +1,5 @@
 """Loggers: Weights & Biases offline unless asked, never a prompt, never a hang."""
 
-import json
-import logging
 import os
 import subprocess
 import sys
@@ -10,16 +8,18 @@ from typing import Any
 
 import pytest
 import wandb
-from lightning.pytorch.loggers import WandbLogger
 from omegaconf import OmegaConf
 from omegaconf.errors import ConfigKeyError, ValidationError
 
 from hexlit.errors import UsageError
+from hexlit.tracking.config import WandbConfig
+from hexlit.tracking.metric_names import Metric, MetricTable
 from hexlit.training import config as config_module
 from hexlit.training import loggers as loggers_module
-from hexlit.training.config import LoggerConfig, WandbConfig
-from hexlit.training.loggers import build_loggers, close_loggers, note_in_wandb
+from hexlit.training.config import LoggerConfig
+from hexlit.training.loggers import WandbRows, build_loggers, close_loggers, note_best, note_in_wandb
 from hexlit.training.metrics import MetricsCsv
+from tests.wandb_records import offline_runs
 
 CONF = Path(__file__).parents[2] / "conf" / "logger"
 
@@ -40,13 +40,9 @@ def composed(name: str, **changes: Any) -> LoggerConfig:
     return config
 
 
-def offline_runs(folder: Path) -> list[Path]:
-    return sorted((folder / "wandb").glob("offline-run-*/*.wandb"))
-
-
 def test_default_group_is_wandb_offline() -> None:
     assert composed("wandb") == LoggerConfig()
-    assert LoggerConfig().wandb.mode == "offline"
+    assert LoggerConfig().wandb.mode is None, "the environment, else offline"
 
 
 def test_csv_group_turns_wandb_off_and_tensorboard_group_turns_tensorboard_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,21 +87,78 @@ def test_csv_only_opens_no_wandb_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_two_offline_runs_in_one_process_get_their_own_and_the_environment_stays(tmp_path: Path) -> None:
     before = os.environ.get("WANDB_MODE")
-    ids = []
     for number in range(2):
         folder = tmp_path / f"run{number}"
-        built = build_loggers(LoggerConfig(), folder, f"run{number}", f"id{number}")
-        wandb_logger = built[1]
-        assert isinstance(wandb_logger, WandbLogger)
-        assert os.environ.get("WANDB_MODE") == before
+        built = build_loggers(LoggerConfig(), folder, "run")
+        assert isinstance(built[1], WandbRows)
         for logger in built:
-            logger.log_metrics({"epoch": 0, "train/loss": 1.0}, step=1)
-        ids.append(wandb_logger.version)
+            logger.log_metrics({"epoch": 0, "train/loss": float(number)}, step=1)
         close_loggers(built)
-        assert len(offline_runs(folder)) == 1
         assert (folder / "metrics.csv").exists()
-    assert ids == ["id0", "id1"]
+        (run,) = offline_runs(folder)
+        assert run.id == built[1].version
+        assert [row["train/loss"] for row in run.rows] == [number]
+    assert len({run.id for run in offline_runs(tmp_path)}) == 2
     assert os.environ.get("WANDB_MODE") == before
+
+
+@pytest.mark.row("F12")
+def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from hexlit.training.loggers import *\n"
+        "from hexlit.training.run import run\n"
+        "from hexlit.training.config import *\n"
+        "built = build_loggers(LoggerConfig(wandb=WandbConfig(mode='disabled')), Path(sys.argv[1]), 'run')\n"
+        "close_loggers(built)\n"
+        "sys.exit('wandb' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=120, cwd=CONF.parents[1])
+    assert done.returncode == 0
+
+
+@pytest.mark.row("F12")
+def test_an_epoch_is_a_row_under_grouped_names_over_all_axes(tmp_path: Path) -> None:
+    """F12: one table maps the dots of metrics.csv to groups; what comes before its epoch joins it."""
+    names = MetricTable([Metric("made.units", axis=True)])
+    built = build_loggers(LoggerConfig(), tmp_path, "run", names, facts={"a": {"b": 1}}, tags=["x"])
+    for epoch in range(2):
+        for logger in built:
+            logger.log_metrics({"made.units": 10.0 * (epoch + 1)}, step=3 * epoch)
+            logger.log_metrics({"epoch": float(epoch), "train": {"loss": 2.0 - epoch}}, step=3 * epoch)
+            logger.log_metrics({"epoch": float(epoch), "cost.seconds": 5.0 + epoch, "val.loss": None}, step=3 * epoch)
+    close_loggers(built)
+    (run,) = offline_runs(tmp_path)
+    told = ("_step", "epoch", "train/step", "made/units", "train/loss", "time/wall_seconds")
+    assert [[row[name] for name in told] for row in run.rows] == [[0, 0, 0, 10, 2, 5], [1, 1, 3, 20, 1, 6]]
+    assert set(run.axes.items()) >= {("made/units", "epoch"), ("time/wall_seconds", "epoch"), ("*", "epoch")}
+    assert run.summary["train/loss"] == {"min": 1, "last": 1}
+    assert (run.config, run.tags) == ({"a": {"b": 1}}, ("x",))
+
+
+@pytest.mark.row("F12")
+def test_the_best_is_that_of_all_sessions_of_a_run(tmp_path: Path) -> None:
+    for session, losses in enumerate(([3.0, 1.0], [2.0])):
+        built = build_loggers(LoggerConfig(), tmp_path, "run", resumed=session > 0)
+        for number, loss in enumerate(losses):
+            for logger in built:
+                logger.log_metrics({"epoch": 2 * session + number, "val.loss": loss}, step=1)
+        note_best(built)
+        close_loggers(built)
+    first, second = offline_runs(tmp_path)
+    assert first.id == second.id
+    assert first.summary["val/loss"] == {"min": 1, "last": 1}
+    assert second.summary["val/loss"] == {"min": 1, "last": 2}
+
+
+def test_tensorboard_gets_grouped_names_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: dict[str, Any] = {}
+    monkeypatch.setattr(loggers_module.TensorBoardLogger, "__init__", lambda self, **arguments: None)
+    monkeypatch.setattr(
+        loggers_module.TensorBoardLogger, "log_metrics", lambda self, metrics, step=None: logged.update(metrics)
+    )
+    logger = loggers_module.GroupedTensorBoard(tmp_path, MetricTable())
+    logger.log_metrics({"train.loss": 1.0, "cost": {"seconds": 2.0}}, 1)
+    assert logged == {"train/loss": 1.0, "time/wall_seconds": 2.0}
 
 
 @pytest.mark.parametrize("mode", ["offline", "online"])
@@ -133,89 +186,17 @@ def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path, mode: str) -> 
     assert "wandb:" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        wandb.errors.CommError("Run initialization has timed out after 30.0 sec.\nPlease try again"),
-        wandb.errors.UsageError("No API key configured. Use `wandb login` to log in."),
-        wandb.errors.AuthenticationError("invalid key"),
-        ConnectionRefusedError(111, "refused"),
-    ],
-)
-def test_online_that_fails_goes_on_offline_with_one_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
-) -> None:
-    monkeypatch.setenv("WANDB_API_KEY", "0" * 40)
-    calls: list[dict[str, Any]] = []
-
-    class Run:
-        id = "x"
-
-        def define_metric(self, *args: Any, **kwargs: Any) -> None: ...
-
-    def init(**arguments: Any) -> Run:
-        calls.append(arguments)
-        if arguments["mode"] == "online":
-            raise error
-        return Run()
-
-    monkeypatch.setattr(wandb, "init", init)
-    with caplog.at_level(logging.WARNING):
-        build_loggers(LoggerConfig(wandb=WandbConfig(mode="online")), tmp_path, "run", "id7")
-    assert [call["mode"] for call in calls] == ["online", "offline"]
-    assert calls[0]["settings"].init_timeout == 30.0
-    assert calls[0]["id"] != calls[1]["id"]  # W&B holds on to the id of the attempt
-    assert len(caplog.records) == 1
-    assert type(error).__name__ in caplog.text
-    assert "going on offline" in caplog.text
-    assert "WANDB_MODE" not in os.environ
-
-
-def test_online_without_a_key_does_not_even_try(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    modes: list[str] = []
-
-    class Run:
-        def define_metric(self, *args: Any, **kwargs: Any) -> None: ...
-
-    def init(**arguments: Any) -> Run:
-        modes.append(arguments["mode"])
-        return Run()
-
-    monkeypatch.setattr(wandb, "init", init)
-    build_loggers(LoggerConfig(wandb=WandbConfig(mode="online")), tmp_path, "run")
-    assert modes == ["offline"]
-    assert len(caplog.records) == 1
-    assert "no API key was found" in caplog.text
-
-
-def test_a_netrc_entry_counts_as_a_key(tmp_path: Path) -> None:
-    assert not loggers_module._has_credentials()
-    (tmp_path / "netrc").write_text("machine api.example.org login user password xyz\n")
-    assert not loggers_module._has_credentials()
-    host = wandb.setup().settings.base_url.partition("//")[2]
-    (tmp_path / "netrc").write_text(f"machine {host} login user password xyz\n")
-    (tmp_path / "netrc").chmod(0o600)
-    assert loggers_module._has_credentials()
-
-
 def test_what_is_noted_is_in_the_configuration_and_the_summary_of_the_wandb_run(tmp_path: Path) -> None:
-    built = build_loggers(LoggerConfig(), tmp_path, "run", "id0")
+    built = build_loggers(LoggerConfig(), tmp_path, "run")
     note_in_wandb(built, config={"trial": 3, "params": {"optimizer.lr": 0.1}})
     for logger in built:
         logger.log_metrics({"epoch": 0, "loss": 1.0}, step=1)
     note_in_wandb(built, config={"trial": 4}, summary={"state": "pruned", "score": 0.5})
     close_loggers(built)
-    (path,) = offline_runs(tmp_path)
-    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--summary", "--json", str(path)]
-    run = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout)
-    assert run["config"] == {"trial": 4, "params": {"optimizer.lr": 0.1}}
-    assert {name: run["summary"][name] for name in ("state", "score", "loss")} == {
-        "state": "pruned",
-        "score": 0.5,
-        "loss": 1,
-    }
+    (run,) = offline_runs(tmp_path)
+    assert run.config == {"trial": 4, "params": {"optimizer.lr": 0.1}}
+    told = {name: run.summary[name] for name in ("state", "score", "loss")}
+    assert told == {"state": "pruned", "score": 0.5, "loss": 1}
 
 
 def test_notes_go_to_wandb_only(tmp_path: Path) -> None:

@@ -1,0 +1,91 @@
+"""`hexlit report wandb=ENTITY/PROJECT`: built offline, saved where there is a network, one clear line otherwise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wandb_workspaces.workspaces import Workspace
+
+from hexlit.commands import dashboard
+from hexlit.commands.report import main
+
+KEY = "0" * 40
+
+
+@pytest.fixture(autouse=True)
+def _no_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setenv("WANDB_BASE_URL", "http://127.0.0.1:9")
+
+
+@pytest.mark.row("F12")
+def test_the_page_is_shown_as_json_without_a_network(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wandb=team/hexlit", "json=true"]) == 0
+    page: dict[str, Any] = json.loads(capsys.readouterr().out)
+    names = [section["name"] for section in page["section"]["panelBankConfig"]["sections"]]
+    assert names[:3] == ["Training", "Self-play", "Strength"]
+    assert {"Sweeps", "Accelerators", "Matches", "Other tasks"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("team", "write ENTITY/PROJECT"),
+        ("/hexlit", "write ENTITY/PROJECT"),
+        ("team/a/b", "a name without any of"),
+        ("team/", "a name without any of"),
+    ],
+)
+def test_another_target_is_refused(target: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"wandb={target}"]) == 2
+    (said,) = capsys.readouterr().err.strip().splitlines()
+    assert message in said
+
+
+@pytest.mark.row("F12")
+def test_without_a_key_or_a_network_one_line_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(dashboard, "has_credentials", lambda: False)
+    assert main(["wandb=team/hexlit"]) == 2
+    (said,) = capsys.readouterr().err.strip().splitlines()
+    assert "no API key was found" in said
+    monkeypatch.setattr(dashboard, "has_credentials", lambda: True)
+    monkeypatch.setattr(dashboard, "urlopen", refused)
+    assert main(["wandb=team/hexlit"]) == 2
+    (said,) = capsys.readouterr().err.strip().splitlines()
+    assert "cannot be reached" in said
+
+
+def refused(*arguments: Any, **keywords: Any) -> None:
+    raise ConnectionRefusedError(111, "refused")
+
+
+def test_with_both_it_is_saved(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    saved: list[Workspace] = []
+    monkeypatch.setattr(dashboard, "check_reachable", lambda target: None)
+    monkeypatch.setattr(Workspace, "save", lambda self: saved.append(self))
+    monkeypatch.setattr(Workspace, "url", "https://example.org/page")
+    assert main(["wandb=team/hexlit"]) == 0
+    assert [(page.entity, page.project) for page in saved] == [("team", "hexlit")]
+    assert capsys.readouterr().out == "saved: https://example.org/page\n"
+
+    def failing(self: Workspace) -> None:
+        raise ValueError("no such project\nreally")
+
+    monkeypatch.setattr(Workspace, "save", failing)
+    assert main(["wandb=team/hexlit"]) == 2
+    assert "did not save the page (ValueError: no such project really)" in capsys.readouterr().err
+
+
+def test_without_the_package_the_extra_is_named() -> None:
+    program = (
+        "import sys; sys.modules['wandb_workspaces'] = None\n"
+        "from hexlit.commands.report import main; sys.exit(main(['wandb=team/hexlit']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert 'pip install "hexlit[dashboard]"' in done.stderr

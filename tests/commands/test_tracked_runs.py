@@ -1,0 +1,184 @@
+"""What commands leave on Weights & Biases, read back from the offline runs by W&B's own reader."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hexlit.commands.match import main as match
+from hexlit.commands.strength import main as strength
+from hexlit.commands.train import main as train
+from hexlit.reporting.workspace import build_workspace, named_metrics
+from tests.commands.test_train import as_a_process
+from tests.commands.tiny import TINY
+from tests.wandb_records import OfflineRun, offline_runs
+
+SETTINGS = [override for override in TINY if not override.startswith("logger=")]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a run of two epochs was begun and continued for a third."""
+    folder = tmp_path_factory.mktemp("tracked")
+    with as_a_process(folder):
+        assert train([*SETTINGS, "search=puct", "logger.wandb.tags=[mine]", "hydra.run.dir=run"]) == 0
+    with as_a_process(folder):
+        assert train(["resume=run", "trainer.max_epochs=3"]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def sessions(folder: Path) -> list[OfflineRun]:
+    return offline_runs(folder / "run")
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "run" / "summary.json").read_text())
+    return found
+
+
+@pytest.mark.row("F12")
+def test_the_whole_configuration_tells_runs_apart(sessions: list[OfflineRun]) -> None:
+    config = sessions[0].config
+    assert config["search"]["algorithm"] == "puct"
+    assert config["choices"]["search"] == "puct"
+    assert "search=puct" in config["overrides"]
+    assert (config["seed"], config["task"], config["board"], config["net"]["channels"]) == (1, "hex", 3, 8)
+    assert config["experiment"] is None or isinstance(config["experiment"], str)
+    assert {"torch", "hexlit"} <= set(config["versions"])
+    assert config["device"].startswith("cpu")
+    assert "git" in config
+    assert set(sessions[0].tags) >= {"hex", "3×3", "cpu", "mine"}
+
+
+@pytest.mark.row("F12")
+def test_a_resumed_run_continues_its_own(sessions: list[OfflineRun], folder: Path) -> None:
+    first, second = sessions
+    assert first.id == second.id
+    assert (first.name, first.kind) == (second.name, "train")
+    assert [[row["epoch"] for row in run.rows] for run in sessions] == [[0, 1], [2]]
+    assert [[row["_step"] for row in run.rows] for run in sessions] == [[0, 1], [2]]
+    assert second.summary["epochs"] == 3
+
+
+@pytest.mark.row("F12")
+def test_every_row_has_its_groups_and_all_axes(sessions: list[OfflineRun]) -> None:
+    axes = {"epoch", "cost/flops", "time/wall_seconds", "selfplay/games", "selfplay/positions", "train/step"}
+    for run in sessions:
+        assert run.groups >= {"train", "selfplay", "strength", "time", "device", "cost", "throughput"}
+        assert all(axes <= row.keys() for row in run.rows)
+        assert run.axes["*"] == "epoch"
+        assert (run.best["strength/score"], run.best["train/loss"]) == ("max", "min")
+        assert not any("." in name for row in run.rows for name in row if not name.startswith("_"))
+
+
+@pytest.mark.row("F12")
+@pytest.mark.row("E3")
+def test_phases_and_steps_of_an_epoch_are_logged(sessions: list[OfflineRun]) -> None:
+    row = sessions[0].rows[1]
+    for name in ("selfplay_seconds", "training_seconds", "evaluation_cpu_seconds", "steps_forward_seconds"):
+        assert row[f"time/{name}"] > 0
+    assert 0 <= row["device/training_utilisation"] <= 1
+    assert row["throughput/training_positions_per_second"] > 0
+
+
+@pytest.mark.row("F12")
+def test_the_summary_is_that_of_the_run_with_the_best_of_all_sessions(sessions: list[OfflineRun], folder: Path) -> None:
+    summary = summary_of(folder)
+    told = sessions[1].summary
+    assert told["phases"]["training"]["positions"] == summary["phases"]["training"]["positions"]
+    assert told["ending"] == summary["ending"]
+    scores = [row["strength/score"] for run in sessions for row in run.rows]
+    assert told["strength/score"] == pytest.approx({"max": max(scores), "last": scores[-1]})
+
+
+@pytest.mark.row("F12")
+def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]) -> None:
+    for run, steps in zip(sessions, ([0, 1], [2]), strict=True):
+        maps = {"strength/opening_map": steps, "strength/value_opening_map": steps}
+        assert run.media("image-file") == maps
+        assert run.media("table-file") == {"games/samples": steps}
+        assert run.file("strength/opening_map").stat().st_size > 500
+    table = json.loads(sessions[0].file("games/samples").read_text())
+    assert table["columns"][-2:] == ["moves", "board"]
+    assert all(row[-1]["_type"] == "image-file" for row in table["data"])
+
+
+@pytest.mark.row("F12")
+def test_checkpoints_and_their_games_are_artifacts(sessions: list[OfflineRun], folder: Path) -> None:
+    last = [artifact for artifact in sessions[1].artifacts if artifact["type"] != "run_table"]
+    assert [(artifact["type"], artifact["used"]) for artifact in last] == [
+        ("games", True),
+        ("checkpoint", False),
+        ("checkpoint", False),
+    ]
+    assert "best" in last[1]["aliases"]
+    assert "last" in last[2]["aliases"]
+    kept = Path(last[2]["files"]["last.ckpt"])
+    assert kept.read_bytes() == (folder / "run" / "checkpoints" / "last.ckpt").read_bytes()
+    assert set(last[0]["files"]) == {path.name for path in (folder / "run" / "games").glob("part-*.parquet")}
+
+
+@pytest.mark.row("F12")
+def test_the_page_names_metrics_that_runs_log(sessions: list[OfflineRun]) -> None:
+    named = named_metrics(build_workspace("team", "hexlit"))
+    logged = {name for run in sessions for row in run.rows for name in row}
+    of_others = {name for name in named if name.startswith(("val/", "sweep/"))}
+    of_others |= {"strength/simulations", "strength/games_optimality", "strength/random_optimality"}
+    of_others |= {"device/memory_device_mb"}  # of an accelerator
+    assert named - of_others - logged == set()
+
+
+@pytest.mark.row("F12")
+def test_a_match_has_used_the_checkpoint_that_the_run_made(
+    folder: Path, sessions: list[OfflineRun], tmp_path: Path
+) -> None:
+    players = f"players=[checkpoint={folder / 'run'},checkpoint={folder / 'run'} name=twin,random]"
+    with as_a_process(tmp_path):
+        quick = ["pairs=2", "search.simulations=4", "accelerator=cpu", "accelerator.threads=1"]
+        assert match([players, *quick, "logger=wandb", "hydra.run.dir=match"]) == 0
+    (run,) = offline_runs(tmp_path)
+    assert (run.kind, run.tags) == ("match", ("match", "3×3"))
+    used, *_, made = run.artifacts
+    best = next(artifact for artifact in sessions[1].artifacts if "best" in artifact["aliases"])
+    assert used["used"]
+    assert (used["name"], used["digest"]) == (best["name"], best["digest"])
+    assert sum(artifact["used"] for artifact in run.artifacts) == 1, "two players share it"
+    assert (made["type"], set(made["files"])) == ("match", {"match.json", "games.csv", "games.sgf"})
+    assert run.media("table-file") == {"match/players": [0], "match/cross": [0], "match/games": [0]}
+    assert run.summary["players"] == json.loads((tmp_path / "match" / "match.json").read_text())["players"]
+    assert run.config["search"]["simulations"] == 4
+
+
+@pytest.mark.row("F12")
+def test_a_strength_run_is_drawn_over_simulations(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    quick = ["simulations=[2]", "positions=24", "games=16", "accelerator=cpu", "accelerator.threads=1"]
+    assert strength([f"checkpoint={folder / 'run'}", *quick, "logger=wandb", f"output={tmp_path / 'found'}"]) == 0
+    (run,) = offline_runs(tmp_path / "found")
+    assert [row["strength/simulations"] for row in run.rows] == [0, 2]
+    assert all(0 <= row["strength/games_optimality"] <= 1 for row in run.rows)
+    assert run.axes == {"*": "strength/simulations"}
+    assert run.media("image-file") == {"strength/opening_map": [0, 1]}
+    assert run.artifacts[0]["used"]
+    assert run.artifacts[-1]["type"] == "strength"
+
+
+def test_matches_and_strength_runs_refuse_tensorboard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hexlit.training.config.find_spec", lambda name: object())
+    with as_a_process(tmp_path):
+        assert match(["players=[random,random]", "logger=tensorboard"]) == 2
+        assert strength(["checkpoint=a.ckpt", "logger=tensorboard"]) == 2
+    assert capsys.readouterr().err.count("logger=tensorboard: there are no epochs to draw here") == 2
+
+
+def test_a_match_logs_nothing_unless_asked(folder: Path, tmp_path: Path) -> None:
+    with as_a_process(tmp_path):
+        players = f"players=[checkpoint={folder / 'run'} simulations=2,random]"
+        assert match([players, "pairs=1", "accelerator=cpu", "accelerator.threads=1", "hydra.run.dir=match"]) == 0
+    assert not (tmp_path / "match" / "wandb").exists()

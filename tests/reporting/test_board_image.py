@@ -1,0 +1,62 @@
+"""Pictures of boards for loggers."""
+
+import pytest
+from PIL import Image
+
+from hexlit.errors import UsageError
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.reporting import board_image
+from hexlit.reporting.board_image import game_image, openings_image
+
+
+def colours(picture: Image.Image) -> set[tuple[int, int, int]]:
+    found = picture.getcolors(picture.width * picture.height)
+    assert found is not None
+    return {colour for _, colour in found}  # type: ignore[misc]
+
+
+def rgb(name: str) -> tuple[int, int, int]:
+    return tuple(bytes.fromhex(name[1:]))  # type: ignore[return-value]
+
+
+def test_wins_are_green_losses_red_and_mistakes_ringed() -> None:
+    right = openings_image([1.0, -1.0, -1.0, 1.0], [True, False, False, True])
+    wrong = openings_image([1.0, -1.0, -1.0, 1.0], [False, False, False, True])
+    assert {board_image._WINS, board_image._LOSES} <= colours(right)
+    ring = rgb(board_image._WRONG)
+    assert ring not in colours(right)
+    assert ring in colours(wrong)
+
+
+def test_a_map_that_is_no_board_is_refused() -> None:
+    for values, truth in (([], None), ([0.1, 0.2], None), ([0.1], [True, False])):
+        with pytest.raises(UsageError, match="opening map of"):
+            openings_image(values, truth)
+
+
+@pytest.mark.parametrize("size", [2, 5, 11])
+def test_a_game_shows_the_stones_of_both_and_grows_with_the_board(size: int) -> None:
+    picture = game_image([0, 1], size)
+    assert picture.size == game_image([], size).size
+    assert picture.width > size * board_image.SIDE
+    assert [beside(picture, cell, size) for cell in (0, 1, 2)] == [
+        rgb(board_image._FILL[BLACK]),
+        rgb(board_image._FILL[WHITE]),
+        rgb(board_image._CELL),
+    ]
+    assert game_image([1, 0], size).tobytes() != picture.tobytes()
+
+
+def test_a_swap_takes_the_first_stone_away() -> None:
+    """a2 swapped is White's stone on b1."""
+    picture = game_image([2, 4], 2)
+    assert beside(picture, 2, 2) == rgb(board_image._CELL)
+    assert beside(picture, 1, 2) == rgb(board_image._FILL[WHITE])
+
+
+def beside(picture: Image.Image, cell: int, size: int) -> tuple[int, int, int]:
+    """The colour of the cell between its number and its border."""
+    x, y = board_image._Board(size)._centre(cell)
+    found = picture.getpixel((round(x / 2 - 0.5 * board_image.SIDE), round(y / 2)))
+    assert isinstance(found, tuple)
+    return found  # type: ignore[return-value]
