@@ -24,7 +24,8 @@ from hexlit.reporting.study_figures import Target
 
 Value = str | int | float | bool | None
 
-_GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list("good_to_bad", ["#12315e", "#3b6fb6", "#9dbbe0", "#dfe5ec"])
+# Blue to sand: each of them can be told from a white page and from a dark one.
+_GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list("good_to_bad", ["#1f6fd1", "#6d9ac9", "#b9ab86", "#c99a4b"])
 _LARGEST_LABELS = 12
 
 
@@ -92,7 +93,7 @@ def draw_slices(data: Landscape) -> Figure:
 
 
 def draw_parallel(data: Landscape) -> Figure:
-    """One line for each complete trial through its parameters to the first target; dark is good."""
+    """One line for each complete trial through its parameters to the first target; blue is good."""
     target = data.targets[0] if data.targets else None
     if target is None or not target.values or not data.parameters:
         return empty_figure("no trial has succeeded" if data.parameters else "no parameter was searched")

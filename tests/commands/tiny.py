@@ -11,6 +11,7 @@ from hexlit.nets.tower import build_net
 TINY = [
     "board=3",
     "logger=csv",
+    "report=false",
     "accelerator=cpu",
     "accelerator.threads=2",
     "accelerator.evaluation_batch=8",

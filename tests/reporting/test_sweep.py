@@ -1,9 +1,7 @@
 """What people are told of a sweep, made from the content of `overall_results.json`."""
 
-import base64
 import io
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,10 +11,12 @@ from rich.console import Console
 
 from hexlit.reporting.curve_figures import Line, Lines, Panel, draw_lines, slots_of
 from hexlit.reporting.figures import draw, shorten, spread_out, thinned
+from hexlit.reporting.pages.page import Drawing, render
+from hexlit.reporting.pages.sweep_page import sweep_page
 from hexlit.reporting.parameter_figures import Landscape, ParameterAxis, draw_slices
-from hexlit.reporting.report_page import Drawing, report_page
 from hexlit.reporting.study_figures import History, Target, draw_history
 from hexlit.reporting.sweep import SweepDisplay, best_line, print_results, progress_line, shown_columns
+from tests.reporting.pages.documents import checked
 
 NASTY = "<script>alert(1)</script>\"'&"
 
@@ -247,25 +247,6 @@ def test_a_sweep_without_a_number_of_trials_has_no_of() -> None:
     assert progress_line(found).startswith("4 done (2 complete, 1 pruned, 1 failed), 1 running, best")
 
 
-class _Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def parsed(page: str) -> _Tags:
-    found = _Tags()
-    found.feed(page)
-    return found
-
-
 def test_everything_on_the_page_is_escaped() -> None:
     entries = (
         trial(0, rank=1, values=[0.5], params={NASTY: NASTY}, folder=NASTY),
@@ -276,33 +257,32 @@ def test_everything_on_the_page_is_escaped() -> None:
     found["objectives"] = [{"name": NASTY, "direction": "maximize"}]
     found["columns"][0]["heading"] = NASTY
     found["ranking"]["reason"] = NASTY
-    page = parsed(report_page(found, [Drawing(NASTY, NASTY, b"<svg/>")]))
-    assert {tag for tag, _ in page.tags} & {"script", "iframe", "object", "link", "svg", "a"} == set()
-    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    page = checked(render(sweep_page(found, [Drawing(NASTY, NASTY, b"<svg/>")])))
     assert page.text.count(NASTY) >= 10
-
-
-def test_the_page_needs_nothing_from_outside() -> None:
-    svg = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
-    page = report_page(document(*USUAL), [Drawing("history", "Optimisation history", svg)])
-    found = parsed(page)
-    sources = [attributes["src"] or "" for tag, attributes in found.tags if tag == "img"]
-    assert len(sources) == 1
-    assert base64.b64decode(sources[0].removeprefix("data:image/svg+xml;base64,")) == svg
-    assert not re.search(r"https?://|url\(|@import", page)
-    policies = [a["content"] for tag, a in found.tags if a.get("http-equiv") == "Content-Security-Policy"]
-    assert policies == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
 
 
 @pytest.mark.row("D12")
 def test_the_page_tells_counts_the_leaderboard_failures_and_flags() -> None:
-    page = report_page(document(*USUAL), [])
-    text = parsed(page).text
+    page = checked(render(sweep_page(document(*USUAL), [], {3: "trial-003/report.html"})))
     for expected in ("4 of 8", "2:05", "saved by pruning (estimate)", "0.7500", "killed by SIGKILL", "trial-002"):
-        assert expected in text
-    assert page.count('<tr class="best">') == 1
-    assert re.search(r"<td>nan</td><td class=\"wide\">a loss was NaN or infinite</td><td class=\"wide\">2</td>", page)
-    assert "No trial has begun." in report_page(document(), [])
+        assert expected in page.text
+    assert page.values("class").count("best") == 1
+    assert re.search(r"nan\s+a loss was NaN or infinite\s+2", page.text)
+    assert "trial-003/report.html" in page.values("href")
+    assert "No trial has begun." in checked(render(sweep_page(document(), []))).text
+
+
+@pytest.mark.row("D12")
+def test_an_interrupted_trial_is_no_failure() -> None:
+    entries = (trial(0, rank=1, values=[0.5]), trial(1, "interrupted", failure="interrupted with the sweep"))
+    found = document(*entries)
+    page = checked(render(sweep_page(found, [])))
+    assert re.search(r"Failures\s+None\.", page.text)
+    assert "through no fault of their own" in page.text
+    file = io.StringIO()
+    print_results(found, Console(file=file, width=140), rows=20)
+    assert "Interrupted, to be done again" in file.getvalue()
+    assert "Failures" not in file.getvalue()
 
 
 def texts(svg: bytes) -> list[str]:

@@ -28,7 +28,8 @@ WHY = {
 """Reasons for the end of a run, in words; others are settings."""
 
 _MEASURES_A_CHART = 4
-_BUSY_PHASES = 3
+_LONG = 0.05
+"""Share of the time from which a phase counts as long."""
 
 
 def run_page(
@@ -141,14 +142,8 @@ def _validation(files: RunFiles, epochs: Sequence[float | None]) -> list[Drawing
             part = lines[place : place + _MEASURES_A_CHART]
             title = "On validation data" + (f" ({place // _MEASURES_A_CHART + 1})" if place else "")
             title += "" if share else ": errors"
-            drawings.append(
-                drawn(
-                    f"val-{share}-{place}",
-                    title,
-                    draw_chart,
-                    Chart(part, y=part[0].name if len(part) == 1 else "", may_be_log=not share),
-                )
-            )
+            chart = Chart(part, y=part[0].name if len(part) == 1 else "", may_be_log=not share)
+            drawings.append(drawn(f"val-{share}-{place}", title, draw_chart, chart))
     return drawings
 
 
@@ -180,7 +175,8 @@ def busy_lines(files: RunFiles) -> list[ChartLine]:
     totals: dict[str, float] = {}
     for name, length in zip(names, seconds, strict=True):
         totals[name] = totals.get(name, 0.0) + (length or 0.0)
-    longest = [name for name in sorted(totals, key=lambda one: -totals[one]) if name not in ONCE][:_BUSY_PHASES]
+    whole = sum(totals.values())
+    longest = [name for name, total in totals.items() if name not in ONCE and total >= _LONG * whole]
     lines = []
     for name in longest:
         rows = [(epoch, share) for epoch, share, one in zip(epochs, busy, names, strict=True) if one == name]

@@ -1,0 +1,111 @@
+"""Reports beside what they are about: which folder holds what, and that a report never fails a run."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from hexlit.cli import main
+from hexlit.commands.report_files import kind_of, newest, short_names, write_beside
+from hexlit.errors import UsageError
+from tests.reporting.pages.documents import checked, make_match, make_run
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_folder_is_known_by_its_files() -> None:
+    assert kind_of(make_run(Path("a"))) == "run"
+    assert kind_of(make_match(Path("b"))) == "match"
+    Path("c").mkdir()
+    with pytest.raises(UsageError, match="folder=c: holds no run, sweep, match or strength run"):
+        kind_of(Path("c"))
+    with pytest.raises(UsageError, match="folder=d: there is no such folder"):
+        kind_of(Path("d"))
+
+
+def test_the_newest_of_any_kind_is_found() -> None:
+    with pytest.raises(UsageError, match="no run and no sweep below runs"):
+        newest(Path("runs"))
+    make_run(Path("runs/tiny/a"))
+    made = make_match(Path("runs/match/b"))
+    assert newest(Path("runs")) == made
+
+
+@pytest.mark.row("F13")
+def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(Path("runs/tiny/a"), task="none of ours")
+    assert main(["report", "runs/tiny/a", "price=2", "epochs=[50]"]) == 0
+    assert capsys.readouterr().out == "runs/tiny/a/report.html\n"
+    assert "At 2 an hour." in checked(Path("runs/tiny/a/report.html").read_text()).text
+    make_match(Path("m"))
+    assert main(["report", "m"]) == 0
+    assert "Cross table" in checked(Path("m/report.html").read_text()).text
+
+
+@pytest.mark.row("F13")
+def test_runs_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    make_run(Path("runs/tiny/a"))
+    make_run(Path("runs/tiny/b"), epochs=5)
+    assert main(["report", "runs=[runs/tiny/a,runs/tiny/b]", "epochs=[360]"]) == 0
+    assert capsys.readouterr().out == "comparison.html\n"
+    page = checked(Path("comparison.html").read_text())
+    assert "2 runs compared" in page.text
+    assert "trainer.max_epochs" in page.text  # what differs
+    assert "net.blocks" not in page.text  # what does not
+    assert "val.score over time" in page.values("alt")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["runs=[a]"], "two runs or more are compared"),
+        (["runs=[a,m]"], "m holds a match; only runs are compared"),
+        (["a", "watch=true"], "only a sweep is watched"),
+        (["a", "price=-1"], "price=-1: must be 0 or more"),
+        (["a", "epochs=[0]"], "epochs=[0]: whole numbers of 1 or more"),
+        (["a", "runs=[a,a]"], "choose one of the two"),
+        (["empty"], "folder=empty: holds no run"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused_in_one_line(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_run(Path("a"))
+    make_match(Path("m"))
+    Path("empty").mkdir()
+    assert main(["report", *words]) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_match_that_goes_on_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    (make_match(Path("m")) / "match.json").unlink()
+    assert main(["report", "m"]) == 2
+    assert "go on with hexlit match resume=m" in capsys.readouterr().err
+
+
+def test_as_json_the_summary_is_printed_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_run(Path("a"))
+    before = sorted(folder.rglob("*"))
+    assert main(["report", "a", "json=true"]) == 0
+    assert capsys.readouterr().out.strip() == (folder / "summary.json").read_text()
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_report_that_cannot_be_made_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    folder = make_run(Path("a"), ending="torn")
+    with caplog.at_level(logging.WARNING):
+        assert write_beside(folder) is None
+    assert len(caplog.records) == 1
+    assert "report.html was not written" in caplog.text
+    assert not (folder / "report.html").exists()
+
+
+def test_compared_runs_have_the_shortest_names_that_differ() -> None:
+    assert short_names([Path("/r/a/1"), Path("/r/a/2")]) == ["1", "2"]
+    assert short_names([Path("/r/a/1"), Path("/r/b/1")]) == ["a/1", "b/1"]
+    assert len(set(short_names([Path("/r/a"), Path("/r/a")]))) == 2
