@@ -10,7 +10,7 @@ from hexlit.api.runs import Run
 from hexlit.api.status import console_for
 from hexlit.commands.application import typed
 from hexlit.commands.in_process import call
-from hexlit.commands.train import refuse_sweep, train_kept, whole_arguments
+from hexlit.commands.train import refuse_sweep, refuse_without_effect, train_kept, whole_arguments
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 
@@ -45,6 +45,7 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
         def task(config: DictConfig) -> Path:
             chosen = typed(config, RunConfig)
             refuse_sweep(chosen, "hexlit.sweep")
+            refuse_without_effect(chosen)
             from hydra.core.hydra_config import HydraConfig
 
             here = Path(HydraConfig.get().runtime.output_dir)

@@ -69,6 +69,7 @@ def train(config: DictConfig) -> Any:
     """Train as the composed configuration says; in a sweep the value(s) of the trial are returned."""
     began = time.monotonic()
     settings = typed(config, RunConfig)
+    refuse_without_effect(settings)
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
@@ -98,6 +99,16 @@ def refuse_sweep(settings: RunConfig, right: str) -> None:
     if settings.resume is None and (chosen != "none" or settings.sweep.resume):
         what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
         raise UsageError(f"{what}: a sweep is run by {right}")
+
+
+def refuse_without_effect(settings: RunConfig) -> None:
+    """Refuse overrides that change nothing beside the other settings."""
+    from hydra.core.hydra_config import HydraConfig
+
+    for override in HydraConfig.get().overrides.task:
+        section = override.lstrip("+~").partition("=")[0].partition(".")[0]
+        if section in settings.without_effect:
+            raise UsageError(f"{override}: {settings.without_effect[section]}")
 
 
 def train_kept(

@@ -52,3 +52,8 @@ class RunConfig:
     def device_defaults(self) -> Mapping[str, LoadingDefaults]:
         """By type of device (cpu, cuda, mps): what the task asks of it where `hardware` leaves it open."""
         return {}
+
+    @property
+    def without_effect(self) -> Mapping[str, str]:
+        """Sections that these settings leave without effect, and why; setting one of their keys is refused."""
+        return {}

@@ -8,7 +8,7 @@ import math
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,10 +80,10 @@ def as_a_process(folder: Path) -> Iterator[None]:
     GlobalHydra.instance().clear()
 
 
-def train(folder: Path, *overrides: str) -> Run:
+def train(folder: Path, *overrides: str, base: Sequence[str] = TINY) -> Run:
     """A tiny run in `folder`/run, in this process."""
     with as_a_process(folder):
-        assert main([*TINY, *overrides, "hydra.run.dir=run"]) == 0
+        assert main([*base, *overrides, "hydra.run.dir=run"]) == 0
     return Run(folder / "run")
 
 

@@ -38,6 +38,7 @@ BASE = {
     "data.split_seed": 42,
     "data.max_positions": 500_000,
 }
+ON_GAMES = [override for override in TINY if not override.startswith("selfplay.")]
 LONG = ("optimizer.lr=0.05", "optimizer.warmup_steps=0", "trainer.max_epochs=30", "trainer.patience=2")
 
 
@@ -49,7 +50,7 @@ def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def supervised(folder: Path, games: Path, *overrides: str) -> Run:
     """A tiny run on recorded games."""
     settings = ("experiment=balanced_weights", f"data.path={games}", "evaluation.every_epochs=0")
-    return train(folder, *settings, *overrides)
+    return train(folder, *settings, *overrides, base=ON_GAMES)
 
 
 @pytest.fixture(scope="module")
@@ -159,13 +160,17 @@ def test_imported_games_are_mixed_into_self_play(games: Path, tmp_path: Path) ->
             "evaluation.every_epochs=0 measures no strength",
         ),
         (["data=games", "data.path=x", "evaluation.every_epochs=0"], "choose trainer.monitor=val.loss"),
+        (
+            ["experiment=balanced_weights", "data.path=x", "selfplay.games=4"],
+            "selfplay.games=4: data=games plays no games of its own",
+        ),
     ],
 )
 def test_what_is_not_there_is_refused_in_one_line(
     overrides: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with as_a_process(tmp_path):
-        assert main([*TINY, *overrides]) == 2
+        assert main([*ON_GAMES, *overrides]) == 2
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
@@ -199,6 +204,7 @@ def test_the_six_experiments_are_one_sweep_over_one_copy_of_the_games(
     varied = (
         "optimizer",
         "net.dropout",
+        "selfplay",
         "policy_weight",
         "value_weight",
         "accelerator.threads",

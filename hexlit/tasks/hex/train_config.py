@@ -1,6 +1,7 @@
 """The configuration of `hexlit train task=hex`."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from hexlit.accelerate.config import AcceleratorConfig
@@ -70,6 +71,10 @@ class HexTrainConfig(RunConfig):
     @property
     def subject(self) -> str:
         return f"{self.board}×{self.board}"
+
+    @property
+    def without_effect(self) -> Mapping[str, str]:
+        return {"selfplay": "data=games plays no games of its own; leave it out"} if self.data.source == "games" else {}
 
     @property
     def hardware(self) -> AcceleratorConfig:
