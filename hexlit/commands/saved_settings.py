@@ -23,7 +23,7 @@ def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
     """What writes the settings of this command, of which `config` is the composed configuration, into `folder`."""
     from hydra.core.hydra_config import HydraConfig
 
-    found = HydraConfig.instance().cfg
+    found: Any = HydraConfig.instance().cfg
     assert found is not None
     texts = {
         "config.yaml": OmegaConf.to_yaml(config),

@@ -166,7 +166,8 @@ def _played_twice(
         return np.zeros(0, np.int64)
     order = np.argsort(keys, kind="stable")
     again = order[1:][keys[order][1:] == keys[order][:-1]]
-    return rows[kept][again]
+    twice: NDArray[np.int64] = rows[kept][again]
+    return twice
 
 
 def _check_searches(checks: _Checks, plain: dict[str, NDArray[Any]], lists: dict[str, _List]) -> None:

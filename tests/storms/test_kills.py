@@ -1,0 +1,307 @@
+"""A storm of aimed kills over everything that writes: nothing lost, nothing twice, nothing changed, nothing left.
+
+Each process is killed at one call of what makes its work safe on disk: before or after a sync, a rename, a removal, or
+games reaching their journal. The number of the call is drawn over the whole length of the work. A process of each kind
+works once without a kill; what the killed ones come to at last has to be the same.
+
+    pytest -m slow -s tests/storms                          (prints the counts)
+    HEXLIT_KILLS=20 pytest -m slow -s tests/storms           (so many kills in all; 104 without)
+"""
+
+import csv
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hexlit.selfplay.store import part_files, read_games
+from tests.commands.preloaded import run_program
+from tests.commands.recorded import save_games
+from tests.commands.test_train_resume import assert_ends_alike, games_on_disk
+from tests.commands.tiny import TINY
+
+pytestmark = [pytest.mark.slow, pytest.mark.row("A24"), pytest.mark.skipif(os.name != "posix", reason="signals")]
+
+KILLS = int(os.environ.get("HEXLIT_KILLS", "104"))
+SHARES = {"train": 0.4, "import": 0.25, "match": 0.2, "sweep": 0.15}
+"""Of the kills."""
+STAND_IN = Path(__file__).parents[1] / "tuning" / "stand_in"
+SECONDS_TO_DIE = 2.0
+
+# Runs a command of hexlit and kills its own process at call number COUNT of what makes work safe; below 0 never, and
+# the number of calls is printed. TMPDIR is read anew: the process was forked from one that has looked already.
+KILLER = """
+import os, pathlib, signal, sys, tempfile
+from importlib import import_module
+from hexlit.selfplay import importing
+from hexlit.selfplay.store import GameStore
+
+tempfile.tempdir = None
+importing.GAMES_AT_ONCE, importing.GAMES_OF_A_PART, importing._GAMES_BETWEEN_REPORTS = 20, 60, 10
+command, count, *arguments = sys.argv[1:]
+calls = 0
+
+def tick():
+    global calls
+    if calls == int(count):
+        os.kill(os.getpid(), signal.SIGKILL)
+    calls += 1
+
+def watch(owner, name):
+    inner = getattr(owner, name)
+    def outer(*args, **kwargs):
+        tick()
+        result = inner(*args, **kwargs)
+        tick()
+        return result
+    setattr(owner, name, outer)
+
+for owner, name in ((os, "fsync"), (pathlib.Path, "replace"), (pathlib.Path, "unlink"), (GameStore, "append")):
+    watch(owner, name)
+code = import_module(f"hexlit.commands.{command}").main(arguments)
+print(f"calls={calls}")
+sys.exit(code)
+"""
+
+
+@dataclass
+class Counts:
+    """What the storm has found."""
+
+    kills: int = 0
+    ends: int = 0
+    lost: int = 0
+    twice: int = 0
+    changed: int = 0
+    leftovers: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills, {self.ends} ends: {self.lost} lost, {self.twice} twice, {self.changed} changed, "
+            f"{len(self.leftovers)} leftovers, {len(self.orphans)} orphans"
+        )
+
+    def fine(self) -> bool:
+        return not (self.lost or self.twice or self.changed or self.leftovers or self.orphans)
+
+
+def run(command: str, count: int, *arguments: str) -> tuple[int, str]:
+    code, output = run_program(KILLER, command, str(count), *arguments)
+    assert code in (0, -signal.SIGKILL), f"hexlit {command} {' '.join(arguments)}\n{output}"
+    return code, output
+
+
+def calls_of(output: str) -> int:
+    found = re.search(r"calls=(\d+)", output)
+    assert found is not None, output
+    return int(found[1])
+
+
+def orphans(room: Path) -> list[str]:
+    """Processes that name a path in `room`, after the time that they have to end."""
+    deadline = time.monotonic() + SECONDS_TO_DIE
+    while True:
+        found = []
+        for process in psutil.process_iter(["cmdline", "pid", "status"]):
+            line = " ".join(process.info["cmdline"] or [])
+            if str(room) in line and process.info["pid"] != os.getpid() and process.info["status"] != "zombie":
+                found.append(line[:200])
+        if not found or time.monotonic() > deadline:
+            return found
+        time.sleep(0.05)
+
+
+def leftovers(*rooms: Path) -> list[str]:
+    return [str(path) for room in rooms for path in room.rglob("*") if path.suffix in (".tmp", ".building")]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """TMPDIR on another file system, where there is one in memory."""
+    shm = Path("/dev/shm")
+    folder = Path(tempfile.mkdtemp(prefix="hexlit-storm-", dir=shm if os.access(shm, os.W_OK) else None))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_training_and_resuming(tmp_path: Path, elsewhere: Path) -> None:
+    overrides = [*TINY, "trainer.max_epochs=3", "trainer.monitor=strength.score", "trainer.monitor_mode=max"]
+    expected, rng = tmp_path / "expected", random.Random(1)
+    _, output = run("train", -1, *overrides, f"hydra.run.dir={expected}")
+    number, survivors = 0, set[int]()
+    folder = tmp_path / "run-0"
+    counts = Counts()
+
+    def start() -> list[str]:
+        return [*overrides, f"hydra.run.dir={folder}"]
+
+    wanted, arguments = round(KILLS * SHARES["train"]), start()
+    while True:
+        last = counts.kills >= wanted
+        code, _ = run("train", -1 if last else rng.randrange(calls_of(output)), *arguments)
+        if code:
+            counts.kills += 1
+            counts.orphans += orphans(tmp_path)
+            if (folder / "games").is_dir():
+                survivors |= games_on_disk(folder, tmp_path / f"kill-{counts.kills}")
+            known = (folder / ".hydra" / "overrides.yaml").is_file()
+            arguments = [f"resume={folder}"] if known else start()
+            continue
+        counts.ends += 1
+        ids = [record.game_id for part in part_files(folder / "games") for record in read_games(part)]
+        counts.lost += len(survivors - set(ids))
+        counts.twice += len(ids) - len(set(ids))
+        assert_ends_alike(folder, expected, survivors)
+        counts.leftovers += leftovers(folder, elsewhere)
+        if last:
+            break
+        number, survivors = number + 1, set()
+        folder = tmp_path / f"run-{number}"
+        arguments = start()
+    print(f"training: {counts}")
+    assert counts.fine(), counts
+
+
+def content(store: Path) -> list[tuple[int, bytes, int]]:
+    return [
+        (game.game_id, game.moves.tobytes(), game.winner) for part in part_files(store) for game in read_games(part)
+    ]
+
+
+def test_imports(tmp_path: Path, elsewhere: Path) -> None:
+    source = save_games(tmp_path / "source", size=5, games=400)
+    expected = tmp_path / "expected"
+    _, output = run("games", -1, "import", f"source={source}", f"target={expected}", "duplicates=exact")
+    wanted = sorted(content(expected))
+    number = 0
+    target = tmp_path / "store-0"
+    counts, rng, before = Counts(), random.Random(2), set[tuple[int, bytes, int]]()
+    while True:
+        last = counts.kills >= round(KILLS * SHARES["import"])
+        count = -1 if last else rng.randrange(calls_of(output))
+        code, _ = run("games", count, "import", f"source={source}", f"target={target}", "duplicates=exact")
+        found = content(target) if target.is_dir() else []
+        counts.lost += len(before - set(found))
+        counts.twice += len(found) - len({game_id for game_id, *_ in found})
+        counts.changed += len(set(found) - set(wanted))
+        before = set(found)
+        if code:
+            counts.kills += 1
+            counts.orphans += orphans(tmp_path)
+            continue
+        counts.ends += 1
+        counts.lost += len(set(wanted) - set(found))
+        counts.leftovers += leftovers(target, elsewhere)
+        assert not (target / "journal.arrows").exists()
+        json.loads((target / "import.json").read_text())
+        if last:
+            break
+        number, before = number + 1, set()
+        target = tmp_path / f"store-{number}"
+    print(f"import: {counts}")
+    assert counts.fine(), counts
+
+
+def rows_of(folder: Path) -> list[tuple[str, ...]]:
+    with (folder / "games.csv").open(newline="") as file:
+        return [tuple(row) for row in csv.reader(file)][1:]
+
+
+def test_matches(tmp_path: Path, elsewhere: Path) -> None:
+    start = ["players=[random,two_distance,rollouts simulations=4]", "board=4", "pairs=6", "at_once=2", "seed=3"]
+    start += ["accelerator=cpu", "accelerator.threads=1", "openings.balanced=false"]
+    expected = tmp_path / "expected"
+    _, output = run("match", -1, *start, f"hydra.run.dir={expected}")
+    wanted, number = sorted(rows_of(expected)), 0
+    folder, counts, rng = tmp_path / "run-0", Counts(), random.Random(3)
+    arguments = [*start, f"hydra.run.dir={folder}"]
+    before: list[tuple[str, ...]] = []
+    while True:
+        last = counts.kills >= round(KILLS * SHARES["match"])
+        code, _ = run("match", -1 if last else rng.randrange(calls_of(output)), *arguments)
+        if code:
+            counts.kills += 1
+            counts.orphans += orphans(tmp_path)
+            before = rows_of(folder)[: len(rows_of(folder)) // 2 * 2] if (folder / "games.csv").exists() else []
+            known = (folder / ".hydra" / "overrides.yaml").is_file()
+            arguments = [f"resume={folder}"] if known else [*start, f"hydra.run.dir={folder}"]
+            continue
+        counts.ends += 1
+        found = rows_of(folder)
+        counts.lost += len(set(wanted) - set(found)) + len(set(before) - set(found))
+        counts.twice += len(found) - len(set(found))
+        counts.changed += len(set(found) - set(wanted))
+        counts.leftovers += leftovers(folder, elsewhere)
+        if last:
+            break
+        number, before = number + 1, []
+        folder = tmp_path / f"run-{number}"
+        arguments = [*start, f"hydra.run.dir={folder}"]
+    print(f"match: {counts}")
+    assert counts.fine(), counts
+
+
+def test_sweeps(tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trials are the stand-ins of the sweep's own tests, each a process that has to die with its sweep."""
+    root = Path(__file__).parents[2]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(STAND_IN), str(root)]))
+    monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path / "slots"))
+    monkeypatch.setenv("STAND_IN_SECONDS", "0.02")
+    trials = 4
+    start = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=random", "logger=csv", "board=3"]
+    start += ["accelerator=cpu", "trainer.max_epochs=4", "optimizer.lr=interval(1e-4,1e-1)", "seed=5"]
+    start += [f"hydra.sweeper.n_trials={trials}", "hydra.sweeper.n_jobs=2", "hydra/sweeper/pruner=none"]
+    first = tmp_path / "expected"
+    _, output = run("train", -1, *start, f"hydra.sweep.dir={first}")
+    number, counts, rng = 0, Counts(), random.Random(4)
+    folder, before = tmp_path / "sweep-0", dict[str, object]()
+    while True:
+        last = counts.kills >= round(KILLS * SHARES["sweep"])
+        resume = ["sweep.resume=true"] if (folder / "sweep.json").exists() else []
+        count = -1 if last else rng.randrange(calls_of(output))
+        code, _ = run("train", count, *start, *resume, f"hydra.sweep.dir={folder}")
+        if code:
+            counts.kills += 1
+            counts.orphans += orphans(tmp_path)
+        done = {str(key): value for key, value in complete_trials(folder).items()}
+        counts.lost += len(before.keys() - done.keys())
+        counts.changed += sum(before[key] != done[key] for key in before.keys() & done.keys())
+        before = done
+        if code:
+            continue
+        counts.ends += 1
+        counts.lost += max(0, trials - len(done))
+        counts.twice += max(0, len(done) - trials)
+        counts.leftovers += leftovers(folder, elsewhere)
+        if last:
+            break
+        number, before = number + 1, {}
+        folder = tmp_path / f"sweep-{number}"
+    print(f"sweep: {counts}")
+    assert counts.fine(), counts
+
+
+def complete_trials(folder: Path) -> dict[int, tuple[object, ...]]:
+    """Number -> value and parameters of the trials that the study counts as complete."""
+    from hexlit.tuning.results import read_results
+
+    if not (folder / "sweep.json").exists() or not (folder / "study.journal").exists():
+        return {}
+    found = read_results(folder).trials
+    return {
+        trial.number: (trial.values, tuple(sorted(trial.params.items())))
+        for trial in found
+        if trial.state == "complete"
+    }
