@@ -65,7 +65,7 @@ class Match:
             {"player": name, **{other: cell["wins"] for other, cell in row.items()}}
             for name, row in self.document["cross"].items()
         ]
-        return frame(rows).set_index("player").reindex(columns=list(self.document["cross"]))
+        return frame(rows).set_index("player").reindex(columns=list(self.document["cross"])).astype("Int64")
 
     @property
     def games(self) -> "pd.DataFrame":

@@ -45,8 +45,10 @@ class Row:
         self.pictures = pictures
 
     def _repr_html_(self) -> str:
-        cells = "".join(f"<div>{without_declaration(svg)}</div>" for svg in self.pictures)
-        return f"<div style='display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start'>{cells}</div>"
+        look = "flex:0 1 auto;min-width:200px;max-width:100%"
+        share = f"calc({100 / max(1, len(self.pictures)):.2f}% - 12px)"
+        cells = "".join(f"<div style='{look};width:{share}'>{without_declaration(svg)}</div>" for svg in self.pictures)
+        return f"<div style='display:flex;flex-wrap:wrap;gap:12px;align-items:flex-end'>{cells}</div>"
 
 
 def side_by_side(*drawn: Drawn) -> Row:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.frames import frame_of_csv
 from hexlit.api.models import Model
-from hexlit.reporting.quantities import format_duration
+from hexlit.reporting.quantities import format_duration, format_figure, format_strength
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,7 @@ class Run(Model):
                 "parameters": f"{summary['parameters']:,}",
                 "device": str(summary["device"]),
             }
-            facts |= {name: _figure(value) for name, value in _figures(summary).items()}
+            facts |= _figures(summary)
         else:
             facts["state"] = "has no summary: it goes on, or was interrupted"
         rows = "".join(
@@ -95,15 +95,14 @@ class Run(Model):
         return f"<table><caption style='text-align:left;font-weight:bold'>{title}</caption>{rows}</table>"
 
 
-def _figures(summary: dict[str, Any]) -> dict[str, float]:
-    """The numbers of a summary that say how good the model is, by name."""
-    found: dict[str, float] = {}
-    for part in ("strength", "val", "test"):
+def _figures(summary: dict[str, Any]) -> dict[str, str]:
+    """The figures of a summary that say how good the model is, by name: what a task measures, else validation."""
+    strength = format_strength(summary.get("strength") or {})
+    if strength:
+        return strength
+    found = {}
+    for part in ("val", "test"):
         for name, value in (summary.get(part) or {}).items():
             if isinstance(value, int | float) and not isinstance(value, bool):
-                found[f"{part}.{name}"] = value
+                found[f"{part}.{name}"] = f"{value:,}" if isinstance(value, int) else format_figure(value)
     return found
-
-
-def _figure(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

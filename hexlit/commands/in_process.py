@@ -126,7 +126,7 @@ def untouched_process() -> Iterator[None]:
         if isinstance(logger, logging.Logger)
     }
     try:
-        with warnings.catch_warnings(), kept_settings():
+        with quiet_imports(), kept_settings():
             yield
     finally:
         for logger, (level, propagate, disabled, handlers) in loggers.items():
@@ -138,6 +138,14 @@ def untouched_process() -> Iterator[None]:
         for name in os.environ.keys() - environment.keys():
             del os.environ[name]
         os.environ.update(environment)
+
+
+@contextmanager
+def quiet_imports() -> Iterator[None]:
+    """Keep warning filters as they are, and tqdm, which Lightning and Optuna import, from asking for ipywidgets."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        yield
 
 
 @contextmanager
@@ -192,7 +200,7 @@ def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[
     Raises:
         UsageError: as `call`.
     """
-    with own_hydra():
+    with quiet_imports(), own_hydra():
         overrides = prepare(list(arguments))
         try:
             application = Hydra.create_main_hydra2(config_name, create_config_search_path(f"pkg://{CONFIG_PACKAGE}"))

@@ -32,7 +32,7 @@ SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
 """Shades of a share, of a value for the player to move, and of one against."""
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
-_HEAD, _FOOT = 34.0, 26.0  # for the title above the board, and the caption below it
+_HEAD, _FOOT = 26.0, 10.0  # for the title above the board, and the caption below it
 _LABEL = 11.5
 
 
@@ -96,7 +96,7 @@ def board_svg(
             lines.append(cell_text(cell, size, note.text, ink))
     lines.append("</g>")
     if caption:
-        lines.append(text(width / 2, height - 10, caption, 12, INK))
+        lines.append(text(width / 2, height - 12, caption, 12, INK))
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
