@@ -1,6 +1,30 @@
-"""hexlit: an open framework for research on the board game Hex."""
+"""hexlit: an open framework for research on the board game Hex.
 
+    import hexlit
+
+    run = hexlit.train("board=4", "trainer.max_epochs=10")
+    run.metrics                      # a data frame
+    run.search(hexlit.Board(4))      # a picture in a notebook
+
+Whatever is used is imported when it is first asked for, so that `import hexlit` takes no time.
+"""
+
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` below imports them
+    from hexlit.api.boards import Board as Board
+    from hexlit.api.loading import load as load
+    from hexlit.api.machine import doctor as doctor
+    from hexlit.api.matches import match as match
+    from hexlit.api.pictures import side_by_side as side_by_side
+    from hexlit.api.records import games as games
+    from hexlit.api.searching import Search as Search
+    from hexlit.api.solving import Solver as Solver
+    from hexlit.api.sweeps import sweep as sweep
+    from hexlit.api.training import train as train
+    from hexlit.errors import UsageError as UsageError
 
 __version__ = "0.1.0"
 
@@ -8,3 +32,44 @@ __version__ = "0.1.0"
 # threads, so on a machine whose cores are all in use they spin against each other and stall by a factor of ten and
 # more. It is read when OpenMP is loaded, hence before torch; a setting of the user's own wins.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+_HOMES = {
+    "Board": "hexlit.api.boards",
+    "Search": "hexlit.api.searching",
+    "Solver": "hexlit.api.solving",
+    "UsageError": "hexlit.errors",
+    "doctor": "hexlit.api.machine",
+    "games": "hexlit.api.records",
+    "load": "hexlit.api.loading",
+    "match": "hexlit.api.matches",
+    "side_by_side": "hexlit.api.pictures",
+    "sweep": "hexlit.api.sweeps",
+    "train": "hexlit.api.training",
+}
+"""Name -> the module in which it is at home."""
+
+__all__ = [  # noqa: PLE0604, RUF100
+    "Board",
+    "Search",
+    "Solver",
+    "UsageError",
+    "doctor",
+    "games",
+    "load",
+    "match",
+    "side_by_side",
+    "sweep",
+    "train",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hexlit' has no attribute {name!r}; it has {', '.join(_HOMES)}")
+    found = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

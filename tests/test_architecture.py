@@ -15,6 +15,7 @@ PACKAGE = ROOT / "hexlit"
 
 # Direct arrows. A room may import what its arrows lead to, by any number of steps.
 ARROWS: dict[str, set[str]] = {
+    "api": {"commands"},  # what `import hexlit` gives: it stands above the commands, beside the command line
     "cli": {"commands"},
     "__main__": {"cli"},
     "commands": {
@@ -70,8 +71,10 @@ OPTIONAL = (
     "onnx",
     "openvino",
     "text",
+    "notebooks",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
+    "ipykernel": "IPython",  # which it brings
     "hydra-core": "hydra",
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
@@ -81,13 +84,26 @@ EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager"
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Dotted name -> syntax tree, of every module of the package."""
+    """Dotted name -> syntax tree, of every module of the package.
+
+    `import hexlit` gives names of the room `api` when they are asked for; only type checkers see them imported there.
+    """
     trees = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = list(path.relative_to(ROOT).with_suffix("").parts)
         name = ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
         trees[name] = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    trees["hexlit"] = at_run_time(trees["hexlit"])
     return trees
+
+
+def at_run_time(tree: ast.Module) -> ast.Module:
+    """A copy of `tree` without what only the type checker sees."""
+    kept = ast.parse(ast.unparse(tree))
+    for node in ast.walk(kept):
+        if isinstance(node, ast.If) and dotted(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            node.body = [ast.Pass()]
+    return kept
 
 
 def imports(name: str, tree: ast.AST) -> Iterator[str]:
@@ -109,11 +125,7 @@ def imports(name: str, tree: ast.AST) -> Iterator[str]:
 
 def imports_at_run_time(name: str, tree: ast.Module) -> set[str]:
     """The same without those that only the type checker sees; those inside functions count."""
-    kept = ast.parse(ast.unparse(tree))
-    for node in ast.walk(kept):
-        if isinstance(node, ast.If) and dotted(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
-            node.body = [ast.Pass()]
-    return set(imports(name, kept))
+    return set(imports(name, at_run_time(tree)))
 
 
 def circles() -> set[frozenset[str]]:

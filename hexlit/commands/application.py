@@ -119,7 +119,7 @@ def run(
             return INTERRUPTED
         return stop.code if isinstance(stop.code, int) else FINE if stop.code is None else BUG
     except Exception as error:
-        if error not in bugs and _is_mistake(error):
+        if error not in bugs and is_mistake(error):
             return _report(error, config_name, arguments, wants_traceback, command)
         traceback.print_exc()
         return BUG
@@ -168,7 +168,7 @@ def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Calla
         try:
             task(config)
         except Exception as error:
-            mistake = _mistake_of_task(error)
+            mistake = mistake_of_task(error)
             if mistake is None:
                 bugs.append(error)
                 raise
@@ -179,7 +179,8 @@ def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Calla
     return watched
 
 
-def _mistake_of_task(error: Exception) -> Exception | None:
+def mistake_of_task(error: Exception) -> Exception | None:
+    """The user's mistake that `error` from a task is, or wraps; None where it is a bug."""
     if isinstance(error, UsageError | MissingMandatoryValue):
         return error
     if isinstance(error, InstantiationException):  # hydra.utils.instantiate wraps what the constructor raised
@@ -188,7 +189,7 @@ def _mistake_of_task(error: Exception) -> Exception | None:
     return None
 
 
-def _is_mistake(error: Exception) -> bool:
+def is_mistake(error: Exception) -> bool:
     """Whether an error from outside the task, so while composing, is the user's."""
     if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError):
         return True

@@ -108,17 +108,23 @@ def quoted_players(argument: str) -> str:
 def match(config: DictConfig) -> None:
     """Play what is missing of the match, and say what it has come to."""
     settings = typed(config, MatchConfig)
-    from hydra.core.hydra_config import HydraConfig
     from rich.console import Console
+
+    play_match(settings, Console(highlight=False, stderr=settings.json))
+
+
+def play_match(settings: MatchConfig, console: "Console") -> Path:
+    """Play what is missing of the match; what people see goes to `console`. Returns its folder."""
+    from hydra.core.hydra_config import HydraConfig
 
     from hexlit.arena.player_spec import parse_players
 
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
-    console = Console(highlight=False, stderr=settings.json)
     with held(folder):
         play(settings, specs, folder, console)
+    return folder
 
 
 def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, console: "Console") -> None:

@@ -5,7 +5,7 @@ import math
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,6 +116,30 @@ def strength(config: DictConfig) -> None:
             document = facts | found
             write(folder, document)
     show(settings, document, folder)
+
+
+def evaluate(checkpoint: Path, **settings: Any) -> Document:
+    """Measure the network of `checkpoint` against the exact truth with the `settings` of `StrengthConfig`.
+
+    Nothing is printed or written.
+
+    Raises:
+        UsageError: there is no such setting, or its value is out of range.
+    """
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.tasks.hex.checkpoint import load_network
+
+    known = {one.name for one in fields(StrengthConfig)} - {"checkpoint", "what", "json", "markdown", "output"}
+    for name in settings.keys() - known:
+        raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
+    chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
+    loaded = load_network(checkpoint)
+    size = chosen.board or loaded.size
+    check_board("truth", size)
+    evaluators = Evaluators(loaded, size, build_profile(chosen.accelerator))
+    games = chosen.games or evaluators.profile.evaluation_batch
+    (found,) = measure_truth(chosen, evaluators, games, lambda what, share: None)
+    return about(chosen, evaluators, games) | found
 
 
 def check_board(what: str, size: int) -> None:

@@ -10,6 +10,7 @@ from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
     import lightning as L
+    from rich.console import Console
 
 
 def train_task(
@@ -20,8 +21,12 @@ def train_task(
     run_name: str | None = None,
     started: float | None = None,
     trial: bool = False,
+    console: "Console | None" = None,
 ) -> dict[str, Any]:
-    """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`."""
+    """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`.
+
+    What people see of it goes to `console`, None for the terminal.
+    """
     started = time.monotonic() if started is None else started
     make = known_tasks()[settings.task].begin(settings)
 
@@ -31,7 +36,7 @@ def train_task(
     from hexlit.reporting.progress import TrainingProgress
     from hexlit.training.run import run
 
-    console = Console()
+    console = console or Console()
     task = make(console)
     trainer = settings.trainer
 

@@ -33,6 +33,8 @@ class TaskEntry:
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
     predict_text: str | None = None
     """Applies it to one text: `predict_text(checkpoint, text)`; returns what to print."""
+    evaluate: str | None = None
+    """Measures a trained network anew: `evaluate(checkpoint, **settings)`; returns plain values."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
@@ -47,6 +49,7 @@ TASKS = {
         settings="hexlit.tasks.hex.train_config:HexTrainConfig",
         make="hexlit.commands.hex_task:HexTask",
         prelude="hexlit.commands.hex_prelude:begin",
+        evaluate="hexlit.commands.strength:evaluate",
     ),
     "forecast": TaskEntry(
         settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",

@@ -81,16 +81,23 @@ def train(config: DictConfig) -> Any:
         from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)
-    chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
-    if settings.resume is None and (chosen != "none" or settings.sweep.resume):
-        what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
-        raise UsageError(f"{what}: a sweep is run by hexlit train --multirun with hydra/sweeper=optuna")
+    refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
     say_hello(settings, folder)
     with terminated_as_interrupted():
         from hexlit.commands.task_run import train_task
 
         train_task(settings, folder, started=began)
     return None
+
+
+def refuse_sweep(settings: RunConfig, right: str) -> None:
+    """Refuse the settings of a sweep where one run is asked for; `right` is what runs sweeps."""
+    from hydra.core.hydra_config import HydraConfig
+
+    chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
+    if settings.resume is None and (chosen != "none" or settings.sweep.resume):
+        what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
+        raise UsageError(f"{what}: a sweep is run by {right}")
 
 
 def say_hello(settings: RunConfig, folder: Path) -> None:

@@ -1,0 +1,40 @@
+"""Data frames: the one place that needs pandas."""
+
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hexlit.errors import UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = None) -> "pd.DataFrame":
+    """A data frame of `rows`; with `columns` these alone, also where there are no rows.
+
+    Raises:
+        UsageError: pandas is not installed.
+    """
+    return _pandas().DataFrame(list(rows), columns=None if columns is None else list(columns))
+
+
+def frame_of_csv(path: Path) -> "pd.DataFrame":
+    """The table in `path`; an empty one where there is no such file.
+
+    Raises:
+        UsageError: pandas is not installed.
+    """
+    pandas = _pandas()
+    if not path.is_file() or not path.stat().st_size:
+        return pandas.DataFrame()
+    return pandas.read_csv(path)
+
+
+def _pandas() -> Any:
+    if find_spec("pandas") is None:
+        raise UsageError('data frames need pandas, which is not installed: pip install "hexlit[notebooks]"')
+    import pandas
+
+    return pandas

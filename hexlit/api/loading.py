@@ -1,0 +1,38 @@
+"""`hexlit.load`: what a folder or a file holds."""
+
+from pathlib import Path
+
+from hexlit.api.models import Model
+from hexlit.api.runs import Run
+from hexlit.api.sweeps import Sweep
+from hexlit.errors import UsageError
+from hexlit.tuning.sweep_folder import is_tuned, numbered_folders
+
+
+def load(where: str | Path) -> Run | Sweep | Model:
+    """The run, the sweep or the trained model at `where`.
+
+    Args:
+        where: the folder of a run or of a sweep, or a checkpoint. A checkpoint in the folder of a run is that run, with
+            this checkpoint; any other is a model alone.
+
+    Raises:
+        UsageError: there is nothing of these.
+
+    >>> import hexlit
+    >>> hexlit.load("no/such/folder")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: no/such/folder: there is no such file or folder
+    """
+    path = Path(where)
+    if path.is_file():
+        folder = path.resolve().parent.parent
+        return Run(folder, path) if (folder / ".hydra").is_dir() else Model(path)
+    if not path.is_dir():
+        raise UsageError(f"{path}: there is no such file or folder")
+    if is_tuned(path) or next(numbered_folders(path), None) is not None:
+        return Sweep(path)
+    if (path / ".hydra").is_dir():
+        return Run(path)
+    raise UsageError(f"{path}: neither a run nor a sweep (a run keeps its settings in .hydra)")

@@ -1,0 +1,180 @@
+"""`hexlit.match`: games between players, in this process, and what they came to."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
+
+from hexlit.api.arguments import overrides
+from hexlit.api.frames import frame
+from hexlit.api.models import Model
+from hexlit.api.records import Game
+from hexlit.api.status import console_for
+from hexlit.commands.application import typed
+from hexlit.commands.in_process import call
+from hexlit.commands.match import MatchConfig, play_match
+from hexlit.errors import UsageError
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_moves
+from hexlit.hex.records.game import RecordedGame, RecordedMove, as_record
+from hexlit.tuning.space import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hexlit.arena.arena_game import ArenaGame
+
+WON, LOST = "#2c7fb8", "#c8552b"
+
+
+class Match:
+    """A match, read from its folder; a notebook shows the ratings.
+
+    Attributes:
+        folder: the folder of the match.
+        document: the content of `match.json`.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """The match in `folder`.
+
+        Raises:
+            UsageError: there is none, or it has not come to its end.
+        """
+        self.folder = Path(folder)
+        path = self.folder / "match.json"
+        if not path.is_file():
+            raise UsageError(f"{self.folder}: no match that has come to its end (it has no match.json)")
+        self.document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+
+    @property
+    def ratings(self) -> "pd.DataFrame":
+        """The players, best first: `name`, `elo`, `low` and `high` (95% interval), `games`, `wins`, `score`."""
+        columns = ("name", "elo", "low", "high", "games", "wins", "score")
+        return frame(self.document["players"], columns)
+
+    @property
+    def cross(self) -> "pd.DataFrame":
+        """Wins of the player of a row against that of a column; empty where they did not meet."""
+        rows = [
+            {"player": name, **{other: cell["wins"] for other, cell in row.items()}}
+            for name, row in self.document["cross"].items()
+        ]
+        return frame(rows).set_index("player").reindex(columns=list(self.document["cross"]))
+
+    @property
+    def games(self) -> "pd.DataFrame":
+        """Every game: `pair`, `black`, `white`, `winner` (a name), `ending`, `plies`, `opening`, `moves`."""
+        size = self.document["board"]
+        rows = [
+            {
+                "pair": game.pair,
+                "black": game.black,
+                "white": game.white,
+                "winner": game.won_by,
+                "ending": game.ending.value,
+                "plies": len(game.moves),
+                "opening": game.opening,
+                "moves": format_moves(game.moves, size),
+            }
+            for game in self._games
+        ]
+        return frame(rows, ("pair", "black", "white", "winner", "ending", "plies", "opening", "moves"))
+
+    @property
+    def sgf(self) -> Path:
+        """The file with all games, which any Hex program reads."""
+        return self.folder / "games.sgf"
+
+    def __len__(self) -> int:
+        """Number of games."""
+        return len(self._games)
+
+    def __getitem__(self, number: int) -> Game:
+        """A game by its row in `games`; a notebook draws it."""
+        game = self._games[number]
+        moves = tuple(RecordedMove(WHITE if ply % 2 else BLACK, move) for ply, move in enumerate(game.moves))
+        recorded = RecordedGame(
+            self.document["board"],
+            moves,
+            winner=game.winner,
+            ending=game.ending,
+            black=game.black,
+            white=game.white,
+            opening=game.opening,
+        )
+        return Game(as_record(recorded))
+
+    @cached_property
+    def _games(self) -> "list[ArenaGame]":
+        from hexlit.arena.game_log import GameLog
+
+        return GameLog(self.folder / "games.csv", self.document["board"]).games
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in ("player", "Elo", "95% interval", "games", "score"))
+        rows = []
+        for player in self.document["players"]:
+            anchored = player["name"] == self.document["anchor"]
+            interval = "anchor" if anchored else f"{player['low']:+.0f} to {player['high']:+.0f}"
+            bar = f"linear-gradient(90deg,{WON}55 {100 * player['score']:.0f}%,transparent 0)"
+            cells = (
+                f"<td style='text-align:left;font-weight:bold'>{escape(player['name'])}</td>",
+                f"<td>{player['elo']:+.0f}</td>",
+                f"<td>{interval}</td>",
+                f"<td>{player['games']:,}</td>",
+                f"<td style='background:{bar}'>{player['score']:.1%}</td>",
+            )
+            rows.append(f"<tr>{''.join(cells)}</tr>")
+        size = self.document["board"]
+        title = f"{self.document['games']:,} games on {size}×{size}; Black won {self.document['black_wins']:,}"
+        caption = f"<caption style='text-align:left;font-weight:bold'>{title}</caption>"
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def match(
+    players: Sequence[str | Model] | Mapping[str, str | Model], *arguments: str, quiet: bool = False, **settings: Any
+) -> Match:
+    """Play a match as `hexlit match` does with the same settings, in this process.
+
+    Args:
+        players: two or more: lines as on the command line (`"rollouts simulations=100"`, `"random"`), models, or what
+            `Model.player` gives; or a mapping from names to these.
+        arguments: overrides as on the command line, such as `"openings.plies=1"`.
+        quiet: show nothing while it goes on.
+        settings: overrides with values of Python: `board`, `pairs` (openings, each played twice), `mode`, `seed`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> hexlit.match(["random"])
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: players: 1 of them; a match needs two or more
+    """
+    named = _lines(players)
+    argv = [f"players={named}", *overrides(arguments, settings)]
+    with console_for(quiet) as console:
+
+        def task(config: DictConfig) -> Path:
+            return play_match(typed(config, MatchConfig), console)
+
+        return Match(call(task, "match", argv))
+
+
+def _lines(players: Sequence[str | Model] | Mapping[str, str | Model]) -> str:
+    """The players as Hydra reads a list of lines; names come first, as a foreign program's command line comes last."""
+    if isinstance(players, str):
+        raise UsageError(f"players={players}: a list is needed, such as ['random', 'rollouts']")
+    named = isinstance(players, Mapping)
+    lines = []
+    for name, player in players.items() if isinstance(players, Mapping) else enumerate(players):
+        line = player.player() if isinstance(player, Model) else str(player)
+        lines.append(f"name={shlex.quote(str(name))} {line}" if named else line)
+    return "[" + ",".join(map(quoted, lines)) + "]"

@@ -1,0 +1,65 @@
+"""Pictures that a notebook shows, and that can be kept as files."""
+
+import re
+from pathlib import Path
+from typing import Protocol
+
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+
+
+class Drawn(Protocol):
+    """Whatever a notebook shows as SVG."""
+
+    def _repr_svg_(self) -> str: ...
+
+
+class Picture:
+    """A picture as SVG."""
+
+    def __init__(self, svg: str) -> None:
+        """Of the document `svg`."""
+        self.svg = svg
+
+    def save(self, path: str | Path) -> Path:
+        """Write the picture to `path`, which ends in `.svg`; returns it.
+
+        Raises:
+            UsageError: the name says another format.
+        """
+        path = Path(path)
+        if path.suffix != ".svg":
+            raise UsageError(f"{path}: pictures are SVG, so the name ends in .svg")
+        write_text_atomic(path, self.svg)
+        return path
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+class Row:
+    """Pictures side by side; they break into lines where there is no room."""
+
+    def __init__(self, pictures: list[str]) -> None:
+        """Of SVG documents."""
+        self.pictures = pictures
+
+    def _repr_html_(self) -> str:
+        cells = "".join(f"<div>{without_declaration(svg)}</div>" for svg in self.pictures)
+        return f"<div style='display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start'>{cells}</div>"
+
+
+def side_by_side(*drawn: Drawn) -> Row:
+    """Boards, games, searches and pictures in one row.
+
+    >>> import hexlit
+    >>> row = hexlit.side_by_side(hexlit.Board(3), hexlit.Board(3, moves="b2"))
+    >>> row._repr_html_().count("<svg")
+    2
+    """
+    return Row([one._repr_svg_() for one in drawn])
+
+
+def without_declaration(svg: str) -> str:
+    """The element of an SVG document, as it may stand in HTML."""
+    return re.sub(r"\A.*?(?=<svg)", "", svg, flags=re.DOTALL)

@@ -1,0 +1,109 @@
+"""A run of any task, read from its folder."""
+
+import json
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hexlit.api.frames import frame_of_csv
+from hexlit.api.models import Model
+from hexlit.reporting.quantities import format_duration
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Run(Model):
+    """A run: its settings, its figures as data frames, and its model.
+
+    Attributes:
+        folder: the folder of the run.
+        checkpoint: the checkpoint of its model, the best one unless another was named.
+        task: `hex`, `forecast`, `classify` or another.
+    """
+
+    def __init__(self, folder: str | Path, checkpoint: str | Path | None = None) -> None:
+        """The run in `folder`, with the model of `checkpoint`, None for its best one.
+
+        Raises:
+            UsageError: there is no checkpoint yet.
+        """
+        self.folder = Path(folder)
+        super().__init__(self.folder if checkpoint is None else checkpoint)
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """All settings of the run, as plain values."""
+        from omegaconf import OmegaConf
+
+        found = OmegaConf.to_container(OmegaConf.load(self.folder / ".hydra" / "config.yaml"), resolve=True)
+        assert isinstance(found, dict)
+        return {str(name): value for name, value in found.items()}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What `summary.json` says: the results, once the run has come to its end; empty before."""
+        path = self.folder / "summary.json"
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        return found
+
+    @property
+    def metrics(self) -> "pd.DataFrame":
+        """Losses and figures, a row an epoch; empty cells where something was not measured."""
+        return frame_of_csv(self.folder / "metrics.csv")
+
+    @property
+    def phases(self) -> "pd.DataFrame":
+        """Time and work of each phase of each epoch."""
+        return frame_of_csv(self.folder / "phases.csv")
+
+    @property
+    def steps(self) -> "pd.DataFrame":
+        """Where the time of the training steps went, a row an epoch."""
+        return frame_of_csv(self.folder / "steps.csv")
+
+    @property
+    def resources(self) -> "pd.DataFrame":
+        """Processors, memory and device, a row a second."""
+        return frame_of_csv(self.folder / "resources.csv")
+
+    @property
+    def games(self) -> Path:
+        """The store of the games that a run of Hex played; see `hexlit.games`."""
+        return self.folder / "games"
+
+    def _repr_html_(self) -> str:
+        summary = self.summary
+        facts = {"folder": str(self.folder), "task": self.task}
+        if summary:
+            facts |= {
+                "finished in": format_duration(summary["wall_seconds"]),
+                "epochs": f"{summary['epochs']:,}",
+                "parameters": f"{summary['parameters']:,}",
+                "device": str(summary["device"]),
+            }
+            facts |= {name: _figure(value) for name, value in _figures(summary).items()}
+        else:
+            facts["state"] = "has no summary: it goes on, or was interrupted"
+        rows = "".join(
+            f"<tr><th style='text-align:left;font-weight:normal;opacity:0.7'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{escape(value)}</td></tr>"
+            for name, value in facts.items()
+        )
+        title = escape(f"Run {summary.get('name', self.folder.parent.name)}")
+        return f"<table><caption style='text-align:left;font-weight:bold'>{title}</caption>{rows}</table>"
+
+
+def _figures(summary: dict[str, Any]) -> dict[str, float]:
+    """The numbers of a summary that say how good the model is, by name."""
+    found: dict[str, float] = {}
+    for part in ("strength", "val", "test"):
+        for name, value in (summary.get(part) or {}).items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                found[f"{part}.{name}"] = value
+    return found
+
+
+def _figure(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -1,0 +1,176 @@
+"""`hexlit.sweep`: trials side by side, and what they came to."""
+
+import subprocess
+import sys
+import tempfile
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from hexlit.api.arguments import overrides
+from hexlit.api.frames import frame
+from hexlit.api.pictures import Picture
+from hexlit.api.runs import Run
+from hexlit.api.status import console_for
+from hexlit.commands.application import INTERRUPTED, MISTAKE
+from hexlit.commands.in_process import composed
+from hexlit.commands.train import whole_arguments
+from hexlit.errors import UsageError
+from hexlit.reporting.quantities import format_duration
+from hexlit.tuning.pruned import PrunedTrial, pruned_trials
+from hexlit.tuning.results import SweepResults, read_results
+from hexlit.tuning.space import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEADING = 10
+"""Rows of the leaderboard that a notebook shows."""
+
+
+class Sweep:
+    """A sweep, read from its folder; a notebook shows the leaderboard.
+
+    Attributes:
+        folder: the folder of the sweep.
+        results: everything that is known of it.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        """The sweep in `folder`, as it is now; raises `UsageError` where there is none."""
+        self.folder = Path(folder)
+        self.results: SweepResults = read_results(self.folder)
+
+    @property
+    def trials(self) -> "pd.DataFrame":
+        """A row a trial, the best first: `rank`, `trial`, `state`, objectives, parameters, `epochs`, `seconds`."""
+        rows = []
+        names = [objective.name for objective in self.results.objectives]
+        for trial in self.results.by_rank():
+            values = dict(zip(names, trial.values or [None] * len(names), strict=True))
+            facts = {"rank": trial.rank, "trial": trial.number, "state": trial.state, **values, **trial.params}
+            rows.append({**facts, "epochs": trial.epochs, "seconds": trial.seconds, "failure": trial.failure})
+        return frame(rows)
+
+    @property
+    def best(self) -> dict[str, Any]:
+        """The parameters of the best trial; empty where no trial has succeeded."""
+        return {} if self.results.best is None else dict(self.results.best.params)
+
+    @cached_property
+    def best_run(self) -> Run:
+        """The run of the best trial; raises `UsageError` where no trial has succeeded."""
+        best = self.results.best
+        if best is None or best.folder is None:
+            raise UsageError(f"{self.folder}: no trial of the sweep has succeeded")
+        named = Path(best.folder)
+        return Run(next(path for path in (named, self.folder / named.name, self.folder / named) if path.is_dir()))
+
+    @property
+    def pruned(self) -> "pd.DataFrame":
+        """The trials that were given up, and why: `trial`, `epoch`, `best`, `median`, `compared`, `why`, parameters."""
+        metric = self.results.facts.monitor or self.results.objectives[0].name
+        rows = [{**_row(one), "why": one.reason(metric), **one.params} for one in pruned_trials(self.results)]
+        return frame(rows) if rows else frame([], ("trial", "epoch", "best", "median", "compared", "why"))
+
+    @property
+    def saved_seconds(self) -> float:
+        """Time that pruning has saved, about: what the pruned trials would have gone on at their own pace."""
+        return self.results.saving.seconds or 0.0
+
+    @cached_property
+    def figures(self) -> dict[str, Picture]:
+        """The figures of the report by name, such as `history`, `importances`, `slices` and `intermediate`."""
+        from hexlit.reporting.figures import draw
+        from hexlit.tuning.figures import figures_of
+
+        return {one.name: Picture(draw(one.make, one.data).decode()) for one in figures_of(self.results)}
+
+    def _repr_html_(self) -> str:
+        results, table = self.results, self.trials.head(LEADING)
+        counts = ", ".join(f"{count} {state}" for state, count in results.counts.items() if count)
+        seconds = results.facts.seconds
+        parts = [f"{len(results.trials)} trials: {counts}"]
+        parts += [f"took {format_duration(seconds)}"] if seconds else []
+        parts += [f"pruning saved about {format_duration(self.saved_seconds)}"] if self.saved_seconds else []
+        shown = table.drop(columns=[name for name in ("failure",) if name in table and table[name].isna().all()])
+        html = shown.to_html(index=False, border=0, na_rep="–", float_format=lambda value: f"{value:.4g}")
+        return f"<div><b>Sweep {escape(self.folder.name)}</b> · {escape(' · '.join(parts))}</div>{html}"
+
+
+def _row(one: PrunedTrial) -> dict[str, Any]:
+    return {
+        "trial": one.number,
+        "epoch": one.epoch,
+        "best": one.best,
+        "median": one.median,
+        "compared": one.compared,
+        "saved_seconds": one.saved_seconds,
+    }
+
+
+def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
+    """Run a sweep as `hexlit train --multirun` does with the same settings; its trials are processes of their own.
+
+    Args:
+        arguments: overrides as on the command line, such as `"sweep=quick"`, `"hydra.sweeper.n_trials=12"`, or for a
+            plain multirun `"seed=1,2,3"`.
+        quiet: show nothing while it goes on.
+        settings: overrides with values of Python, see `hexlit.train`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right; or no trial has succeeded.
+
+    >>> import hexlit
+    >>> hexlit.sweep("sweep=nonsense")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: sweep=nonsense: there is no such option; choose from classify, experiments, ...
+    """
+    argv = overrides(arguments, settings)
+    folder = _folder_of(argv)
+    own = [argument for argument in argv if not argument.startswith("hydra.sweep.dir=")]
+    command = [sys.executable, "-m", "hexlit", "train", "--multirun", *own, f"hydra.sweep.dir={quoted(str(folder))}"]
+    with console_for(quiet) as console, tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
+        code = _run(command, console.file, errors)
+        errors.seek(0)
+        said = errors.read().strip()
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    if code == MISTAKE:
+        raise UsageError(said.rpartition("\n")[2].removeprefix("hexlit train: "))
+    if code:
+        raise RuntimeError(f"the sweep ended with code {code}: {said}")
+    return Sweep(folder)
+
+
+def _folder_of(argv: list[str]) -> Path:
+    """Where the sweep is to be, as the command would choose it."""
+    config = composed("train", argv, prepare=whole_arguments)
+    folder = Path(str(config.hydra.sweep.dir)).absolute()
+    named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)
+    study = config.hydra.sweeper.get("study_name")
+    if config.sweep.resume and not named and study is None:
+        raise UsageError("sweep.resume=true: name the sweep to go on with by hydra.sweep.dir=FOLDER")
+    return folder if named or study is None else folder.parent / str(study)
+
+
+def _run(command: list[str], shown: IO[str], errors: IO[str]) -> int:
+    """Run a sweep's process, what it says goes to `shown`; returns its exit code.
+
+    Ctrl-C, and the interrupt of a notebook, go to the whole group of processes, so that it hears them itself.
+    """
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True, encoding="utf-8"
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                shown.write(line)
+                shown.flush()
+            return process.wait()
+        except BaseException:
+            process.terminate()  # asks it to end its trials, as does the interrupt
+            process.wait()
+            raise

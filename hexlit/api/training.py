@@ -1,0 +1,65 @@
+"""`hexlit.train`: a run of any task, in this process."""
+
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from hexlit.api.arguments import overrides
+from hexlit.api.runs import Run
+from hexlit.api.status import console_for
+from hexlit.commands.application import typed
+from hexlit.commands.in_process import call
+from hexlit.commands.run_folder import SavedSettings, resumed_folder
+from hexlit.commands.train import refuse_sweep, when_trained, whole_arguments
+from hexlit.errors import UsageError
+from hexlit.tasks.run_config import RunConfig
+
+
+def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
+    """Train as `hexlit train` does with the same settings, in this process, and return the run.
+
+    The run's folder is the one that the command would make, below `runs` in the working folder. The process stays as it
+    was: environment, warning filters, loggers, random generators and threads.
+
+    Args:
+        arguments: overrides as on the command line, such as `"trainer.max_epochs=10"`.
+        quiet: show nothing while it goes on.
+        settings: overrides with values of Python, such as `task="forecast"`, `board=4` or
+            `**{"trainer.max_epochs": 10}`. A run or a sweep stands for its folder: `resume=run`, `best=sweep`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> hexlit.train("board=99")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: board=99: networks and search take boards of 2 to 19 rows
+    """
+    argv = overrides(arguments, settings)
+    for flag in argv:
+        if flag.startswith("-"):
+            raise UsageError(f"{flag}: hexlit.train takes settings; sweeps and multiruns are for hexlit.sweep")
+    folder = resumed_folder(argv)
+    saved = SavedSettings(folder)
+    trained = when_trained(folder)
+    with console_for(quiet) as console:
+
+        def task(config: DictConfig) -> Path:
+            chosen = typed(config, RunConfig)
+            refuse_sweep(chosen, "hexlit.sweep")
+            from hydra.core.hydra_config import HydraConfig
+
+            from hexlit.commands.task_run import train_task
+
+            here = Path(HydraConfig.get().runtime.output_dir)
+            train_task(chosen, here, console=console)
+            return here
+
+        try:
+            return Run(call(task, "train", argv, prepare=whole_arguments))
+        except UsageError:
+            if when_trained(folder) == trained:
+                saved.restore()
+            raise

@@ -1,0 +1,188 @@
+"""A command called from Python: the same composition and the same code, and nothing of it left in the process."""
+
+import logging
+import os
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import hydra
+from hydra._internal.hydra import Hydra
+from hydra._internal.utils import create_config_search_path
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.utils import JobRuntime
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from hexlit.commands.application import is_mistake, mistake_of_task
+from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
+from hexlit.errors import UsageError
+
+Result = TypeVar("Result")
+
+
+def call(
+    task: Callable[[DictConfig], Result],
+    config_name: str,
+    arguments: list[str],
+    *,
+    prepare: Callable[[list[str]], list[str]] = list,
+) -> Result:
+    """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return what `task` makes of it.
+
+    `prepare` may rewrite the arguments first. As on the command line, the task has a folder, where its settings and its
+    log lie. Unlike there, nothing is printed of mistakes, and the process stays as it was: Hydra's state, the
+    environment, warning filters, loggers, and random generators.
+
+    Raises:
+        UsageError: a mistake of the caller, in one line that says what would be right.
+        KeyboardInterrupt: Ctrl-C, or the interrupt of a notebook.
+    """
+    ends: list[Result | Exception] = []
+
+    def watched(config: DictConfig) -> None:
+        with log_file_of_run():
+            try:
+                ends.append(task(config))
+            except Exception as error:  # Hydra would print that there was one
+                ends.append(error)
+
+    with untouched_process(), own_hydra(), main_unknown_to_children():
+        overrides = prepare(list(arguments))
+        try:
+            application = Hydra.create_main_hydra2(config_name, create_config_search_path(f"pkg://{CONFIG_PACKAGE}"))
+            application.run(config_name, watched, overrides, with_log_configuration=False)
+        except SystemExit as stop:
+            if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
+                raise KeyboardInterrupt from stop
+            raise RuntimeError(f"{config_name} asked for the end of the process (code {stop.code})") from stop
+        except Exception as error:
+            if is_mistake(error):
+                raise UsageError(one_line(explain(error, config_name, overrides))) from error
+            raise
+    (end,) = ends
+    if not isinstance(end, Exception):
+        return end
+    mistake = mistake_of_task(end)
+    if mistake is None:
+        raise end
+    raise UsageError(one_line(explain(mistake, config_name, overrides))) from end
+
+
+@contextmanager
+def own_hydra() -> Iterator[None]:
+    """A Hydra of our own for the block; the caller's, where there is one, is put aside meanwhile."""
+    theirs, config, name = GlobalHydra.instance().hydra, HydraConfig.instance().cfg, JobRuntime.instance().get("name")
+    base = hydra.version.getbase()
+    GlobalHydra.instance().clear()
+    hydra.version.setbase(VERSION_BASE)
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra = theirs
+        HydraConfig.instance().cfg = config
+        JobRuntime.instance().set("name", name)
+        hydra.version.VersionBase.instance().version_base = base
+
+
+@contextmanager
+def untouched_process() -> Iterator[None]:
+    """Put back, at the end of the block, what training changes in the whole process."""
+    import numpy as np
+    import torch
+
+    from hexlit.accelerate.process_settings import kept_settings
+
+    environment = dict(os.environ)
+    draws = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002  # the global one it is
+    loggers = {
+        logger: (logger.level, logger.propagate, logger.disabled, list(logger.handlers))
+        for logger in [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+        if isinstance(logger, logging.Logger)
+    }
+    try:
+        with warnings.catch_warnings(), kept_settings():
+            yield
+    finally:
+        for logger, (level, propagate, disabled, handlers) in loggers.items():
+            logger.setLevel(level)  # drops the answers that loggers remember, too
+            logger.propagate, logger.disabled, logger.handlers[:] = propagate, disabled, handlers
+        random.setstate(draws[0])
+        np.random.set_state(draws[1])  # noqa: NPY002
+        torch.set_rng_state(draws[2])
+        for name in os.environ.keys() - environment.keys():
+            del os.environ[name]
+        os.environ.update(environment)
+
+
+@contextmanager
+def main_unknown_to_children() -> Iterator[None]:
+    """Keep processes that are started in the block from running the caller's script again.
+
+    Python imports it in every process that it spawns, for what may be defined there; ours need nothing of it.
+    """
+    main = sys.modules["__main__"]
+    kept: dict[str, Any] = {name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)}
+    main.__spec__ = None
+    vars(main).pop("__file__", None)
+    try:
+        yield
+    finally:
+        vars(main).update(kept)
+
+
+@contextmanager
+def log_file_of_run() -> Iterator[None]:
+    """Write what hexlit logs to the file that the command would write; warnings also go the caller's way."""
+    config = HydraConfig.get()
+    file = logging.FileHandler(Path(config.runtime.output_dir) / f"{config.job.name}.log", encoding="utf-8")
+    file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] %(message)s"))
+    logger = logging.getLogger("hexlit")
+    level, propagate = logger.level, logger.propagate
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    handlers = (file, _ToCaller(logging.WARNING))
+    for handler in handlers:
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            logger.removeHandler(handler)
+            handler.close()
+        logger.setLevel(level)
+        logger.propagate = propagate
+
+
+class _ToCaller(logging.Handler):
+    """Hands records to the handlers of the root logger, or where there are none to the error stream."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        logging.getLogger().callHandlers(record)
+
+
+def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[str]], list[str]] = list) -> DictConfig:
+    """The configuration of a multirun of these `arguments`, its node `hydra` included; nothing is run.
+
+    Raises:
+        UsageError: as `call`.
+    """
+    with own_hydra():
+        overrides = prepare(list(arguments))
+        try:
+            application = Hydra.create_main_hydra2(config_name, create_config_search_path(f"pkg://{CONFIG_PACKAGE}"))
+            return application.compose_config(
+                config_name=config_name,
+                overrides=overrides,
+                run_mode=RunMode.MULTIRUN,
+                with_log_configuration=False,
+            )
+        except Exception as error:
+            if is_mistake(error):
+                raise UsageError(one_line(explain(error, config_name, overrides))) from error
+            raise

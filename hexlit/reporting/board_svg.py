@@ -1,0 +1,245 @@
+"""A Hex board as SVG: coordinates, edges in the players' colours, stones, and notes that shade and label cells.
+
+The picture has a paper of its own, so that it reads alike on a light and on a dark page. `board_svg` draws a whole
+picture; the functions below it draw the parts, from which `hexlit.reporting.game_svg` makes another.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from hexlit.hex.geometry import BLACK, WHITE
+
+SIDE = 22.0
+"""Side of a hexagon, in pixels."""
+WIDE = SIDE * sqrt(3)
+MARGIN = 46.0
+RADIUS = 0.74 * SIDE
+"""Of a stone."""
+EDGE = 9.0
+"""Width of the coloured edges."""
+
+PAPER, CELL, GRID, INK, QUIET = "#faf7f0", "#efe6d2", "#b9a987", "#2b2722", "#8a8073"
+STONE = {BLACK: "#26242b", WHITE: "#fdfdfb"}
+ON_STONE = {BLACK: "#f4f1ea", WHITE: "#26242b"}
+LAST = "#d6453d"
+MARK = "#2e8b57"
+SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
+"""Shades of a share, of a value for the player to move, and of one against."""
+FONT = "font-family='Helvetica, Arial, sans-serif'"
+
+_HEAD, _FOOT = 34.0, 26.0  # for the title above the board, and the caption below it
+_LABEL = 11.5
+
+
+@dataclass(frozen=True)
+class CellNote:
+    """What a cell shows beside its stone."""
+
+    text: str = ""
+    """A few characters in the middle of an empty cell, or in the stone."""
+    shade: str = ""
+    """Colour of the cell, such as `#d9541e`; empty: that of the board."""
+    ring: str = ""
+    """Colour of a ring that points the cell out, such as `MARK`; empty: none."""
+
+
+def board_svg(
+    cells: npt.NDArray[np.int8],
+    size: int,
+    *,
+    notes: Mapping[int, CellNote] | None = None,
+    last: int | None = None,
+    title: str = "",
+    caption: str = "",
+) -> str:
+    """The picture of a position, a complete SVG document.
+
+    Args:
+        cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, row 0 at the top.
+        size: side of the board.
+        notes: by cell, see `CellNote`.
+        last: cell of the last move, whose stone gets a ring.
+        title: a line above the board.
+        caption: a line below it.
+    """
+    notes = notes or {}
+    head, foot = _HEAD * bool(title), _FOOT * bool(caption)
+    board, board_high = extent(size)
+    texts = ((title, 15), (caption, 12))
+    width = max(board, *(24 + len(text) * height * 0.56 for text, height in texts))
+    height = head + board_high + foot
+    lines = [
+        opening_tag(width, height),
+        f"<title>{escape(title or f'Hex board, {size} by {size}')}</title>",
+        f"<rect width='100%' height='100%' rx='8' fill='{PAPER}'/>",
+    ]
+    if title:
+        lines.append(text(width / 2, 26, title, 15, INK, " font-weight='bold'"))
+    lines.append(f"<g transform='translate({(width - board) / 2:.1f} {head:.1f})'>")
+    lines += empty_board(size, {cell: note.shade for cell, note in notes.items() if note.shade})
+    for cell in range(size * size):
+        note = notes.get(cell, CellNote())
+        colour = int(cells[cell])
+        if colour:
+            lines.append(stone(cell, size, colour))
+        if cell == last:
+            lines.append(ring(cell, size, LAST))
+        if note.ring:
+            lines.append(ring(cell, size, note.ring))
+        if note.text:
+            ink = ON_STONE[colour] if colour else ink_on(note.shade or CELL)
+            lines.append(cell_text(cell, size, note.text, ink))
+    lines.append("</g>")
+    if caption:
+        lines.append(text(width / 2, height - 10, caption, 12, INK))
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dict[int, CellNote]:
+    """Notes for shares of the cells such as a policy or visits, `[size*size]`: percents, the darker the more.
+
+    Cells below `least` stay as they are.
+    """
+    most = max(float(np.max(shares)), 1e-9)
+    return {
+        cell: CellNote(f"{100 * share:.0f}", blend(CELL, SHARE, 0.15 + 0.85 * share / most))
+        for cell, share in enumerate(shares.tolist())
+        if share >= least
+    }
+
+
+def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
+    """Notes for values of moves in [-1, 1]: blue wins, red loses, the surer the darker, as percents with their sign."""
+    return {
+        cell: CellNote(
+            f"{round(100 * value):+d}" if round(100 * value) else "0",
+            blend(CELL, GOOD if value > 0 else BAD, abs(value)),
+        )
+        for cell, value in values.items()
+    }
+
+
+def opening_tag(width: float, height: float) -> str:
+    """The first line of a picture of `width` by `height` pixels, which shrinks where there is less room."""
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.1f} {height:.1f}' "
+        f"width='{width:.0f}' height='{height:.0f}' style='max-width:100%;height:auto' {FONT}>"
+    )
+
+
+def extent(size: int) -> tuple[float, float]:
+    """Width and height of a board with its coordinates, in pixels."""
+    return 2 * MARGIN + WIDE * (1.5 * size - 0.5), 2 * MARGIN + SIDE * (1.5 * size + 0.5)
+
+
+def empty_board(size: int, shades: Mapping[int, str] | None = None) -> Iterator[str]:
+    """Edges, cells and coordinates; the board's top left corner is that of the picture."""
+    yield from _edges(size)
+    for cell in range(size * size):
+        corners = _points(_corner(cell, size, corner) for corner in range(6))
+        fill = (shades or {}).get(cell, CELL)
+        yield f"<polygon points='{corners}' fill='{fill}' stroke='{GRID}' stroke-width='1.2'/>"
+    yield from _coordinates(size)
+
+
+def centre(cell: int, size: int) -> tuple[float, float]:
+    """The middle of a cell."""
+    row, column = divmod(cell, size)
+    return MARGIN + WIDE * (column + row / 2 + 0.5), MARGIN + SIDE * (1.5 * row + 1)
+
+
+def stone(cell: int, size: int, colour: int) -> str:
+    """A stone of `BLACK` or `WHITE`."""
+    x, y = centre(cell, size)
+    return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{RADIUS:.1f}' fill='{STONE[colour]}' stroke='{INK}'/>"
+
+
+def ring(cell: int, size: int, colour: str) -> str:
+    """A ring at the rim of a stone, which points it out."""
+    x, y = centre(cell, size)
+    look = f"r='{RADIUS - 2.2:.1f}' fill='none' stroke='{colour}' stroke-width='2.4'"
+    return f"<circle cx='{x:.1f}' cy='{y:.1f}' {look}/>"
+
+
+def cell_text(cell: int, size: int, words: str, colour: str, more: str = "") -> str:
+    """A few characters in the middle of a cell."""
+    x, y = centre(cell, size)
+    return text(x, y + 4.4, words, 13 if len(words) < 3 else _LABEL, colour, more)
+
+
+def text(x: float, y: float, words: str, height: float, colour: str, more: str = "") -> str:
+    """`words` whose middle is at `x` and whose foot is at `y`; `more` are further attributes."""
+    where = f"x='{x:.1f}' y='{y:.1f}' text-anchor='middle' font-size='{height:g}' fill='{colour}'{more}"
+    return f"<text {where}>{escape(words)}</text>"
+
+
+def blend(one: str, other: str, share: float) -> str:
+    """The colour between `one` (share 0) and `other` (share 1)."""
+    parts = zip(_rgb(one), _rgb(other), strict=True)
+    mixed = (round(a + (b - a) * min(1.0, max(0.0, share))) for a, b in parts)
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def ink_on(colour: str) -> str:
+    """The ink that reads on `colour`: dark or light."""
+    red, green, blue = _rgb(colour)
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 135 else "#ffffff"
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def _corner(cell: int, size: int, corner: int) -> tuple[float, float]:
+    """A corner of a hexagon, clockwise from its top."""
+    x, y = centre(cell, size)
+    right, down = ((0, -1), (0.5, -0.5), (0.5, 0.5), (0, 1), (-0.5, 0.5), (-0.5, -0.5))[corner]
+    return x + right * WIDE, y + down * SIDE
+
+
+def _points(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _edges(size: int) -> Iterator[str]:
+    """Bands along the borders, below the cells: Black's at top and bottom, White's at the left and the right."""
+    last = size - 1
+    right = _middle(_corner(last, size, 0), _corner(last, size, 1))  # of the borders that meet at the sharp corners
+    left = _middle(_corner(last * size, size, 3), _corner(last * size, size, 4))
+    top = [_corner(column, size, corner) for column in range(size) for corner in (5, 0)]
+    bottom = [_corner(last * size + column, size, corner) for column in range(size) for corner in (3, 2)]
+    west = [_corner(row * size, size, corner) for row in range(size) for corner in (5, 4)]
+    east = [_corner(row * size + last, size, corner) for row in range(size) for corner in (1, 2)]
+    for line in ([*west, left], [right, *east]):
+        yield _band(line, GRID, 2 * EDGE + 2.4, "round")  # an outline makes white stand out from the paper
+        yield _band(line, STONE[WHITE], 2 * EDGE, "round")
+    for line in ([*top, right], [left, *bottom]):
+        yield _band(line, STONE[BLACK], 2 * EDGE, "butt")
+
+
+def _band(points: Iterable[tuple[float, float]], colour: str, width: float, cap: str) -> str:
+    ends = f"stroke-linejoin='round' stroke-linecap='{cap}'"
+    return f"<polyline points='{_points(points)}' fill='none' stroke='{colour}' stroke-width='{width:.1f}' {ends}/>"
+
+
+def _middle(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
+    return (one[0] + other[0]) / 2, (one[1] + other[1]) / 2
+
+
+def _coordinates(size: int) -> Iterator[str]:
+    away = EDGE + 13
+    for number in range(size):
+        letter = chr(ord("a") + number)
+        x, y = _corner(number, size, 0)
+        yield text(x - away / 2, y - away + 8, letter, 13, QUIET)
+        x, y = _corner((size - 1) * size + number, size, 3)
+        yield text(x + away / 2, y + away, letter, 13, QUIET)
+        x, y = centre(number * size, size)
+        yield text(x - WIDE / 2 - away, y + 4.5, str(number + 1), 13, QUIET)
+        x, y = centre(number * size + size - 1, size)
+        yield text(x + WIDE / 2 + away, y + 4.5, str(number + 1), 13, QUIET)

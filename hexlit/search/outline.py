@@ -1,0 +1,48 @@
+"""The tree of a search as plain objects: what a picture of it, or a table, is made from."""
+
+import heapq
+from dataclasses import dataclass, field
+
+from hexlit.search.search import Search
+from hexlit.search.tree import NONE
+
+
+@dataclass
+class TreeNode:
+    """A node of a tree, with the move that leads to it."""
+
+    action: int
+    """Cell of the board, `size*size` for the swap, -1 for the root."""
+    visits: int
+    value: float
+    """Mean value for the player who made the move, in [-1, 1]; at the root for the player to move."""
+    prior: float
+    """Prior of the move before it was searched; 1 at the root."""
+    children: "list[TreeNode]" = field(default_factory=list)
+    """The moves tried after it, the most visited first."""
+
+
+def outline(search: Search, game: int = 0, most: int | None = None) -> TreeNode:
+    """The tree of one `game` of a `search` that has run: its `most` most visited nodes, None for all."""
+    tree = search.tree
+    nodes, black_begins = tree.node[game], bool(tree.game["to_move"][game] > 0)
+    above = TreeNode(NONE, 0, 0.0, 1.0)
+    # No node is visited more than its parent, so the most visited ones make a tree. Of equals the first found is taken.
+    waiting = [(0, 0, 0, above, 0)]
+    taken = found = 0
+    while waiting and (most is None or taken < most):
+        _, _, index, parent, depth = heapq.heappop(waiting)
+        taken += 1
+        row = nodes[index]
+        action, visits = int(row["action"]), int(row["visits"])
+        if depth and black_begins == (depth % 2 == 0):  # White's moves stand in a frame of their own
+            action = int(search.geometry.transposed[action])
+        mean = float(row["value_sum"]) / max(1, visits)
+        node = TreeNode(action, visits, -mean, float(row["prior"])) if depth else TreeNode(NONE, visits, mean, 1.0)
+        parent.children.append(node)
+        child = int(row["first_child"])
+        while child != NONE:
+            found += 1
+            heapq.heappush(waiting, (-int(nodes["visits"][child]), found, child, node, depth + 1))
+            child = int(nodes["sibling"][child])
+    return above.children[0]

@@ -1,0 +1,70 @@
+"""Why trials of a sweep were given up: what each had reached, beside the trials that came before it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from hexlit.tuning.ranking import MAXIMIZE
+from hexlit.tuning.results import SweepResults
+from hexlit.tuning.trial_result import COMPLETE, PRUNED, TrialResult
+
+
+@dataclass(frozen=True)
+class PrunedTrial:
+    """One trial that was given up."""
+
+    number: int
+    epoch: int
+    """After which it was given up, counted from 1; of a sweep that compares by budget, the part of it."""
+    best: float
+    """The best value that it had reported by then."""
+    median: float | None
+    """Of what the trials that were complete by then had reported at this epoch; None where there were none."""
+    compared: int
+    """How many these were."""
+    saved_seconds: float | None
+    params: Mapping[str, object]
+
+    def reason(self, metric: str) -> str:
+        """One sentence on it; `metric` is what was reported."""
+        reached = f"best {metric} {self.best:.4g} after epoch {self.epoch}"
+        if self.median is None:
+            return f"{reached}; no complete trial to compare with"
+        trials = "trial" if self.compared == 1 else "trials"
+        return f"{reached}; the median of {self.compared} complete {trials} there was {self.median:.4g}"
+
+
+def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
+    """The pruned trials of a sweep, in the order of their numbers.
+
+    The median is the figure that the median pruners look at; other pruners have rules of their own.
+    """
+    upwards = results.objectives[0].direction == MAXIMIZE
+    complete = [trial for trial in results.trials if trial.state == COMPLETE]
+    found = []
+    for trial in sorted(results.trials, key=lambda trial: trial.number):
+        reported = {step: value for step, value in trial.intermediate.items() if math.isfinite(value)}
+        if trial.state != PRUNED or not reported:
+            continue
+        step = max(reported)
+        others = [other.intermediate[step] for other in complete if _was_there(other, trial, step)]
+        found.append(
+            PrunedTrial(
+                number=trial.number,
+                epoch=step + 1,
+                best=max(reported.values()) if upwards else min(reported.values()),
+                median=median(others) if others else None,
+                compared=len(others),
+                saved_seconds=trial.saved_seconds,
+                params=trial.params,
+            )
+        )
+    return found
+
+
+def _was_there(other: TrialResult, trial: TrialResult, step: int) -> bool:
+    """Whether `other` had ended before `trial`, and had reported at `step`."""
+    if step not in other.intermediate:
+        return False
+    return other.ended is None or trial.ended is None or other.ended <= trial.ended

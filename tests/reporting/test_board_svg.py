@@ -1,0 +1,98 @@
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from hexlit.hex.board import Board
+from hexlit.hex.notation import parse_cell
+from hexlit.reporting.board_svg import (
+    CELL,
+    LAST,
+    MARK,
+    CellNote,
+    blend,
+    board_svg,
+    ink_on,
+    share_notes,
+    value_notes,
+)
+
+SPACE = "{http://www.w3.org/2000/svg}"
+BOARD = Board(4, moves="b2 c3 a4")
+
+
+def drawn(**more: object) -> ElementTree.Element:
+    return ElementTree.fromstring(board_svg(BOARD.cells, 4, **more))  # type: ignore[arg-type]
+
+
+def circles(root: ElementTree.Element, **look: str) -> int:
+    return sum(all(circle.get(key) == value for key, value in look.items()) for circle in root.iter(f"{SPACE}circle"))
+
+
+def fills(root: ElementTree.Element) -> list[str | None]:
+    return [polygon.get("fill") for polygon in root.iter(f"{SPACE}polygon")]
+
+
+@pytest.mark.row("F10")
+def test_a_position_has_a_cell_each_its_stones_and_both_coordinates() -> None:
+    root = drawn()
+    assert fills(root) == [CELL] * 16
+    assert circles(root) == 3
+    words = [element.text for element in root.iter(f"{SPACE}text")]
+    assert all(words.count(name) == 2 for name in "abcd1234")
+
+
+def test_the_last_move_and_marked_cells_have_rings() -> None:
+    root = drawn(last=BOARD.moves[-1], notes={0: CellNote(ring=MARK), 1: CellNote(ring=MARK)})
+    assert circles(root, stroke=LAST) == 1
+    assert circles(root, stroke=MARK) == 2
+
+
+def test_title_and_caption_are_text_whatever_is_in_them_and_fit_on_the_paper() -> None:
+    title = "<b> & " + "long " * 40
+    root = drawn(title=title, caption="White to move")
+    words = [element.text for element in root.iter(f"{SPACE}text")]
+    assert title in words
+    assert "White to move" in words
+    assert float(root.get("width") or 0) > 40 * 5 * 6
+
+
+def test_shares_are_percents_and_the_largest_is_the_darkest() -> None:
+    shares = np.zeros(16)
+    shares[[3, 5, 7]] = 0.7, 0.295, 0.005
+    notes = share_notes(shares)
+    assert {cell: note.text for cell, note in notes.items()} == {3: "70", 5: "30"}
+    assert notes[3].shade == "#d9541e"
+    assert fills(drawn(notes=notes))[3] == "#d9541e"
+
+
+def test_values_have_their_sign_and_two_colours() -> None:
+    notes = value_notes({0: 0.994, 1: -1.0, 2: -0.001})
+    assert [note.text for note in notes.values()] == ["+99", "-100", "0"]
+    blue, red, neither = (note.shade for note in notes.values())
+    assert int(blue[5:], 16) > int(blue[1:3], 16)
+    assert int(red[5:], 16) < int(red[1:3], 16)
+    assert neither == CELL
+
+
+def test_colours_blend_and_the_ink_reads_on_them() -> None:
+    assert blend("#000000", "#ff8000", 0.5) == "#804000"
+    assert ink_on("#ffffff") != ink_on("#000000") == "#ffffff"
+
+
+@pytest.mark.parametrize("size", [2, 11, 26])
+def test_nothing_is_drawn_outside_the_paper(size: int) -> None:
+    root = ElementTree.fromstring(board_svg(np.zeros(size * size, np.int8), size))
+    width, height = float(root.get("width") or 0), float(root.get("height") or 0)
+    points = [
+        tuple(map(float, point.split(",")))
+        for shape in (*root.iter(f"{SPACE}polygon"), *root.iter(f"{SPACE}polyline"))
+        for point in (shape.get("points") or "").split()
+    ]
+    points += [(float(word.get("x") or 0), float(word.get("y") or 0)) for word in root.iter(f"{SPACE}text")]
+    assert all(4 < x < width - 4 and 4 < y < height - 4 for x, y in points)
+
+
+def test_cells_are_where_their_names_say() -> None:
+    cell = parse_cell("d1", 4)
+    assert fills(drawn(notes={cell: CellNote(shade="#123456")}))[3] == "#123456"
