@@ -35,6 +35,10 @@ class TaskEntry:
     """Applies it to one text: `predict_text(checkpoint, text)`; returns what to print."""
     evaluate: str | None = None
     """Measures a trained network anew: `evaluate(checkpoint, **settings)`; returns plain values."""
+    data_table: str | None = None
+    """What a run reads, as a table of pyarrow: `data_table(settings)`, a row for each example, with its `split`."""
+    judged_table: str | None = None
+    """Examples beside what a network says of them: `judged_table(settings, checkpoint, split)`."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
@@ -55,12 +59,16 @@ TASKS = {
         settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",
         make="hexlit.tasks.forecast.task:ForecastTask",
         predict="hexlit.tasks.forecast.predict:predict",
+        data_table="hexlit.tasks.forecast.tables:data_table",
+        judged_table="hexlit.tasks.forecast.tables:judged_table",
     ),
     "classify": TaskEntry(
         settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",
         make="hexlit.tasks.classify.task:ClassifyTask",
         predict="hexlit.tasks.classify.predict:predict",
         predict_text="hexlit.tasks.classify.predict:predict_text",
+        data_table="hexlit.tasks.classify.tables:data_table",
+        judged_table="hexlit.tasks.classify.tables:judged_table",
     ),
 }
 """The tasks that hexlit brings, by name."""
