@@ -17,12 +17,15 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from hexlit.api.boards import Board as Board
     from hexlit.api.loading import load as load
     from hexlit.api.machine import doctor as doctor
+    from hexlit.api.machine import profiles as profiles
     from hexlit.api.matches import match as match
+    from hexlit.api.measuring import measure as measure
     from hexlit.api.pictures import side_by_side as side_by_side
     from hexlit.api.records import games as games
     from hexlit.api.searching import Search as Search
     from hexlit.api.solving import Solver as Solver
     from hexlit.api.sweeps import sweep as sweep
+    from hexlit.api.tables import data as data
     from hexlit.api.training import train as train
     from hexlit.errors import UsageError as UsageError
 
@@ -38,10 +41,13 @@ _HOMES = {
     "Search": "hexlit.api.searching",
     "Solver": "hexlit.api.solving",
     "UsageError": "hexlit.errors",
+    "data": "hexlit.api.tables",
     "doctor": "hexlit.api.machine",
     "games": "hexlit.api.records",
     "load": "hexlit.api.loading",
     "match": "hexlit.api.matches",
+    "measure": "hexlit.api.measuring",
+    "profiles": "hexlit.api.machine",
     "side_by_side": "hexlit.api.pictures",
     "sweep": "hexlit.api.sweeps",
     "train": "hexlit.api.training",
@@ -53,10 +59,13 @@ __all__ = [  # noqa: PLE0604, RUF100
     "Search",
     "Solver",
     "UsageError",
+    "data",
     "doctor",
     "games",
     "load",
     "match",
+    "measure",
+    "profiles",
     "side_by_side",
     "sweep",
     "train",

@@ -17,7 +17,7 @@ def frame(rows: Iterable[Mapping[str, Any]], columns: Iterable[str] | None = Non
     Raises:
         UsageError: pandas is not installed.
     """
-    return _pandas().DataFrame(list(rows), columns=None if columns is None else list(columns))
+    return pandas_here().DataFrame(list(rows), columns=None if columns is None else list(columns))
 
 
 def frame_of_csv(path: Path) -> "pd.DataFrame":
@@ -26,13 +26,14 @@ def frame_of_csv(path: Path) -> "pd.DataFrame":
     Raises:
         UsageError: pandas is not installed.
     """
-    pandas = _pandas()
+    pandas = pandas_here()
     if not path.is_file() or not path.stat().st_size:
         return pandas.DataFrame()
     return pandas.read_csv(path)
 
 
-def _pandas() -> Any:
+def pandas_here() -> Any:
+    """The package pandas; raises `UsageError` where it is not installed."""
     if find_spec("pandas") is None:
         raise UsageError('data frames need pandas, which is not installed: pip install "hexlit[notebooks]"')
     import pandas

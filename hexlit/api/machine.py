@@ -3,10 +3,28 @@
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from hexlit.api.frames import frame
+from hexlit.api.arguments import overrides
+from hexlit.api.frames import frame, pandas_here
+from hexlit.commands.in_process import settings_of, untouched_process
+from hexlit.commands.train import whole_arguments
+from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+SHOWN_SETTINGS = (
+    "train_batch",
+    "evaluation_batch",
+    "precision",
+    "inference",
+    "workers",
+    "pin_memory",
+    "channels_last",
+    "cudnn_benchmark",
+    "fused_optimizer",
+)
+"""Rows of `profiles`, as the section `accelerator` names them."""
 
 
 class Checkup:
@@ -42,11 +60,40 @@ class Checkup:
         from hexlit.reporting.doctor import print_report
 
         text = io.StringIO()
-        print_report(self.found, Console(file=text, width=110, highlight=False))
+        print_report(self.found, Console(file=text, width=110, highlight=False, force_jupyter=False))
         return text.getvalue()
 
     def _repr_html_(self) -> str:
         return f"<pre style='line-height:1.25'>{escape(str(self))}</pre>"
+
+
+def profiles(*arguments: str, **settings: Any) -> "pd.DataFrame":
+    """Settings that a run would have on each type of device: a column a device, also of those that are not here.
+
+    Args:
+        arguments: overrides of `hexlit.train` as on the command line.
+        settings: overrides with values of Python, such as `task="classify"`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> hexlit.profiles(task="classify").loc["train_batch"].to_dict()
+    {'cpu': 16, 'cuda': 32, 'mps': 64}
+    """
+    chosen = settings_of("train", overrides(arguments, settings), RunConfig, prepare=whole_arguments)
+    from hexlit.accelerate.profiles import every_profile
+
+    with untouched_process():
+        found = every_profile(chosen.hardware, chosen.device_defaults)
+    columns = {
+        kind: {
+            "on this machine": "no" if outlook.missing else "yes",
+            **{name: getattr(outlook.profile, name) for name in SHOWN_SETTINGS},
+        }
+        for kind, outlook in found.items()
+    }
+    return pandas_here().DataFrame(columns)
 
 
 def doctor(compile: bool = False) -> Checkup:
@@ -57,7 +104,6 @@ def doctor(compile: bool = False) -> Checkup:
     """
     from hexlit.accelerate.inspection import inspect_machine
     from hexlit.commands.doctor import as_json, fused_obstacle
-    from hexlit.commands.in_process import untouched_process
 
     with untouched_process():
         return Checkup(as_json(inspect_machine(compile=compile, fused_obstacle=fused_obstacle)))

@@ -68,6 +68,22 @@ class Run(Model):
         """Processors, memory and device, a row a second."""
         return frame_of_csv(self.folder / "resources.csv")
 
+    def judged(self, split: str = "test") -> "pd.DataFrame":
+        """Every example of `split` as the network judges it, beside the truth; of `forecast` and `classify`.
+
+        A text has `truth`, `predicted`, `confidence` and the probability `p_CLASS` of each class. A forecast has
+        `steps_ahead`, `target`, `truth`, `model`, and the references `persistence`, `seasonal` and `ridge`.
+
+        Args:
+            split: train, validation or test.
+
+        Raises:
+            UsageError: the task has no such table, or the data of the run cannot be read any more.
+        """
+        from hexlit.api.tables import judged
+
+        return judged(self.config, self.task, self.checkpoint, split)
+
     @property
     def games(self) -> Path:
         """The store of the games that a run of Hex played; see `hexlit.games`."""
@@ -102,7 +118,10 @@ def _figures(summary: dict[str, Any]) -> dict[str, str]:
         return strength
     found = {}
     for part in ("val", "test"):
-        for name, value in (summary.get(part) or {}).items():
+        values = summary.get(part) or {}
+        if isinstance(values, list):  # the test of a forecaster is a table
+            continue
+        for name, value in values.get("model", values).items():
             if isinstance(value, int | float) and not isinstance(value, bool):
                 found[f"{part}.{name}"] = f"{value:,}" if isinstance(value, int) else format_figure(value)
     return found

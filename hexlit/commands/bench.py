@@ -32,18 +32,24 @@ def main(argv: list[str]) -> int:
 def bench(config: DictConfig) -> None:
     """Measure what the configuration asks for, and print it."""
     settings = typed(config, BenchConfig)
-    import numba
     from rich.console import Console
+
+    make_folders(settings)
+    with Console(stderr=True).status("measuring") as status:
+        report = measured(settings, status.update)
+    give_out(report, settings)
+
+
+def measured(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
+    """What `settings` ask for, on their device; `say` is told which is being measured."""
+    import numba
 
     from hexlit.accelerate.profile import build_profile
 
-    make_folders(settings)
     profile = build_profile(settings.accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
-    with Console(stderr=True).status("measuring") as status:
-        report = measure(settings, profile, status.update)
-    give_out(report, settings)
+    return measure(settings, profile, say)
 
 
 def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]) -> "Report":

@@ -1,5 +1,7 @@
 """`hexlit bench what=train task=NAME`: training steps of a task, with the settings of `hexlit train task=NAME`."""
 
+from typing import TYPE_CHECKING
+
 from hydra import compose, initialize_config_module
 from omegaconf import DictConfig
 
@@ -10,6 +12,9 @@ from hexlit.commands.bench_settings import BenchConfig
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
+
+if TYPE_CHECKING:  # torch is imported only when something is measured
+    from hexlit.bench.report import Report
 
 OF_THE_BENCH = ("what", "repeats", "seconds", "json", "markdown", "output")
 """Settings of `hexlit bench` that are not the task's."""
@@ -48,6 +53,16 @@ def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
 
 def bench_task(settings: RunConfig, asked: BenchConfig) -> None:
     """Measure training steps of the task, and print the figures."""
+    from rich.console import Console
+
+    make_folders(asked)
+    with Console(stderr=True).status(f"measuring training of {settings.task}"):
+        report = measured(settings, asked)
+    give_out(report, asked)
+
+
+def measured(settings: RunConfig, asked: BenchConfig) -> "Report":
+    """Training steps of the task with its `settings`, as long as `asked`."""
     for name in ("resume", "best"):
         if getattr(settings, name) is not None:
             raise UsageError(f"{name}={getattr(settings, name)}: a bench trains fresh weights; leave it out")
@@ -61,16 +76,12 @@ def bench_task(settings: RunConfig, asked: BenchConfig) -> None:
     from hexlit.reporting.progress import TrainingProgress
     from hexlit.training.run import quiet_lightning
 
-    make_folders(asked)
     profile = build_profile(settings.hardware, settings.device_defaults)
     profile.apply()
     quiet_lightning()
     name, silent = settings.task, Console(quiet=True)
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
-    with (
-        Console(stderr=True).status(f"measuring training of {name}"),
-        task_trainee(name, lambda: entry.begin(settings)(silent), display) as trainee,
-    ):
+    with task_trainee(name, lambda: entry.begin(settings)(silent), display) as trainee:
         lines = measure_training(trainee, Effort(asked.repeats, asked.seconds), profile)
-    give_out(Report(f"task {name}", {"task": name}, machine(profile), lines, advice(lines)), asked)
+    return Report(f"task {name}", {"task": name}, machine(profile), lines, advice(lines))

@@ -17,15 +17,16 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import JobRuntime
 from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, flag_override
 
 from hexlit.commands import claim
-from hexlit.commands.application import is_mistake, mistake_of_task
+from hexlit.commands.application import is_mistake, mistake_of_task, typed
 from hexlit.commands.refused import Refused
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
 from hexlit.errors import UsageError
 
 Result = TypeVar("Result")
+Schema = TypeVar("Schema")
 
 
 def call(
@@ -192,6 +193,24 @@ class _ToCaller(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger().callHandlers(record)
+
+
+def settings_of(
+    config_name: str,
+    arguments: list[str],
+    schema: type[Schema],
+    *,
+    prepare: Callable[[list[str]], list[str]] = list,
+) -> Schema:
+    """The settings that `conf/<config_name>.yaml` and the overrides `arguments` make up; nothing is run.
+
+    Raises:
+        UsageError: as `call`.
+    """
+    config = composed(config_name, arguments, prepare=prepare)
+    with flag_override(config, ["struct", "readonly"], False):
+        del config["hydra"]
+    return typed(config, schema)
 
 
 def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[str]], list[str]] = list) -> DictConfig:

@@ -37,6 +37,10 @@ class TaskEntry:
     """Measures a trained network anew: `evaluate(checkpoint, **settings)`; returns plain values."""
     report: str | None = None
     """Its sections in the report of a run: `report(files)`, which reads `hexlit.reporting.pages.run_files.RunFiles`."""
+    data_table: str | None = None
+    """What a run reads, as a table of pyarrow: `data_table(settings)`, a row for each example, with its `split`."""
+    judged_table: str | None = None
+    """Examples beside what a network says of them: `judged_table(settings, checkpoint, split)`."""
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
@@ -59,6 +63,8 @@ TASKS = {
         make="hexlit.tasks.forecast.task:ForecastTask",
         predict="hexlit.tasks.forecast.predict:predict",
         report="hexlit.reporting.forecasts_page:report_sections",
+        data_table="hexlit.tasks.forecast.tables:data_table",
+        judged_table="hexlit.tasks.forecast.tables:judged_table",
     ),
     "classify": TaskEntry(
         settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",
@@ -66,6 +72,8 @@ TASKS = {
         predict="hexlit.tasks.classify.predict:predict",
         predict_text="hexlit.tasks.classify.predict:predict_text",
         report="hexlit.reporting.classification_page:report_sections",
+        data_table="hexlit.tasks.classify.tables:data_table",
+        judged_table="hexlit.tasks.classify.tables:judged_table",
     ),
 }
 """The tasks that hexlit brings, by name."""

@@ -1,0 +1,78 @@
+"""`hexlit.measure`: how fast this machine works, as a data frame."""
+
+from dataclasses import asdict
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from hexlit.api.arguments import overrides
+from hexlit.api.frames import frame
+from hexlit.commands import bench_task
+from hexlit.commands.bench import measured
+from hexlit.commands.bench_settings import BenchConfig
+from hexlit.commands.in_process import settings_of, untouched_process
+from hexlit.commands.tasks import register
+from hexlit.tasks.run_config import RunConfig
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hexlit.bench.report import Report
+
+
+class Bench:
+    """What was measured.
+
+    Attributes:
+        report: all of it.
+    """
+
+    def __init__(self, report: "Report") -> None:
+        """As above."""
+        self.report = report
+
+    @property
+    def lines(self) -> "pd.DataFrame":
+        """A row a measurement: `what`, `device`, `precision`, `median` work a second, and others."""
+        return frame(asdict(line) for line in self.report.lines)
+
+    @property
+    def findings(self) -> list[str]:
+        """What follows from the figures, one sentence each."""
+        return list(self.report.said)
+
+    def _repr_html_(self) -> str:
+        columns = ["what", "device", "threads", "precision", "median", "unit", "detail"]
+        html: str = self.lines[columns].to_html(
+            index=False, border=0, na_rep="–", float_format=lambda value: f"{value:,.0f}"
+        )
+        return html + "".join(f"<div>{escape(sentence)}</div>" for sentence in self.findings)
+
+
+def measure(*arguments: str, **settings: Any) -> Bench:
+    """Measure this machine as `hexlit bench` does with the same settings.
+
+    Args:
+        arguments: overrides as on the command line, such as `"what=forward"`.
+        settings: overrides with values of Python, such as `what="train"`, `task="forecast"` or `seconds=0.1`.
+
+    Raises:
+        UsageError: a mistake, in one line that says what would be right.
+
+    >>> import hexlit
+    >>> hexlit.measure(what="nothing")
+    Traceback (most recent call last):
+    ...
+    hexlit.errors.UsageError: what=nothing: choose one of games, search, forward, ...
+    """
+    with untouched_process():
+        return Bench(_report(overrides(arguments, settings)))
+
+
+def _report(argv: list[str]) -> "Report":
+    named = [argument for argument in argv if argument.startswith("task=")]
+    if named and named[-1] != "task=hex":
+        register(argv)
+        asked, own = bench_task.split(argv)
+        return bench_task.measured(settings_of("bench_task", own, RunConfig), asked)
+    own = [argument for argument in argv if argument not in named]
+    return measured(settings_of("bench", own, BenchConfig), lambda doing: None)
