@@ -100,9 +100,11 @@ def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]
         assert run.media("image-file") == maps
         assert run.media("table-file") == {"games/samples": steps}
         assert run.file("strength/opening_map").stat().st_size > 500
-    table = json.loads(sessions[0].file("games/samples").read_text())
+    shown = next(artifact for artifact in sessions[0].artifacts if artifact["type"] == "run_table")
+    table = json.loads(Path(shown["files"]["games/samples.table.json"]).read_text())
     assert table["columns"][-2:] == ["moves", "board"]
-    assert all(row[-1]["_type"] == "image-file" for row in table["data"])
+    assert len(table["data"]) == 4
+    assert {row[-1]["path"] for row in table["data"]} <= set(shown["files"])
 
 
 @pytest.mark.row("F12")

@@ -30,8 +30,8 @@ from hexlit.tasks.forecast.evaluation import error_table
 from hexlit.tasks.forecast.module import ForecastModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from tests.commands.test_train import as_a_process
-from tests.wandb_records import offline_runs
 from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
+from tests.wandb_records import offline_runs
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
 SMALL = [
