@@ -49,7 +49,7 @@ class TrackedRun:
         self._open_row = False
 
     def define_axes(self, axes: Sequence[str], default: str = EPOCH) -> None:
-        """Let charts be drawn over any of `axes`, and over `default` where nobody chooses."""
+        """Let charts be drawn over any of `axes`; over `default` unless somebody chooses."""
         for axis in axes:
             self.run.define_metric(axis, summary="last", step_metric=None if axis == default else default)
         self.run.define_metric("*", step_metric=default)

@@ -1,4 +1,4 @@
-"""What commands leave on Weights & Biases, read back from the offline runs by W&B's own reader."""
+"""Commands log to Weights & Biases; the offline runs are read back by W&B's own reader."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ SETTINGS = [override for override in TINY if not override.startswith("logger=")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a run of two epochs was begun and continued for a third."""
+    """The folder of a run of two epochs that was continued for a third."""
     folder = tmp_path_factory.mktemp("tracked")
     with as_a_process(folder):
         assert train([*SETTINGS, "search=puct", "logger.wandb.tags=[mine]", "hydra.run.dir=run"]) == 0
