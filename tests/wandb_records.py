@@ -38,11 +38,11 @@ class OfflineRun:
 
     @property
     def groups(self) -> set[str]:
-        """What metrics are grouped by: their names up to the first slash."""
+        """Groups of the metrics: their names up to the first slash."""
         return {name.partition("/")[0] for row in self.rows for name in row if "/" in name}
 
     def media(self, kind: str) -> dict[str, list[int]]:
-        """Steps at which media of this kind (`image-file`, `table-file`) were logged, by name."""
+        """Steps with media of this kind (`image-file`, `table-file`), by name."""
         found: dict[str, list[int]] = {}
         for row in self.rows:
             for name, value in row.items():
@@ -62,7 +62,7 @@ def offline_runs(folder: Path) -> list[OfflineRun]:
 
 
 def read_run(path: Path) -> OfflineRun:
-    """What the file `path` holds."""
+    """The content of the file `path`."""
     records = [json.loads(line) for line in inspected(path).splitlines()]
     by_type: dict[str, list[dict[str, Any]]] = {}
     for record in records:
@@ -92,7 +92,7 @@ def read_run(path: Path) -> OfflineRun:
 
 @cache
 def inspected(path: Path, *flags: str) -> str:
-    """What `wandb leet inspect --json PATH` prints; its program is called itself, which saves W&B's import."""
+    """Output of `wandb leet inspect --json PATH`; its program is called itself, which saves W&B's import."""
     command = [get_core_path(), "leet", "inspect", "--no-observability", "--json", *flags]
     command += ["--run-file", str(path), str(path.parent)]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout

@@ -1,4 +1,4 @@
-"""What a command was told and what it runs with, as Weights & Biases is told it."""
+"""The overrides, choices and versions of a command, for Weights & Biases."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def choices() -> dict[str, Any]:
-    """What was chosen on the command line: overrides, the experiment, and the option of every group.
+    """Choices of the command line: overrides, the experiment, and the option of every group.
 
     Empty outside of Hydra.
     """

@@ -1,4 +1,4 @@
-"""What a network comes from, as artifacts: the games it has learned from, and the checkpoint it began with."""
+"""Lineage of a network, as artifacts: the games it has learned from, and the checkpoint it began with."""
 
 import re
 from pathlib import Path

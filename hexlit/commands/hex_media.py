@@ -1,4 +1,4 @@
-"""What a run shows of its network on Weights & Biases: the map of openings, and sample games with pictures."""
+"""Pictures of a run for Weights & Biases: the map of openings, and sample games."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -51,7 +51,7 @@ def log_levels(run: TrackedRun, document: Mapping[str, Any]) -> None:
 
 
 def optimality_of(document: Mapping[str, Any], level: int) -> Iterator[tuple[str, float | None]]:
-    """Kind of positions, and the share of won ones in which the win is kept at the `level` of this number."""
+    """Share of won positions whose win is kept, by kind of positions, at the `level` of this number."""
     for kind, levels in document["optimality"].items():
         yield kind, levels[level]["all"]["share"]
 

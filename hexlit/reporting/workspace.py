@@ -14,7 +14,7 @@ AXES = (
     ("operations", "cost/flops"),
     ("seconds", "time/wall_seconds"),
 )
-"""What strength is drawn over: the name of the axis, and its metric."""
+"""Axes of the charts of strength: name and metric."""
 
 STRENGTH = ("strength/score", "strength/openings_right")
 
@@ -23,7 +23,7 @@ SEARCHED = ("optimizer.lr", "optimizer.weight_decay", "value_weight", "net.chann
 
 _LOGARITHMIC = ("optimizer.lr", "optimizer.weight_decay")
 OBJECTIVE = "objective_value"
-"""What the summary of a trial calls its value."""
+"""Name of a trial's value in its summary."""
 
 
 def build_workspace(entity: str, project: str) -> ws.Workspace:
@@ -83,7 +83,7 @@ def strength() -> Iterator[Any]:
 
 
 def time_and_device() -> Iterator[Any]:
-    """Where the time goes, and how busy the device is."""
+    """Seconds by phase, and how busy the device is."""
     phases = ("selfplay", "training", "evaluation")
     yield line("Seconds by phase", [f"time/{phase}_seconds" for phase in phases])
     yield line("Utilisation by phase", [f"device/{phase}_utilisation" for phase in phases])
@@ -134,7 +134,7 @@ def strength_runs() -> Iterator[Any]:
 
 
 def other_tasks() -> Iterator[Any]:
-    """Whatever is validated; names differ from task to task."""
+    """Every validated figure; names differ from task to task."""
     yield wr.LinePlot(title="Validation", x="epoch", metric_regex="val/.*")
     yield wr.LinePlot(title="Validation over seconds", x="time/wall_seconds", metric_regex="val/.*")
     yield wr.LinePlot(title="Examples a second", x="epoch", metric_regex="throughput/training_.*")

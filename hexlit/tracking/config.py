@@ -15,7 +15,7 @@ class WandbConfig:
     """
 
     mode: str | None = None
-    """offline, online (goes on offline, with a warning, without a key or a network) or disabled.
+    """offline, online (falls back to offline, with a warning, without a key or a network) or disabled.
     Null: WANDB_DISABLED, WANDB_MODE, else offline."""
     project: str | None = None
     """Null: WANDB_PROJECT, else hexlit."""
@@ -32,7 +32,7 @@ class WandbConfig:
     media: bool = True
     """Log pictures and tables at every evaluation."""
     init_timeout: float | None = None
-    """Seconds after which a run that cannot be opened online goes on offline. Null: WANDB_INIT_TIMEOUT, else 30."""
+    """Seconds to wait for the server before the run falls back to offline. Null: WANDB_INIT_TIMEOUT, else 30."""
     finish_timeout: float = 300.0
     """Seconds to wait at the end for the upload; what is left stays on disk for `wandb sync`."""
 

@@ -1,4 +1,4 @@
-"""What W&B's environment variables say where the configuration says nothing, and whether a key is at hand."""
+"""W&B's environment variables fill in what the configuration leaves out; and whether a key is at hand."""
 
 import logging
 import netrc

@@ -1,4 +1,4 @@
-"""Which W&B run belongs to a folder: the file `wandb.json`, by which a resumed run continues its own."""
+"""The W&B run of a folder: the file `wandb.json` names it, so that a resumed run continues its own."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _LONGEST = 56
 
 @dataclass(frozen=True)
 class Identity:
-    """What W&B knows a run by."""
+    """Name and place of a run on W&B."""
 
     id: str
     name: str

@@ -17,7 +17,7 @@ class Metric:
     """Grouped name; a `*` at its end stands for what the one at the end of `name` matched. None: the first dot becomes
     the slash that ends the group."""
     best: str | None = None
-    """Whether the highest (`max`) or the lowest (`min`) value is the best; None where neither is better."""
+    """Whether the highest (`max`) or the lowest (`min`) value is the best; None: neither end is better."""
     axis: bool = False
     """Whether charts may be drawn over it: it only grows."""
 
@@ -36,7 +36,7 @@ SHARED = (
     Metric("val.*rmse*", best="min"),
     Metric("val.*error*", best="min"),
 )
-"""What is the same for every task."""
+"""Lines that all tasks share."""
 
 
 class MetricTable:

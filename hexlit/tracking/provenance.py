@@ -1,4 +1,4 @@
-"""What a result comes from: the commit of the code and the versions of the packages."""
+"""Provenance of a result: the commit of the code and the versions of the packages."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def git_state() -> dict[str, Any] | None:
 
 
 def _git(*arguments: str) -> str | None:
-    """What `git` prints; None where it fails."""
+    """The output of `git`; None where it fails."""
     command = ["git", "-C", str(_PACKAGE), *arguments]
     try:
         done = subprocess.run(

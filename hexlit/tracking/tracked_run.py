@@ -46,9 +46,10 @@ class TrackedRun:
         self.identity = identity
         self.artifacts = artifacts
         self.media = media
+        self._open_row = False
 
     def define_axes(self, axes: Sequence[str], default: str = EPOCH) -> None:
-        """Let charts be drawn over any of `axes`, and over `default` where nobody chooses."""
+        """Let charts be drawn over any of `axes`; over `default` unless somebody chooses."""
         for axis in axes:
             self.run.define_metric(axis, summary="last", step_metric=None if axis == default else default)
         self.run.define_metric("*", step_metric=default)
@@ -60,10 +61,13 @@ class TrackedRun:
     def log(self, row: Mapping[str, Any], step: int) -> None:
         """Add to the row of `step`, which is whole once a later step begins, or the run ends."""
         self.run.log(dict(row), step=step, commit=False)
+        self._open_row = True
 
     def flush(self) -> None:
-        """Let the row that is under way be whole."""
-        self.run.log({}, commit=True)
+        """Let the row that is under way be whole; a kill does not lose it then."""
+        if self._open_row:
+            self.run.log({}, commit=True)
+            self._open_row = False
 
     def note(self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
         """Put entries into the configuration and the summary; those that are there are replaced, the others stay."""

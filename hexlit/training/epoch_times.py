@@ -23,17 +23,12 @@ class EpochTimes(L.Callback):
         """`clock` has timed the phases, `steps` the parts of the optimisation."""
         self._clock = clock
         self._steps = steps
-        self._first_epoch = 0
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """All of the epoch before is logged by now; a kill should not lose it."""
+        """All of the epoch before is logged by now."""
         tracked = tracked_run(trainer.loggers)
-        if tracked is not None and trainer.current_epoch > self._first_epoch:
+        if tracked is not None:
             tracked.flush()
-
-    def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Remember where this session begins."""
-        self._first_epoch = trainer.current_epoch
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the epoch's."""

@@ -1,4 +1,4 @@
-"""Where metrics go: always to `metrics.csv`, and to Weights & Biases or TensorBoard when configured."""
+"""Loggers of a run: always `metrics.csv`, and Weights & Biases or TensorBoard when configured."""
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from hexlit.training.metrics import MetricsCsv, flattened, plain
 class WandbRows(Logger):
     """A Lightning logger that writes one row an epoch, under grouped names, to a W&B run.
 
-    The number of a row is its epoch, so that a resumed run goes on where the interrupted one was. All axes stand in
+    The number of a row is its epoch, so that a resumed run continues the rows of the interrupted one. All axes stand in
     every row: W&B draws a chart over whatever the row holds.
 
     Attributes:

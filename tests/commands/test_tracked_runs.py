@@ -1,4 +1,4 @@
-"""What commands leave on Weights & Biases, read back from the offline runs by W&B's own reader."""
+"""Commands log to Weights & Biases; the offline runs are read back by W&B's own reader."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ SETTINGS = [override for override in TINY if not override.startswith("logger=")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a run of two epochs was begun and continued for a third."""
+    """The folder of a run of two epochs that was continued for a third."""
     folder = tmp_path_factory.mktemp("tracked")
     with as_a_process(folder):
         assert train([*SETTINGS, "search=puct", "logger.wandb.tags=[mine]", "hydra.run.dir=run"]) == 0
@@ -100,9 +100,11 @@ def test_maps_and_games_are_shown_at_every_evaluation(sessions: list[OfflineRun]
         assert run.media("image-file") == maps
         assert run.media("table-file") == {"games/samples": steps}
         assert run.file("strength/opening_map").stat().st_size > 500
-    table = json.loads(sessions[0].file("games/samples").read_text())
+    shown = next(artifact for artifact in sessions[0].artifacts if artifact["type"] == "run_table")
+    table = json.loads(Path(shown["files"]["games/samples.table.json"]).read_text())
     assert table["columns"][-2:] == ["moves", "board"]
-    assert all(row[-1]["_type"] == "image-file" for row in table["data"])
+    assert len(table["data"]) == 4
+    assert {row[-1]["path"] for row in table["data"]} <= set(shown["files"])
 
 
 @pytest.mark.row("F12")

@@ -1,4 +1,4 @@
-"""What a result comes from."""
+"""Provenance of a result."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What an open W&B run takes: rows, pictures, tables, and files whose lineage works offline."""
+"""An open W&B run takes rows, pictures, tables, and files whose lineage works offline."""
 
 import hashlib
 from base64 import b64decode
