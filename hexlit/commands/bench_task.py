@@ -70,7 +70,7 @@ def bench_task(settings: RunConfig, asked: BenchConfig) -> None:
     display = TrainingProgress(1, title="", console=silent)
     with (
         Console(stderr=True).status(f"measuring training of {name}"),
-        task_trainee(name, lambda: entry.begin(settings)(silent), display) as trainee,
+        task_trainee(name, lambda: entry.begin(settings).make(silent), display) as trainee,
     ):
         lines = measure_training(trainee, Effort(asked.repeats, asked.seconds), profile)
     give_out(Report(f"task {name}", {"task": name}, machine(profile), lines, advice(lines)), asked)
