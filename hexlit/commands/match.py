@@ -134,7 +134,7 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
 
     # Beside the import of torch and the openings; what cannot be set up is refused before the wait.
     with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
-        with Waiting(title_of(specs), lambda: f"loading PyTorch {kernels.status()}".rstrip(), console=console):
+        with Waiting(title_of(specs), "loading PyTorch and players", kernels.status, console=console):
             tournament, log = set_up(config, specs, folder)
         if kernels.running:
             with KernelProgress(kernels.total, console=console) as shown:

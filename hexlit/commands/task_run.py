@@ -36,12 +36,12 @@ def train_task(
 
     console = Console()
     title = f"hexlit train · {settings.name}"
-    waiting = Waiting(title, lambda: f"loading PyTorch · {begun.status()}".removesuffix(" · "), console=console)
-    with waiting:
+    with Waiting(title, "loading PyTorch", begun.status, console=console) as waiting:
         from hexlit.accelerate.profile import build_profile
         from hexlit.reporting.progress import TrainingProgress
         from hexlit.training.run import run
 
+        waiting.what = "setting up"
         task = begun.make(console)
         trainer = settings.trainer
 

@@ -75,11 +75,15 @@ class Waiting:
 
     Args:
         title: of the command.
-        status: what it waits for at this instant.
+        what: it does meanwhile.
+        status: what goes on beside that, in a few words; empty where there is nothing to say.
     """
 
-    def __init__(self, title: str, status: Callable[[], str], *, console: Console | None = None) -> None:
+    def __init__(
+        self, title: str, what: str, status: Callable[[], str] = str, *, console: Console | None = None
+    ) -> None:
         self._console = console or Console()
+        self.what = what
         self._title, self._status = title, status
         self._began = time.monotonic()
         self._display = Live(console=self._console, get_renderable=self.render, refresh_per_second=4, transient=True)
@@ -105,4 +109,4 @@ class Waiting:
     def render(self) -> RenderableType:
         """The picture of this instant."""
         gone = format_duration(time.monotonic() - self._began)
-        return Fitted(lambda width: bars_table([Bar(self._title, None, gone, [self._status()])], width))
+        return Fitted(lambda width: bars_table([Bar(self._title, None, gone, [self.what, self._status()])], width))

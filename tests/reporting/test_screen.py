@@ -107,7 +107,7 @@ def test_the_picture_of_a_sweep_fits(width: int) -> None:
 
 
 def test_before_the_display_of_a_run_it_is_said_what_is_waited_for() -> None:
-    waiting = Waiting("hexlit train", lambda: "loading PyTorch · compiling self-play 12/52 · 20.0 s left")
+    waiting = Waiting("hexlit train", "loading PyTorch", lambda: "compiling self-play 12/52 · 20.0 s left")
     text = shown(waiting.render(), 100)
     assert "hexlit train" in text
     assert "compiling self-play 12/52 · 20.0 s left" in text
@@ -119,7 +119,7 @@ def test_the_display_of_a_run_takes_the_terminal_over() -> None:
             return True
 
     console = Console(file=Terminal(), width=80, force_terminal=True, _environ={})
-    with Waiting("hexlit train", lambda: "loading", console=console) as waiting:
+    with Waiting("hexlit train", "loading", console=console) as waiting:
         assert waiting.live
         with TrainingProgress(1, console=console, after=waiting):
             assert not waiting.live
