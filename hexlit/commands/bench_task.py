@@ -82,6 +82,6 @@ def measured(settings: RunConfig, asked: BenchConfig) -> "Report":
     name, silent = settings.task, Console(quiet=True)
     entry = tasks.known_tasks()[name]
     display = TrainingProgress(1, title="", console=silent)
-    with task_trainee(name, lambda: entry.begin(settings)(silent), display) as trainee:
+    with task_trainee(name, lambda: entry.begin(settings).make(silent), display) as trainee:
         lines = measure_training(trainee, Effort(asked.repeats, asked.seconds), profile)
     return Report(f"task {name}", {"task": name}, machine(profile), lines, advice(lines))

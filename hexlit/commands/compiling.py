@@ -20,6 +20,7 @@ import psutil
 
 from hexlit.commands.kernels import SETS
 from hexlit.hex.compiled import is_compiled
+from hexlit.reporting.quantities import time_left
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,19 @@ class Compiling:
         if self.running:
             return time.monotonic() - self._started
         return max((process.ended for process in self._processes), default=self._started) - self._started
+
+    def state(self) -> tuple[int, str]:
+        """How many functions are compiled, and what those under way are for; empty once nothing is."""
+        what = " and ".join(process.what for process in self._processes if process.running)
+        return sum(process.done for process in self._processes), what
+
+    def status(self) -> str:
+        """The same as a line: `compiling self-play 12/52 · 20.0 s left`; empty once nothing is compiled."""
+        done, what = self.state()
+        if not what:
+            return ""
+        left = time_left(self.seconds, done, self.total)
+        return f"compiling {what} {done}/{self.total}" + (f" · {left}" if left else "")
 
     def wait(self, advance: Advance = lambda done, total, what: None) -> None:
         """Wait for the end; `advance` hears four times a second how far it is."""

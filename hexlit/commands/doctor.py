@@ -37,7 +37,7 @@ def doctor(config: DictConfig) -> None:
     settings = typed(config, DoctorConfig)
     from hexlit.accelerate.inspection import inspect_machine
     from hexlit.reporting.doctor import print_report
-    from hexlit.reporting.progress import is_screen
+    from hexlit.reporting.screen import is_screen
 
     screen = Console(stderr=True)
     status = screen.status("looking around")

@@ -139,17 +139,19 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     from hexlit.accelerate.host import usable_cores
     from hexlit.commands.compiling import Compiling
     from hexlit.commands.match_kernels import sets_of
+    from hexlit.reporting.counting import Waiting
     from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
 
     # Beside the import of torch and the openings; what cannot be set up is refused before the wait.
     with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
-        tournament, log = set_up(config, specs, folder)
+        with Waiting(title_of(specs), "loading PyTorch and players", kernels.status, console=console):
+            tournament, log = set_up(config, specs, folder)
         if kernels.running:
             with KernelProgress(kernels.total, console=console) as shown:
                 kernels.wait(shown.advance)
     before = len(log.games)
     started = time.monotonic()
-    title = f"hexlit match · {len(specs)} players on {log.size}x{log.size}"
+    title = f"{title_of(specs)} on {log.size}x{log.size}"
     try:
         with MatchProgress(tournament.games, done=before, title=title, console=console) as progress:
             tournament.play(lambda pair: progress.advance(len(pair)))
@@ -171,6 +173,11 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
         return
     print_match(console, document)
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
+
+
+def title_of(specs: Sequence["PlayerSpec"]) -> str:
+    """What the bars of a match are called."""
+    return f"hexlit match · {len(specs)} players"
 
 
 def check_players(config: MatchConfig, specs: Sequence["PlayerSpec"]) -> None:

@@ -41,6 +41,8 @@ def kind_of(folder: Path) -> str:
     for kind, names in MARKS.items():
         if any((folder / name).is_file() for name in names):
             return kind
+    if (folder / ".hydra").is_dir():
+        return RUN
     if any(path.is_dir() and path.name.isdecimal() for path in folder.glob("[0-9]*")):  # jobs of a plain --multirun
         return SWEEP
     what = "there is no such folder" if not folder.is_dir() else "holds no run, sweep, match or strength run"

@@ -206,7 +206,7 @@ def progress() -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    from hexlit.reporting.progress import is_screen
+    from hexlit.reporting.screen import is_screen
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())

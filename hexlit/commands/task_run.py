@@ -33,42 +33,48 @@ def train_task(
     `settings` ask for none.
     """
     started = time.monotonic() if started is None else started
-    make = known_tasks()[settings.task].begin(settings)
+    begun = known_tasks()[settings.task].begin(settings)
 
     from rich.console import Console
 
-    from hexlit.accelerate.profile import build_profile
-    from hexlit.reporting.progress import TrainingProgress
-    from hexlit.training.run import run
+    from hexlit.reporting.counting import Waiting
 
     console = console or Console()
-    task = make(console)
-    trainer = settings.trainer
+    title = f"hexlit train · {settings.name}"
+    with Waiting(title, "loading PyTorch", begun.status, console=console) as waiting:
+        from hexlit.accelerate.profile import build_profile
+        from hexlit.reporting.progress import TrainingProgress
+        from hexlit.training.run import run
 
-    def display_from(epoch: int) -> TrainingProgress:
-        return TrainingProgress(
-            trainer.max_epochs,
-            max_time=trainer.max_seconds,
-            first_epoch=epoch,
-            title=f"hexlit train · {settings.name}",
-            console=console,
+        waiting.what = "setting up"
+        task = begun.make(console)
+        trainer = settings.trainer
+
+        def display_from(epoch: int) -> TrainingProgress:
+            return TrainingProgress(
+                trainer.max_epochs,
+                max_time=trainer.max_seconds,
+                first_epoch=epoch,
+                title=title,
+                console=console,
+                after=waiting,
+            )
+
+        profile = build_profile(settings.hardware, settings.device_defaults)
+        summary = run(
+            settings,
+            task,
+            folder,
+            profile,
+            display_from,
+            callbacks=callbacks,
+            run_name=run_name,
+            started=started,
+            trial=trial,
+            saved=saved,
+            facts=choices(),
+            tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
         )
-
-    profile = build_profile(settings.hardware, settings.device_defaults)
-    summary = run(
-        settings,
-        task,
-        folder,
-        profile,
-        display_from,
-        callbacks=callbacks,
-        run_name=run_name,
-        started=started,
-        trial=trial,
-        saved=saved,
-        facts=choices(),
-        tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
-    )
     if settings.report:
         path = write_beside(folder)
         if path is not None and not trial:

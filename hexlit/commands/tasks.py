@@ -20,6 +20,16 @@ GROUP = "hexlit.tasks"
 
 
 @dataclass(frozen=True)
+class Begun:
+    """A task whose prelude is under way."""
+
+    make: Callable[[Any], Any]
+    """Makes the task, `make(console)`; imports what is heavy."""
+    status: Callable[[], str]
+    """What the prelude does at this instant, in a few words; empty where there is nothing to say."""
+
+
+@dataclass(frozen=True)
 class TaskEntry:
     """Where a task is found; every place is written `module:name`."""
 
@@ -28,7 +38,8 @@ class TaskEntry:
     make: str
     """Makes the task: `make(settings, console)`, or `make(settings, console, begun)` with a `prelude`."""
     prelude: str | None = None
-    """Begins what takes long before torch is imported: `begun = prelude(settings)`."""
+    """Begins what takes long before torch is imported: `begun = prelude(settings)`. Where that has a method `status()`,
+    its few words are shown meanwhile."""
     predict: str | None = None
     """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
     predict_text: str | None = None
@@ -44,10 +55,11 @@ class TaskEntry:
     conf: str | None = None
     """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
 
-    def begin(self, settings: Any) -> Callable[[Any], Any]:
-        """Run the prelude, and return what then makes the task: `make(console)`, which imports what is heavy."""
+    def begin(self, settings: Any) -> "Begun":
+        """Run the prelude, and return what then makes the task."""
         begun = () if self.prelude is None else (found(self.prelude)(settings),)
-        return lambda console: found(self.make)(settings, console, *begun)
+        status = getattr(begun[0], "status", str) if begun else str
+        return Begun(lambda console: found(self.make)(settings, console, *begun), status)
 
 
 TASKS = {

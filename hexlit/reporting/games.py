@@ -10,8 +10,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from hexlit.reporting.grid import Grid
-from hexlit.reporting.progress import is_screen
 from hexlit.reporting.quantities import format_bytes, format_count, format_duration, format_rate, format_share
+from hexlit.reporting.screen import is_screen
 
 _SECONDS_BETWEEN_LINES = 10.0
 _BARS = 12  # lines of the histogram of lengths, at most

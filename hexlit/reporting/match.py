@@ -3,64 +3,43 @@
 import time
 from collections import Counter
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from hexlit.reporting.progress import is_screen
-from hexlit.reporting.quantities import format_count, format_duration, format_rate, format_share
+from hexlit.reporting.counting import Counting
+from hexlit.reporting.quantities import format_count, format_duration, format_rate, format_share, time_left
 
-_SECONDS_BETWEEN_LINES = 10.0
 _SCALE = 20  # characters of the picture of the intervals
 _MOST_COLUMNS = 12  # players in the cross table
 _MOST_NOTES = 5  # reasons of forfeits
 
 
-class KernelProgress:
-    """Shows how many functions are compiled before the first game: a bar on a terminal, elsewhere a line.
+class KernelProgress(Counting):
+    """Shows how many functions are compiled before the first game, and for how long: a bar, elsewhere a line.
 
     Args:
         functions: how many there are, about.
     """
 
     def __init__(self, functions: int, *, console: Console | None = None) -> None:
-        self._console = console or Console()
-        self._bar = Progress(
-            TextColumn("[bold]compiling"),
-            BarColumn(28),
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            TextColumn("[cyan]{task.fields[what]}"),
-            console=self._console,
-            disable=not is_screen(self._console),
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=functions, what="")
+        super().__init__("compiling", functions, console=console, transient=True)
+        self._began = time.monotonic()
         self._said = False
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Clear the bar."""
-        self._bar.stop()
 
     def advance(self, done: int, total: int, what: str) -> None:
         """So many functions of `total` are compiled; `what` they are for."""
-        self._bar.update(self._task, completed=done, total=total, what=what)
-        if self._bar.disable and not self._said:
+        self.done, self.total = done, total
+        left = time_left(time.monotonic() - self._began, done, total)
+        self.facts = [what, left]
+        if not self.live and not self._said:
             self._said = True
-            self._console.file.write(f"compiling, once on this machine: {what}\n")
-            self._console.file.flush()
+            self.say(f"compiling, once on this machine: {what}")
 
 
-class MatchProgress:
+class MatchProgress(Counting):
     """Shows how many games have been played, how fast, and how long the rest will take.
 
     A bar on a terminal, elsewhere a line every ten seconds. Games are assumed to go on as fast as they have since the
@@ -74,45 +53,21 @@ class MatchProgress:
     def __init__(
         self, games: int, *, done: int = 0, title: str = "hexlit match", console: Console | None = None
     ) -> None:
-        self._console = console or Console()
-        self._games, self._done = games, done
+        super().__init__(title, games, done=done, console=console)
         self._first: tuple[float, int] | None = None  # when the first games were over, and how many were by then
-        self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
-        self._bar = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(28),
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            TextColumn("[cyan]{task.fields[facts]}"),
-            console=self._console,
-            disable=not is_screen(self._console),
-        )
-        self._task = self._bar.add_task(title, total=games, completed=done, facts="")
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the terminal back; the last picture stays on it."""
-        self._bar.stop()
 
     def advance(self, games: int) -> None:
         """So many more games are over."""
-        self._done += games
+        self.done += games
         now = time.monotonic()
-        self._first = self._first or (now, self._done)
-        rate = (self._done - self._first[1]) / max(now - self._first[0], 1e-9)
-        facts = (
-            f"{format_rate(rate)} games/s · {format_duration((self._games - self._done) / rate)} left" if rate else ""
-        )
-        self._bar.update(self._task, completed=self._done, facts=facts)
-        if self._bar.disable and now >= self._next_line:
-            self._next_line = now + _SECONDS_BETWEEN_LINES
-            line = f"{format_count(self._done)} of {format_count(self._games)} games · {facts}"
-            self._console.file.write(line.removesuffix(" · ").replace(" · ", ", ") + "\n")
-            self._console.file.flush()
+        self._first = self._first or (now, self.done)
+        rate = (self.done - self._first[1]) / max(now - self._first[0], 1e-9)
+        if rate:
+            left = format_duration((self.total - self.done) / rate)
+            self.facts = [f"{format_rate(rate)} games/s", f"{left} left" if self.done < self.total else ""]
+        if self.line_due():
+            games = f"{format_count(self.done)} of {format_count(self.total)} games"
+            self.say(", ".join(text for text in (games, *self.facts) if text))
 
 
 def print_match(console: Console, document: Mapping[str, Any]) -> None:

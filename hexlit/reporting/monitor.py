@@ -12,11 +12,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from hexlit.reporting.progress import is_screen
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
+from hexlit.reporting.screen import GAP, Fitted, FittedColumn, fitting, is_screen
 
 _REFRESHES_PER_SECOND = 4.0
 _TREND = 32  # samples in the small curve
+_SHORTEST_TREND = 6
+_FIGURE = 9  # characters of a figure, such as `1.94 GiB`
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
@@ -159,7 +161,7 @@ class ResourceDisplay:
         parts: list[RenderableType] = [
             Text(f"{format_duration(gone)} gone · {until} · every {self._interval:g} s", "cyan"),
             Text(),
-            self._table(with_now=True),
+            Fitted(lambda width: self._table(width, with_now=True)),
         ]
         parts += [Text(line, "dim") for line in self._missing()]
         title = Text(f"hexlit monitor · {self._target}", "bold")
@@ -178,24 +180,28 @@ class ResourceDisplay:
         ended = f"{how_it_ended} · " if how_it_ended else ""
         samples = f"{self._samples} sample{'' if self._samples == 1 else 's'}"
         self._line(f"{ended}{samples} in {format_duration(self._seconds)} · {table}")
-        self.console.print(self._table(with_now=False))
+        self.console.print(Fitted(lambda width: self._table(width, with_now=False)))
         for line in self._missing():
             self._line(line)
         self._line(f"parallel trials like this one: {trials}, limited by {limit} ({basis})")
 
-    def _table(self, with_now: bool) -> Table:
-        table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim", show_edge=False)
+    def _table(self, width: int, *, with_now: bool) -> Table:
+        headings = ["now", "mean", "peak"] if with_now else ["mean", "peak"]
+        columns = [FittedColumn(heading, [" " * _FIGURE], rank=heading == "mean") for heading in headings]
+        names = max(len(figure.heading) for figure in self._figures)
+        kept = [one.heading for one in fitting(columns, width - names - GAP)]
+        trend = min(_TREND, width - names - len(kept) * (_FIGURE + GAP) - GAP) if with_now else 0
+        table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim", show_edge=False)
         table.add_column("")
-        for heading in ("now", "mean", "peak") if with_now else ("mean", "peak"):
-            table.add_column(heading, justify="right", min_width=9, no_wrap=True)
-        if with_now:
+        for heading in kept:
+            table.add_column(heading, justify="right", min_width=_FIGURE, no_wrap=True)
+        if trend >= _SHORTEST_TREND:
             table.add_column("trend", no_wrap=True, style="green")
         for figure in self._figures:
-            values = [figure.mean, figure.peak]
-            if with_now:
-                values = [figure.now, *values]
-            shown = [figure.show(value) for value in values]
-            table.add_row(figure.heading, *shown, *([sparkline(figure.recent, figure.top)] if with_now else []))
+            values = {"now": figure.now, "mean": figure.mean, "peak": figure.peak}
+            shown = [figure.show(values[heading]) for heading in kept]
+            recent = deque(list(figure.recent)[-trend:]) if trend >= _SHORTEST_TREND else None
+            table.add_row(figure.heading, *shown, *([] if recent is None else [sparkline(recent, figure.top)]))
         return table
 
     def _missing(self) -> list[str]:

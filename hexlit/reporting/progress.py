@@ -8,10 +8,11 @@ from typing import Protocol, Self
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.panel import Panel
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from hexlit.reporting.counting import Waiting
+from hexlit.reporting.ending import LEFT_OUT
 from hexlit.reporting.quantities import (
     DASH,
     format_count,
@@ -19,11 +20,15 @@ from hexlit.reporting.quantities import (
     format_figure,
     format_rate,
     format_strength,
+    time_left,
 )
+from hexlit.reporting.screen import Bar, Fitted, FittedColumn, bars_table, fitted_table, is_screen
 
 _REFRESHES_PER_SECOND = 4.0
 _SECONDS_BETWEEN_LINES = 10.0
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length as a run goes on
+_TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
+_TELLING_FIGURES = 2
 _UNTIMED = "compiling"  # a phase that is no part of an epoch's pace, and is announced: nothing else is seen meanwhile
 
 
@@ -70,6 +75,7 @@ class TrainingProgress:
         max_time: seconds after which the run ends, None for no limit.
         first_epoch: the epoch that a resumed run goes on with.
         rows: number of epochs in the table.
+        after: what is shown until this display begins.
         live: None decides by the console.
     """
 
@@ -83,6 +89,7 @@ class TrainingProgress:
         rows: int = 8,
         console: Console | None = None,
         live: bool | None = None,
+        after: Waiting | None = None,
     ) -> None:
         self.console = console or Console()
         self.live = is_screen(self.console) if live is None else live
@@ -90,6 +97,7 @@ class TrainingProgress:
         self._max_time = max_time
         self._title = title
         self._rows = rows
+        self._after = after
         self._started = time.monotonic()
         self._epoch = self._first_epoch = first_epoch
         self._epoch_started = self._started
@@ -113,6 +121,8 @@ class TrainingProgress:
 
     def __enter__(self) -> Self:
         self._started = self._epoch_started = time.monotonic()
+        if self._after is not None:
+            self._after.stop()
         if self.live:
             self._display.start()
         return self
@@ -173,7 +183,7 @@ class TrainingProgress:
             self._line(f"{self._position(epoch)}  " + ", ".join(f"{name} {text}" for name, text in shown.items()))
 
     def seconds_left(self) -> float | None:
-        """Estimate of the seconds until the run ends, None while nothing is known."""
+        """Estimate of the seconds until the run ends; None while nothing is known, and once the estimate is used up."""
         now = time.monotonic()
         limits = []
         if self._max_time is not None:
@@ -184,13 +194,20 @@ class TrainingProgress:
             mean = sum(recent) / len(recent)
             under_way = min(now - self._epoch_started, mean)
             limits.append(max(0.0, (self._epochs - self._epoch) * mean - under_way))
-        return min(limits) if limits else None
+        left = min(limits, default=0.0)
+        return left if left > 0 else None
 
     def end_text(self) -> str:
-        """When the run ends at the latest, at the pace of this machine: `ends by 21:04, in 2:10`; empty at first."""
-        seconds = self.seconds_left()
-        if seconds is None or not self._durations:
+        """When the run ends at the latest, at the pace of this machine: `ends by 21:04, in 2:10`; empty at first.
+
+        Once the estimate is used up it is `ends any moment`: a last measurement can take longer than an epoch.
+        """
+        if not self._durations:
             return ""
+        seconds = self.seconds_left()
+        if seconds is None:
+            known = self._max_time is not None or self._epochs is not None
+            return "ends any moment" if known else ""
         return f"ends by {_time_of_day(time.time() + seconds)}, in {format_duration(seconds)}"
 
     def render(self) -> RenderableType:
@@ -198,19 +215,13 @@ class TrainingProgress:
         phase = self._phase
         shown = [] if phase is None else [_facts(phase), _phase_left(phase) if self._phase_runs else ""]
         facts = ", ".join(filter(None, shown)).replace(", ", " · ") or DASH
-        parts: list[RenderableType] = [self._bars(), Text(facts, "cyan", no_wrap=True, overflow="ellipsis")]
-        table = self._table()
-        if table is not None:
-            parts += [Text(), table]
+        parts: list[RenderableType] = [Fitted(self._bars), Text(facts, "cyan", overflow="fold")]
+        if self._losses or self._figures:
+            parts += [Text(), Fitted(self._table)]
         return Panel(Group(*parts), title=Text(self._title, "bold"), title_align="left", border_style="dim")
 
-    def _bars(self) -> Table:
+    def _bars(self, width: int) -> Table:
         now = time.monotonic()
-        bars = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        bars.add_column(style="bold", no_wrap=True)
-        bars.add_column(width=28)
-        bars.add_column(no_wrap=True)
-        bars.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         shares = []
         if self._epochs:
             shares.append(self._epoch / self._epochs)
@@ -218,9 +229,8 @@ class TrainingProgress:
             shares.append((now - self._started) / self._max_time)
         share = min(1.0, max(shares)) if shares else None
         amount = f"{self._epoch}/{self._epochs}" if self._epochs is not None else f"{self._epoch}"
-        left = self.end_text() or f"{format_duration(self.seconds_left())} left"
-        times = f"{format_duration(now - self._started)} gone · {left}"
-        bars.add_row("epochs", _bar(share, "green"), amount, Text(times, "cyan"))
+        gone = f"{format_duration(now - self._started)} gone"
+        bars = [Bar("epochs", share, amount, [gone, self.end_text()])]
         if self._phase_name:
             phase = self._phase
             goal = self._phase_goal if phase is None else phase.goal
@@ -229,30 +239,26 @@ class TrainingProgress:
                 share = 1.0
             seconds = now - self._phase_started if phase is None else phase.wall_seconds
             amount = DASH if phase is None else _amount(phase)
-            bars.add_row(self._phase_name, _bar(share, "magenta"), amount, Text(format_duration(seconds), "cyan"))
-        return bars
+            bars.append(Bar(self._phase_name, share, amount, [format_duration(seconds)], "magenta"))
+        return bars_table(bars, width)
 
-    def _table(self) -> Table | None:
+    def _table(self, width: int) -> Table:
         epochs = sorted({*self._losses, *self._figures})[-self._rows :]
-        if not epochs:
-            return None
-        rows: list[dict[str, str]] = []
-        for epoch in epochs:
-            row = {"epoch": str(epoch), "time": format_duration(self._durations.get(epoch))}
-            row.update({_short(name): format_figure(value) for name, value in self._losses.get(epoch, {}).items()})
-            row.update({f"{k} ": text for k, text in format_strength(self._figures.get(epoch, {})).items()})
-            rows.append(row)
-        losses = {_short(name): None for epoch in epochs for name in self._losses.get(epoch, ())}
-        strength = {name: None for row in rows for name in row if name.endswith(" ")}
-        table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
-        for heading in ("epoch", "time", *losses):
-            table.add_column(heading, justify="right", no_wrap=True)
-        for heading in strength:
-            table.add_column(heading.strip(), justify="right", no_wrap=True, style="green")
-        for row in rows:
-            last = row is rows[-1]
-            table.add_row(*(row.get(name, DASH) for name in ("epoch", "time", *losses, *strength)), style="bold" * last)
-        return table
+        columns = [
+            FittedColumn("epoch", [str(epoch) for epoch in epochs]),
+            FittedColumn("time", [format_duration(self._durations.get(epoch)) for epoch in epochs], rank=2),
+        ]
+        losses = dict.fromkeys(name for epoch in epochs for name in self._losses.get(epoch, ()))
+        for name in losses:
+            values = [self._losses.get(epoch, {}).get(name) for epoch in epochs]
+            cells = [DASH if value is None else format_figure(value) for value in values]
+            columns.append(FittedColumn(_short(name), cells, rank=1 if _short(name) in _TELLING else 4))
+        rows = [format_strength(self._figures.get(epoch, {})) for epoch in epochs]
+        for place, heading in enumerate(dict.fromkeys(heading for row in rows for heading in row)):
+            cells = [row.get(heading, DASH) for row in rows]
+            rank = 1 if place < _TELLING_FIGURES else 3
+            columns.append(FittedColumn(heading, cells, rank=5 if heading in LEFT_OUT else rank, style="green"))
+        return fitted_table(columns, width, bold_last=True)
 
     def _end_epoch(self, following: int) -> None:
         now = time.monotonic()
@@ -274,31 +280,13 @@ class TrainingProgress:
         self.console.file.flush()
 
 
-def is_screen(console: Console) -> bool:
-    """Whether lines can be drawn over: a real terminal, not a file that FORCE_COLOR makes look like one."""
-    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
-
-
-def _bar(share: float | None, colour: str) -> ProgressBar:
-    return ProgressBar(
-        total=None if share is None else 1.0,
-        completed=share or 0.0,
-        pulse=share is None,
-        complete_style=colour,
-        finished_style=colour,
-        pulse_style=colour,
-    )
-
-
 def _amount(phase: PhaseView) -> str:
     return format_count(phase.done) + (f"/{format_count(phase.goal)}" if phase.goal is not None else "")
 
 
 def _phase_left(phase: PhaseView) -> str:
     """How long the phase will take at its pace; empty where that is not known."""
-    if not phase.goal or not 0 < phase.done < phase.goal:
-        return ""
-    return f"{format_duration(phase.wall_seconds * (phase.goal - phase.done) / phase.done)} left"
+    return time_left(phase.wall_seconds, phase.done, phase.goal) if phase.goal and phase.done > 0 else ""
 
 
 def _time_of_day(when: float) -> str:

@@ -20,6 +20,13 @@ def format_duration(seconds: float | None) -> str:
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
+def time_left(seconds: float, done: float, total: float) -> str:
+    """`12.0 s left` at the pace of the `seconds` gone; empty at first, and `nearly done` once all is counted."""
+    if done >= total:
+        return "nearly done"
+    return f"{format_duration(seconds * (total - done) / done)} left" if done > 0 else ""
+
+
 def format_count(count: float | None) -> str:
     """Whole number in groups of three: `1,234,567`."""
     return DASH if count is None else f"{count:,.0f}"

@@ -16,8 +16,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from hexlit.reporting.progress import is_screen
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure
+from hexlit.reporting.screen import is_screen
 
 STATE_STYLES = {
     "complete": "blue",

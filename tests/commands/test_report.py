@@ -170,9 +170,9 @@ def test_a_bare_path_becomes_the_folder(argv: list[str], expected: list[str]) ->
     ("words", "expected"),
     [
         (["nowhere"], "folder=nowhere: there is no such folder"),
-        ([], "folder=null: there is no sweep below runs; name the folder of one"),
-        (["empty"], "folder=empty: holds no sweep"),
-        (["run"], "folder=run: is a single run"),
+        ([], "folder=null: there is no run and no sweep below runs; name the folder of one"),
+        (["empty"], "folder=empty: holds no run, sweep, match or strength run"),
+        (["run", "watch=true"], "watch=true: run holds a run; only a sweep is watched"),
         (["a", "b"], "a b: name one folder"),
         (["a", "folder=b"], "a folder=b: name one folder"),
         (["empty", "every=0"], "every=0: must be above 0 seconds"),

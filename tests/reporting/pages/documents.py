@@ -1,6 +1,7 @@
 """Folders of runs and matches as hexlit leaves them, made by hand; and a reader of pages that checks them."""
 
 import base64
+import csv
 import hashlib
 import json
 import re
@@ -118,12 +119,11 @@ def make_run(folder: Path, *, epochs: int = 3, task: str = "hex", **summary: Any
 def make_match(folder: Path, names: tuple[str, str] = ("deep", "random")) -> Path:
     """A match of two games on a board of 3."""
     folder.mkdir(parents=True)
-    rows = [
-        "pair,black,white,winner,ending,opening,plies,moves,note",
-        f'0,"{names[0]}","{names[1]}",black,connected,1,5,b1 a2 b2 a3 b3,',
-        f'0,"{names[1]}","{names[0]}",white,resigned,1,2,b1 b2,',
-    ]
-    (folder / "games.csv").write_text("\n".join(rows) + "\n")
+    columns = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
+    games = [(0, *names, "black", "connected", 1, 5, "b1 a2 b2 a3 b3", "")]
+    games.append((0, *reversed(names), "white", "resigned", 1, 2, "b1 b2", ""))
+    with (folder / "games.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([columns, *games])
     (folder / "match.json").write_text(json.dumps(match_document(names)))
     return folder
 

@@ -1,0 +1,115 @@
+"""What the live displays share: whether there is a screen to draw on, and pictures that fit into its width."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+GAP = 2
+"""Blanks between two columns."""
+WIDEST_BAR, NARROWEST_BAR = 28, 6
+
+
+def is_screen(console: Console) -> bool:
+    """Whether lines can be drawn over: a real terminal, not a file that FORCE_COLOR makes look like one."""
+    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
+
+
+class Fitted:
+    """A picture that is made for the width it gets, whenever it is drawn."""
+
+    def __init__(self, make: Callable[[int], RenderableType]) -> None:
+        """`make(width)` gives the picture for so many characters."""
+        self._make = make
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self._make(options.max_width)
+
+
+@dataclass(frozen=True)
+class FittedColumn:
+    """A column of a table that may have to go."""
+
+    heading: str
+    cells: Sequence[str]
+    rank: int = 0
+    """Where there is no room, the columns of the highest rank go first."""
+    style: str = ""
+
+    @property
+    def width(self) -> int:
+        """Characters that it needs: nothing in it is cut."""
+        return max(len(self.heading), *(len(cell) for cell in self.cells), 0)
+
+
+def fitting(columns: Sequence[FittedColumn], width: int) -> list[FittedColumn]:
+    """The columns that have room in `width`, in their order; of the same rank the last one goes first."""
+    kept = list(enumerate(columns))
+    while len(kept) > 1 and sum(one.width for _, one in kept) + GAP * (len(kept) - 1) > width:
+        kept.remove(max(kept, key=lambda pair: (pair[1].rank, pair[0])))
+    return [one for _, one in kept]
+
+
+def fitted_table(columns: Sequence[FittedColumn], width: int, *, bold_last: bool = False) -> Table:
+    """A table of those columns that have room; each is as wide as what is in it."""
+    kept = fitting(columns, width)
+    table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim")
+    for one in kept:
+        table.add_column(one.heading, justify="right", no_wrap=True, style=one.style)
+    rows = len(kept[0].cells) if kept else 0
+    for row in range(rows):
+        table.add_row(*(one.cells[row] for one in kept), style="bold" * (bold_last and row == rows - 1))
+    return table
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How far something is."""
+
+    name: str
+    share: float | None
+    """Of the work, 0 to 1; None: not known, the bar moves."""
+    amount: str
+    facts: Sequence[str]
+    """Said behind it, the less telling first: those go where there is no room."""
+    colour: str = "green"
+
+
+def bars_table(bars: Sequence[Bar], width: int) -> Table:
+    """The bars below one another; they shrink, and go, and so do facts, before a number is cut."""
+    names, amounts = max(len(bar.name) for bar in bars), max(len(bar.amount) for bar in bars)
+    room = width - names - amounts - 2 * GAP
+    facts = [_joined(bar.facts, room) for bar in bars]
+    for_bar = room - max(len(text) for text in facts) - GAP
+    table = Table.grid(padding=(0, GAP, 0, 0), pad_edge=False)
+    table.add_column(style="bold", no_wrap=True, min_width=names)
+    if for_bar >= NARROWEST_BAR:
+        table.add_column(width=min(WIDEST_BAR, for_bar))
+    table.add_column(no_wrap=True, min_width=amounts)
+    table.add_column(no_wrap=True, overflow="ellipsis")
+    for bar, text in zip(bars, facts, strict=True):
+        drawn = [_drawn(bar)] if for_bar >= NARROWEST_BAR else []
+        table.add_row(bar.name, *drawn, bar.amount, Text(text, "cyan"))
+    return table
+
+
+def _joined(facts: Sequence[str], room: int) -> str:
+    """The last facts that have room, one at least."""
+    known = [fact for fact in facts if fact]
+    while len(known) > 1 and len(" · ".join(known)) > room:
+        known = known[1:]
+    return " · ".join(known)
+
+
+def _drawn(bar: Bar) -> ProgressBar:
+    return ProgressBar(
+        total=None if bar.share is None else 1.0,
+        completed=bar.share or 0.0,
+        pulse=bar.share is None,
+        complete_style=bar.colour,
+        finished_style=bar.colour,
+        pulse_style=bar.colour,
+    )

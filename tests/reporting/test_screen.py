@@ -1,0 +1,149 @@
+"""Live displays on terminals of every width: columns and bars go before a number is cut."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console, RenderableType
+
+from hexlit.reporting.counting import Waiting
+from hexlit.reporting.match import KernelProgress, MatchProgress
+from hexlit.reporting.monitor import ResourceDisplay
+from hexlit.reporting.progress import TrainingProgress
+from hexlit.reporting.screen import FittedColumn, fitting
+from hexlit.reporting.sweep import SweepDisplay
+from hexlit.training.phases import PhaseClock, PhaseListener
+from tests.reporting.test_monitor import Sample
+from tests.reporting.test_sweep import USUAL, document
+
+WIDTHS = (60, 80, 120, 200)
+
+
+def shown(picture: RenderableType, width: int) -> str:
+    """The picture on a terminal of so many columns, of which no line is longer and no number is cut."""
+    console = Console(file=io.StringIO(), width=width, record=True)
+    console.print(picture)
+    text = console.export_text()
+    assert all(len(line) <= width for line in text.splitlines())
+    assert not re.search(r"\d…", text)
+    return text
+
+
+def training(width: int) -> str:
+    """A run of 16 epochs in its seventh."""
+    progress = TrainingProgress(16, console=Console(file=io.StringIO(), width=width), live=True, title="hexlit train")
+    progress._durations = dict.fromkeys(range(6), 31.2)
+    progress._epoch = 6
+    for epoch in range(6):
+        losses = {"train/policy_loss": 3.3666, "train/value_loss": 0.65, "train/loss": 4.0168}
+        figures = {"openings": 49, "openings_right": 28, "search_optimality": 0.924, "policy_optimality": 0.841}
+        progress.update(epoch=epoch, losses=losses, figures={**figures, "positions": 1000, "score": 0.924})
+    clock = PhaseClock(None, units=("games", "positions", "evaluations"))
+    listener: PhaseListener = progress
+    clock.listeners.append(listener)
+    with clock.phase("selfplay", 6, goal=2048) as phase:
+        phase.add(games=40, positions=1100, evaluations=90000)
+        phase.advance(1100)
+        return shown(progress.render(), width)
+
+
+@pytest.mark.parametrize(
+    ("width", "there", "gone"),
+    [
+        (60, ["epoch", "loss", "openings", "search optimal"], ["policy optimal", "positions ", "score"]),
+        (80, ["epoch", "time", "loss", "openings", "search optimal", "policy optimal"], ["score"]),
+        (120, ["policy", "value", "policy optimal", "positions", "score"], []),
+        (200, ["policy", "value", "policy optimal", "positions", "score"], []),
+    ],
+)
+def test_the_training_table_keeps_what_tells_most(width: int, there: list[str], gone: list[str]) -> None:
+    text = training(width)
+    heading = next(line for line in text.splitlines() if "epoch " in line and "loss" in line)
+    assert [name for name in there if name not in heading] == []
+    assert [name for name in gone if name in heading] == []
+    assert text.count("28/49") == 6
+    assert re.search(r"ends by \d\d:\d\d, in \d:\d\d", text)
+    assert "1,100/2,048" in text
+
+
+def test_columns_are_no_wider_than_what_is_in_them() -> None:
+    (row,) = [line for line in training(120).splitlines() if re.match(r"│ +5 ", line)]
+    assert max(len(gap) for gap in re.findall(r"(?<=\S) +(?=[\d–])", row)) < 16
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_monitor_fits(width: int) -> None:
+    display = ResourceDisplay("process 12", duration=60, interval=1, console=Console(width=width), live=True)
+    for _ in range(40):
+        display.update(Sample(seconds=1.0, cpu_percent=180.0, host_bytes=2 * 2**30))
+    text = shown(display.render(), width)
+    assert "peak" in text
+    assert "180%" in text
+    assert "trend" in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_bars_of_a_match_fit(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    kernels = KernelProgress(136, console=console)
+    kernels._began -= 30
+    kernels.advance(34, 136, "the exact solver and alpha-beta")
+    assert re.search(r"34/136 .*1:30 left", shown(kernels.render(), width))
+    games = MatchProgress(1200, title="hexlit match · 3 players on 11x11", console=console)
+    games.advance(2)
+    assert games._first is not None
+    games._first = (games._first[0] - 10, 2)
+    games.advance(20)
+    assert re.search(r"22/1,200 .*9:4\d left|22/1,200 .*9:5\d left", shown(games.render(), width))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_picture_of_a_sweep_fits(width: int) -> None:
+    display = SweepDisplay("runs/s", console=Console(file=io.StringIO(), width=width), live=True)
+    display.update(document(*USUAL, state="running"))
+    text = shown(display.render(), width)
+    assert "best: trial 3" in text
+    assert "0.7500" in text
+
+
+def test_before_the_display_of_a_run_it_is_said_what_is_waited_for() -> None:
+    waiting = Waiting("hexlit train", "loading PyTorch", lambda: "compiling self-play 12/52 · 20.0 s left")
+    text = shown(waiting.render(), 100)
+    assert "hexlit train" in text
+    assert "compiling self-play 12/52 · 20.0 s left" in text
+
+
+def test_the_display_of_a_run_takes_the_terminal_over() -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    console = Console(file=Terminal(), width=80, force_terminal=True, _environ={})
+    with Waiting("hexlit train", "loading", console=console) as waiting:
+        assert waiting.live
+        with TrainingProgress(1, console=console, after=waiting):
+            assert not waiting.live
+
+
+def test_all_epochs_done_is_not_said_to_be_no_seconds_left() -> None:
+    progress = TrainingProgress(16, console=Console(file=io.StringIO(), width=100), live=True)
+    progress._durations = dict.fromkeys(range(16), 31.2)
+    progress._epoch = 16  # what comes now is a last measurement, of any length
+    text = shown(progress.render(), 100)
+    assert "16/16" in text
+    assert "ends any moment" in text
+    assert "0.0 s left" not in text
+
+
+def test_a_count_that_is_full_while_the_work_goes_on_is_nearly_done() -> None:
+    kernels = KernelProgress(16, console=Console(file=io.StringIO(), width=100))
+    kernels.advance(16, 16, "self-play")
+    assert "16/16  self-play · nearly done" in re.sub(r"━+ ", "", shown(kernels.render(), 100)).replace("  ", "  ")
+
+
+def test_columns_of_the_highest_rank_go_first_and_the_last_of_them() -> None:
+    columns = [FittedColumn(name, ["1"], rank) for name, rank in (("aaaa", 0), ("bbbb", 1), ("cccc", 2), ("dddd", 1))]
+    assert [one.heading for one in fitting(columns, 22)] == ["aaaa", "bbbb", "cccc", "dddd"]
+    assert [one.heading for one in fitting(columns, 21)] == ["aaaa", "bbbb", "dddd"]
+    assert [one.heading for one in fitting(columns, 12)] == ["aaaa", "bbbb"]
+    assert [one.heading for one in fitting(columns, 1)] == ["aaaa"]
