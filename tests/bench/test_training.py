@@ -218,7 +218,7 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
         lines, said, grid = measure_table(net, SIZE, QUICK, replace(profile, threads=1), compiled=False)
     finally:
         torch.set_num_threads(before)
-    paths = ("eager", "fused", "onnxruntime", "openvino")
+    paths = ("eager", "fused", "winograd", "onnxruntime", "openvino")
     assert [row[0] for row in grid.rows] == [f"{path} {dtype}" for dtype in ("float32", "bfloat16") for path in paths]
     assert grid.headings == ("backend", "batch 1", "batch 4", "refresh, ms", "")
     assert {line.batch for line in lines} == {1, 4}

@@ -39,19 +39,30 @@ def install(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
     monkeypatch.setattr(choice, "installed_backends", lambda dtype=None: list(names))
 
 
-def automatic() -> DeviceProfile:
-    return replace(cpu_profile(), inference="auto")
+def automatic(precision: str) -> DeviceProfile:
+    return replace(cpu_profile("fused", precision), inference="auto")
 
 
-def path_of(net: HexNet, batch: int = 4) -> str:
-    return NetworkEvaluator(net, size=4, swap=False, batch=batch, profile=automatic()).path
+def path_of(net: HexNet, batch: int = 4, precision: str = "fp32") -> str:
+    return NetworkEvaluator(net, size=4, swap=False, batch=batch, profile=automatic(precision)).path
 
 
-def test_nothing_is_measured_where_torch_is_alone(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_measured_in_bfloat16_where_torch_is_alone(
+    measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F3, F4: and so no kernel of another way is compiled."""
+    install(monkeypatch)
+    assert path_of(trained_like(), precision="bf16") == "fused"
+    assert measured == []
+
+
+def test_float32_has_a_choice_without_further_packages(
+    measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F3."""
     install(monkeypatch)
-    assert path_of(trained_like()) == "fused"
-    assert measured == []
+    assert path_of(trained_like()) == "winograd"
+    assert measured == [["fused", "winograd"]]
 
 
 def test_a_network_without_a_graph_is_not_measured(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +78,7 @@ def test_the_choice_is_measured_once_for_each_batch(measured: list[list[str]], m
     install(monkeypatch, "onnxruntime")
     net = trained_like()
     assert [path_of(net) for _ in range(3)] == ["onnxruntime"] * 3
-    assert measured == [["fused", "onnxruntime"]]
+    assert measured == [["fused", "winograd", "onnxruntime"]]
     assert path_of(net, batch=5) == "onnxruntime"
     assert path_of(trained_like(channels=16)) == "onnxruntime"
     assert len(measured) == 3
@@ -108,7 +119,7 @@ def test_a_chosen_path_that_does_not_work_gives_way_to_torchs_own_with_a_warning
 
 def test_a_measurement_has_a_time_for_every_path_that_can_be_built() -> None:
     """F3."""
-    paths = ["eager", *installed_backends(torch.float32), "broken"]
+    paths = ["eager", "winograd", *installed_backends(torch.float32), "broken"]
     evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile("eager"))
 
     def build(path: str) -> Forward:

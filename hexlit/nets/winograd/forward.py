@@ -9,8 +9,11 @@ from hexlit.hex.encoding import PLANES
 from hexlit.hex.slices import over_slices
 from hexlit.nets.tower import HexNet
 from hexlit.nets.winograd.maps import Part
-from hexlit.nets.winograd.network import PackedNet
+from hexlit.nets.winograd.network import Evaluate, PackedNet
 from hexlit.nets.winograd.obstacle import winograd_obstacle
+
+NEAR_FLOATS = 2**18
+"""Size of a map that still lies in a near cache when the next layer reads it; more positions go in several groups."""
 
 
 class WinogradForward:
@@ -35,7 +38,9 @@ class WinogradForward:
         self.size = size
         self.batch = batch
         self.threads = threads
+        self.together = max(1, NEAR_FLOATS // (net.config.channels * size**2))
         self.parts: dict[tuple[int, int], Part] = {}
+        """By first position and number of positions."""
         self.refresh(net)
         try:  # compiles what is not in the cache
             self(torch.from_numpy(np.zeros((batch, PLANES, size, size), np.int8)))
@@ -49,9 +54,10 @@ class WinogradForward:
         filled, judged = logits.numpy(), value.numpy()
 
         def work(first: int, last: int) -> None:
-            if (first, last) not in self.parts:
-                self.parts[first, last] = Part(self.size, last - first)
-            self.packed.evaluate(self.parts[first, last], seen[first:last], filled[first:last], judged[first:last])
+            groups = -(-(last - first) // self.together)
+            for group in range(groups):
+                begin, end = (first + (last - first) * edge // groups for edge in (group, group + 1))
+                self._evaluator(first, end - begin)(seen[begin:end], filled[begin:end], judged[begin:end])
 
         over_slices(work, self.batch, self.threads)
         return logits, value
@@ -59,3 +65,12 @@ class WinogradForward:
     def refresh(self, net: HexNet) -> None:
         """Transform and pack the weights: milliseconds."""
         self.packed = PackedNet(net, self.size)
+        self.evaluators: dict[tuple[int, int], Evaluate] = {}
+
+    def _evaluator(self, first: int, positions: int) -> Evaluate:
+        """That of the thread whose slice begins at `first`; it keeps its maps when the weights change."""
+        key = first, positions
+        if key not in self.evaluators:
+            part = self.parts.setdefault(key, Part(self.size, positions))
+            self.evaluators[key] = self.packed.evaluator(part)
+        return self.evaluators[key]

@@ -1,8 +1,8 @@
 """Compiled code of the layers, each for the positions of one thread.
 
 A map holds the features of P positions, channels last: `[P, cells, row]`, flat, where a row is the channels padded to
-whole vectors. The last two cells of a position are none of the board: the first is always zero and is read where a tile
-hangs over the edge, the second takes what is written there.
+whole vectors. Two cells of each position lie outside the board, for tiles that hang over its edge: the first is always
+zero and is read there, the second takes results and is never read.
 """
 
 from collections.abc import Callable
@@ -126,18 +126,20 @@ def spread_planes(planes: NDArray[np.int8], out: Floats, out_step: int, row: int
 
 @kernel
 def pool(source: Floats, step: int, row: int, cells: int, channels: int, out: Floats, out_step: int) -> None:
-    """Mean and largest of the first `channels` over the board, side by side: `[P, 2 * channels]` in rows of `out_step`."""
+    """Mean and largest of the first `channels` over the board, side by side: `[P, 2 * channels]`, `out_step` apart."""
     for position in range(out.size // out_step):
-        total = out[position * out_step : position * out_step + channels]
-        largest = out[position * out_step + channels : position * out_step + 2 * channels]
-        total[:] = 0
-        largest[:] = source[position * step : position * step + channels]
-        for cell in range(cells):
-            values = source[position * step + cell * row : position * step + cell * row + channels]
+        mean, start = position * out_step, position * step
+        largest = mean + channels
+        for channel in range(channels):
+            out[mean + channel] = out[largest + channel] = source[start + channel]
+        for cell in range(1, cells):
+            values = start + cell * row
             for channel in range(channels):
-                total[channel] += values[channel]
-                largest[channel] = max(largest[channel], values[channel])
-        total /= np.float32(cells)
+                value = source[values + channel]
+                out[mean + channel] += value
+                out[largest + channel] = max(out[largest + channel], value)
+        for channel in range(channels):
+            out[mean + channel] /= np.float32(cells)
 
 
 @kernel
@@ -146,15 +148,14 @@ def add_gated(
 ) -> None:
     """`total = relu(total + found * sigmoid(gates) + bias)`, of maps and of `[P, row]`; `gates` is overwritten."""
     for position in range(positions):
-        gate = gates[position * row : (position + 1) * row]
-        gate[:] = 1 / (1 + np.exp(-gate))
-        offset = bias[position * row : (position + 1) * row]
+        gate = position * row
+        for channel in range(row):
+            gates[gate + channel] = 1 / (1 + np.exp(-gates[gate + channel]))
         for cell in range(cells):
             start = position * step + cell * row
-            values, sums = found[start : start + row], total[start : start + row]
             for channel in range(row):
-                value = sums[channel] + values[channel] * gate[channel] + offset[channel]
-                sums[channel] = np.float32(0) if value < 0 else value  # a value that is not a number stays
+                value = total[start + channel] + found[start + channel] * gates[gate + channel] + bias[gate + channel]
+                total[start + channel] = np.float32(0) if value < 0 else value  # a value that is not a number stays
 
 
 @kernel
@@ -167,7 +168,9 @@ def answer(
     places: tuple[int, int, int],
     cell_weights: Floats,
     value_weights: Floats,
-    last: tuple[float, float],
+    no_bias: Floats,
+    cells_bias: float,
+    value_bias: float,
     logits: Floats,
     value: Floats,
 ) -> None:
@@ -178,17 +181,17 @@ def answer(
         summary, summary_row: `[P, summary_row]`, what the whole board says: the bias of the policy's features, the
             hidden units of the value and the logit of the swap begin at `places`.
         cell_weights, value_weights: whole vectors, zero beyond the end.
-        last: the biases of cells and value.
+        no_bias: zeros, as many as `value_weights`.
+        cells_bias, value_bias: what is added to each of their logits.
     """
     of_policy, of_value, of_swap = places
-    none = np.zeros(value_weights.size, np.float32)
     for position in range(value.size):
         offset = position * summary_row
         for cell in range(logits.shape[1] - 1):
             start = position * step + cell * row
-            logits[position, cell] = last[0] + weigh(
+            logits[position, cell] = cells_bias + weigh(
                 features, start, summary, offset + of_policy, cell_weights, cell_weights.size // LANES
             )
         logits[position, -1] = summary[offset + of_swap]
-        hidden = weigh(summary, offset + of_value, none, 0, value_weights, value_weights.size // LANES)
-        value[position] = last[1] + hidden
+        hidden = weigh(summary, offset + of_value, no_bias, 0, value_weights, value_weights.size // LANES)
+        value[position] = value_bias + hidden

@@ -15,6 +15,7 @@ from hexlit.nets.winograd.vectors import LANES, MOST_COLUMNS, SUMS
 NEAR_BYTES = 2**20
 """Weights of a layer that stay in a core's own cache; larger ones are read once for more tiles."""
 
+
 class Layer(NamedTuple):
     """A convolution, or a linear layer as one of boards of one cell, with its weights transformed and packed."""
 

@@ -1,14 +1,18 @@
 """The maps of one thread: what its layers read and write."""
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.nets.winograd.kernels import Floats, Places, convolution, parts_of
+from hexlit.nets.winograd.kernels import Floats, Places, add_gated, convolution, parts_of, pool
 from hexlit.nets.winograd.layers import Layer, aligned, padded
 from hexlit.nets.winograd.transforms import KERNEL, tiles_across
 from hexlit.nets.winograd.vectors import LANES
+
+Step = Callable[[], None]
+"""A kernel with its arguments."""
 
 OUTSIDE = 2
 """Cells of a map that are none of the board."""
@@ -29,6 +33,13 @@ class Map(NamedTuple):
         return self.row * (1 if self.side == 1 else self.side**2 + OUTSIDE)
 
 
+class Pooled(NamedTuple):
+    """A vector of what a board has, and what computes it."""
+
+    map: Map
+    step: Step
+
+
 class Part:
     """The positions of one thread: their maps, allocated when they are first asked for, and the scratch of the layers.
 
@@ -41,7 +52,7 @@ class Part:
         self.size = size
         self.positions = positions
         self._maps: dict[str, Map] = {}
-        self._scratch = {"data": aligned(0), "found": aligned(0)}
+        self._scratches = {"data": aligned(0), "found": aligned(0)}
 
     def board(self, name: str, channels: int) -> Map:
         """The map of that name with at least so many channels."""
@@ -57,12 +68,13 @@ class Part:
             self._maps[name] = shape._replace(values=aligned(self.positions * shape.step))
         return self._maps[name]
 
-    def apply(
+    def step(
         self, layer: Layer, source: Map, out: Map, *, relu: bool, total: Map | None = None, bias: Map | None = None
-    ) -> None:
+    ) -> Step:
         """`out = relu(layer(source) + total)`; `bias` has one for each position and takes the place of the layer's."""
         parts = parts_of(layer.tile)
-        convolution(layer.tile, layer.columns)(
+        return partial(
+            convolution(layer.tile, layer.columns),
             source.values,
             source.step,
             cells_read(source.side, layer.tile, source.row),
@@ -77,16 +89,27 @@ class Part:
             out.step,
             cells_written(out.side, layer.tile, out.row),
             layer.channels,
-            self._scratch_of("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
-            self._scratch_of("found", parts * (layer.block * layer.channels + LANES)),
+            self._scratch("data", parts * (layer.block * padded(layer.depth, LANES) + LANES)),
+            self._scratch("found", parts * (layer.block * layer.channels + LANES)),
             layer.block,
             self.positions,
         )
 
-    def _scratch_of(self, name: str, count: int) -> Floats:
-        if self._scratch[name].size < count:
-            self._scratch[name] = aligned(count)
-        return self._scratch[name]
+    def pooled(self, x: Map, channels: int) -> Pooled:
+        """Mean and largest of the first `channels` of x, side by side."""
+        found = self.vector(f"pooled {channels}", 2 * channels)
+        step = partial(pool, x.values, x.step, x.row, self.size**2, channels, found.values, found.row)
+        return Pooled(found, step)
+
+    def gated(self, found: Map, gates: Map, bias: Map, total: Map) -> Step:
+        """`total = relu(total + found * sigmoid(gates) + bias)`, where gates and bias are vectors."""
+        shape = (found.row, self.size**2, found.step, self.positions)
+        return partial(add_gated, found.values, gates.values, bias.values, *shape, total.values)
+
+    def _scratch(self, name: str, count: int) -> Floats:
+        if self._scratches[name].size < count:
+            self._scratches[name] = aligned(count)
+        return self._scratches[name]
 
 
 @cache
@@ -98,7 +121,7 @@ def cells_read(side: int, tile: int, row: int) -> Places:
 
 @cache
 def cells_written(side: int, tile: int, row: int) -> Places:
-    """The cells of each tile, `[tiles * m*m]`: tile by tile, beyond the edge the cell that nobody reads."""
+    """The cells of each tile, `[tiles * m*m]`: tile by tile, beyond the edge the cell for such results."""
     return _places(side, tile, tile, 0, side * side + 1) * row
 
 

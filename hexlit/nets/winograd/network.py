@@ -1,5 +1,7 @@
 """The weights of a network for its kernels, and the way of positions through them."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -9,11 +11,13 @@ from torch import Tensor
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.blocks import ConvNorm, ResidualBlock
 from hexlit.nets.tower import HexNet
-from hexlit.nets.winograd.kernels import Floats, add_gated, answer, pool, spread_planes
+from hexlit.nets.winograd.kernels import Floats, answer, spread_planes
 from hexlit.nets.winograd.layers import Layer, columns_of, packed_conv, packed_linear, packed_pooled, padded, stretched
-from hexlit.nets.winograd.maps import Map, Part
+from hexlit.nets.winograd.maps import Map, Part, Step
 from hexlit.nets.winograd.transforms import KERNEL, best_tile
 from hexlit.nets.winograd.vectors import LANES
+
+Evaluate = Callable[[NDArray[np.int8], Floats, Floats], None]
 
 
 class PackedBlock(NamedTuple):
@@ -40,65 +44,65 @@ class PackedNet:
         self.from_summary = packed_pooled([net.policy.bias, net.value.hidden, net.policy.swap], size, self.columns)
         self.policy = packed_conv(net.policy.layer, self.tile, self.columns)
         of_value = padded(config.policy_channels, LANES)
-        self.places = (0, of_value, of_value + padded(config.value_hidden, LANES))
-        self.cell_weights, self.value_weights = stretched(net.policy.cells.weight[0]), stretched(net.value.last.weight[0])
-        self.last = tuple(float(cast(Tensor, layer.bias).detach()) for layer in (net.policy.cells, net.value.last))
+        places = (0, of_value, of_value + padded(config.value_hidden, LANES))
+        cells, value = net.policy.cells, net.value.last
+        cell_weights, value_weights = stretched(cells.weight[0]).ravel(), stretched(value.weight[0])
+        biases = float(cast(Tensor, cells.bias).detach()), float(value.bias.detach())
+        self.last = (places, cell_weights, value_weights, np.zeros_like(value_weights), *biases)
 
-    def evaluate(self, part: Part, planes: NDArray[np.int8], logits: Floats, value: Floats) -> None:
-        """int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and value logits `[P]`, written."""
+    def evaluator(self, part: Part) -> Evaluate:
+        """Evaluates the positions of `part`: int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and value logits `[P]`.
+
+        The arguments of every kernel are put together here, once.
+        """
         seen, x = part.board("planes", PLANES), part.board("x", self.stem.channels)
-        spread_planes(planes, seen.values, seen.step, seen.row)
-        part.apply(self.stem, seen, x, relu=True)
+        steps = [part.step(self.stem, seen, x, relu=True)]
         for block in self.blocks:
-            self._apply_block(part, block, x)
+            steps += self._block_steps(part, block, x)
         found = part.board("summary", self.summary.channels)
-        part.apply(self.summary, x, found, relu=True)
+        steps.append(part.step(self.summary, x, found, relu=True))
+        pooled = part.pooled(found, self.summarised)
         summary = part.vector("from summary", self.from_summary.channels)
-        part.apply(self.from_summary, self._pooled(part, found, self.summarised), summary, relu=False)
+        steps += [pooled.step, part.step(self.from_summary, pooled.map, summary, relu=False)]
         features = part.board("policy", self.policy.channels)
-        part.apply(self.policy, x, features, relu=False)
-        answer(
-            features.values,
-            features.row,
-            features.step,
-            summary.values,
-            summary.row,
-            self.places,
-            self.cell_weights,
-            self.value_weights,
-            self.last,
-            logits,
-            value,
-        )
+        steps.append(part.step(self.policy, x, features, relu=False))
+        judge = partial(answer, features.values, features.row, features.step, summary.values, summary.row, *self.last)
 
-    def _apply_block(self, part: Part, block: PackedBlock, x: Map) -> None:
-        inner = x
+        def evaluate(planes: NDArray[np.int8], logits: Floats, value: Floats) -> None:
+            spread_planes(planes, seen.values, seen.step, seen.row)
+            for step in steps:
+                step()
+            judge(logits, value)
+
+        return evaluate
+
+    def _block_steps(self, part: Part, block: PackedBlock, x: Map) -> list[Step]:
+        steps, inner = [], x
         for number, layer in enumerate(block.layers[:-1]):
             y = part.board(f"inner {number}", layer.channels)
-            part.apply(layer, inner, y, relu=True)
+            steps.append(part.step(layer, inner, y, relu=True))
             inner = y
         bias = None
         if block.bias is not None:
+            pooled = part.pooled(inner, block.bias.depth // 2)
             bias = part.vector("bias", block.bias.channels)
-            part.apply(block.bias, self._pooled(part, inner, block.bias.depth // 2), bias, relu=False)
+            steps += [pooled.step, part.step(block.bias, pooled.map, bias, relu=False)]
         last = block.layers[-1]
         if block.gate is None:
-            part.apply(last, inner, x, relu=True, total=x, bias=bias)
-            return
+            return [*steps, part.step(last, inner, x, relu=True, total=x, bias=bias)]
         found = part.board("found", last.channels)
-        part.apply(last, inner, found, relu=False)
         squeeze, excite = block.gate
         hidden, gates = part.vector("hidden", squeeze.channels), part.vector("gates", excite.channels)
-        part.apply(squeeze, self._pooled(part, found, squeeze.depth), hidden, relu=True)
-        part.apply(excite, hidden, gates, relu=False)
         bias = part.vector("no bias", excite.channels) if bias is None else bias
-        add_gated(found.values, gates.values, bias.values, x.row, self.size**2, x.step, part.positions, x.values)
-
-    def _pooled(self, part: Part, x: Map, channels: int) -> Map:
-        """Mean and largest of the first `channels`, side by side."""
-        found = part.vector(f"pooled {channels}", 2 * channels)
-        pool(x.values, x.step, x.row, self.size**2, channels, found.values, found.row)
-        return found
+        pooled = part.pooled(found, squeeze.depth)
+        return [
+            *steps,
+            part.step(last, inner, found, relu=False),
+            pooled.step,
+            part.step(squeeze, pooled.map, hidden, relu=True),
+            part.step(excite, hidden, gates, relu=False),
+            part.gated(found, gates, bias, x),
+        ]
 
     def _block(self, block: ResidualBlock) -> PackedBlock:
         layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]

@@ -29,7 +29,7 @@ Rows = tuple[tuple[Fraction, ...], ...]
 
 
 class Transforms(NamedTuple):
-    """The matrices of one tile size, exact. With t = m + 2:"""
+    """The exact matrices of one tile size; t is m + 2."""
 
     data: Rows
     """B^T, `[t, t]`."""
@@ -83,7 +83,8 @@ def transformed_kernels(weight: NDArray[np.float32], tile: int) -> NDArray[np.fl
     """`[O, I, k, k]` → `[t*t, I, O]`, computed in float64; k is 3, and 1 for tiles of side 1."""
     matrix = np.array(transforms(tile).kernel, dtype=np.float64)
     found = np.einsum("ia,jb,ocab->ijco", matrix, matrix, weight.astype(np.float64), optimize=True)
-    return found.reshape(-1, *found.shape[2:]).astype(np.float32)
+    parts: NDArray[np.float32] = found.reshape(-1, *found.shape[2:]).astype(np.float32)
+    return parts
 
 
 def _product(roots: list[Fraction]) -> list[Fraction]:

@@ -1,4 +1,4 @@
-"""Vector code inside Numba kernels: products held in registers, and the transforms of tiles, written as LLVM's own code.
+"""Vector code inside Numba kernels: products held in registers and transforms of tiles, written as LLVM's own code.
 
 Numba has no vectors, and LLVM finds none in loops over many arrays. These intrinsics write them down: `LANES` channels
 are one vector. Every array is float32, of one dimension and C-contiguous; a place in it is a number of elements.
@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from hexlit.nets.winograd.transforms import Rows, transforms
 
 FEATURES = set(cpu_target.target_context.codegen().magic_tuple()[2].split(","))
-"""What Numba compiles for, such as `+avx2`."""
+"""Those of the processor that Numba compiles for, such as `+avx2`."""
 
 LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
 """Floats of a vector register."""
@@ -42,7 +42,7 @@ class Writer:
 
     def load(self, pointer: Any) -> Any:
         """The vector at `pointer`."""
-        return self.builder.load(pointer, align=FLOAT_BYTES, typ=VECTOR)
+        return self.builder.load(self.builder.bitcast(pointer, VECTOR.as_pointer()), align=FLOAT_BYTES)
 
     def store(self, value: Any, pointer: Any) -> None:
         """Write a vector to `pointer`."""
@@ -84,7 +84,7 @@ class Writer:
         return total
 
     def multiply(self, rows: Rows, values: Sequence[Any]) -> list[Any]:
-        """A matrix times a column of vectors. Rows of opposite points share half their sum and half their difference."""
+        """A matrix times a column of vectors; rows of opposite points share half their sum and difference."""
         found: list[Any] = []
         while len(found) < len(rows):
             pair = rows[len(found) : len(found) + 2]
@@ -158,8 +158,8 @@ def _signature(arguments: Sequence[Any]) -> Signature:
 def add_products(context, rows, columns, a, a_start, a_step, b, b_start, depth, out, out_start, out_step):  # type: ignore[no-untyped-def]
     """`out = a @ b` for `rows` rows and `columns` vectors of columns, both constants; all sums stay in registers.
 
-    Row r of `a` begins at `a_start + r * a_step` and holds `depth` floats; `b` holds `depth` rows of all columns without
-    a gap; row r of `out` begins at `out_start + r * out_step`.
+    Row r of `a` begins at `a_start + r * a_step` and holds `depth` floats. From `b_start` on, `b` holds `depth` rows of
+    all columns without a gap. Row r of `out` begins at `out_start + r * out_step`.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -1,0 +1,114 @@
+"""Whole networks by Winograd's convolutions say what the plain network says."""
+
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import torch
+
+from hexlit.errors import UsageError
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.tower import HexNet
+from hexlit.nets.winograd import forward
+from hexlit.nets.winograd.forward import WinogradForward
+from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions, trained_like
+
+
+def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
+    evaluator = NetworkEvaluator(net, size=size, swap=True, batch=batch, profile=cpu_profile("winograd"))
+    assert evaluator.path == "winograd"
+    planes = random_positions(batch, size)
+    for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", range(2, 20))
+def test_every_board_size_equals_the_plain_network(size: int) -> None:
+    """F3."""
+    assert_equal(trained_like(), size)
+
+
+@pytest.mark.parametrize("size", [2, 5, 11])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"global_pooling": False},
+        {"block": "bottleneck"},
+        {"attention": "se", "block": "bottleneck"},
+        {"attention": "se"},
+        {"blocks": [1, 2], "channels": 20, "policy_channels": 7},
+        {"channels": 3, "value_channels": 5, "value_hidden": 2, "policy_channels": 1},
+        {"channels": 64, "blocks": [6]},
+    ],
+    ids=str,
+)
+def test_every_network_equals_the_plain_one(fields: dict[str, Any], size: int) -> None:
+    """F3."""
+    assert_equal(trained_like(**fields), size)
+
+
+def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F3: bit for bit, in slices of one position as in one slice of all, whole or in groups."""
+    net, planes = trained_like(), torch.from_numpy(random_positions(7, 5))
+
+    def answers(batch: int, threads: int) -> list[torch.Tensor]:
+        made = WinogradForward(net, 5, batch, threads)
+        found = [made(planes[first : first + batch]) for first in range(0, 7, batch)]
+        return [torch.cat(parts) for parts in zip(*found, strict=True)]
+
+    right = answers(7, 1)
+    for found in (answers(7, 2), answers(7, 3), answers(1, 2)):
+        assert all(torch.equal(*pair) for pair in zip(found, right, strict=True))
+    monkeypatch.setattr(forward, "NEAR_FLOATS", 3 * 32 * 25)  # three positions at a time
+    assert all(torch.equal(*pair) for pair in zip(answers(7, 1), right, strict=True))
+
+
+def test_refresh_takes_over_the_new_weights() -> None:
+    """F3."""
+    planes = random_positions(8, 5)
+    evaluator = NetworkEvaluator(trained_like(0), size=5, swap=False, batch=8, profile=cpu_profile("winograd"))
+    before, _ = evaluated(evaluator, planes)
+    other = trained_like(1)
+    evaluator.refresh(other)
+    after, value = evaluated(evaluator, planes)
+    assert np.abs(after - before).max() > 0.01
+    expected_policy, expected_value = plain(other, planes, 25)
+    np.testing.assert_allclose(after, expected_policy, atol=1e-4)
+    np.testing.assert_allclose(value, expected_value, atol=1e-4)
+
+
+def test_it_is_a_snapshot_whose_answers_stay() -> None:
+    net, planes = trained_like(), random_positions(4, 4)
+    evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile("winograd"))
+    policy, value = evaluated(evaluator, planes)
+    kept = policy.copy(), value.copy()
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.add_(0.1)
+    np.testing.assert_array_equal(evaluated(evaluator, planes)[0], kept[0])
+    evaluated(evaluator, random_positions(4, 4, seed=1))
+    np.testing.assert_array_equal(policy, kept[0])
+    np.testing.assert_array_equal(value, kept[1])
+
+
+@pytest.mark.parametrize(("key", "name"), [("activation", "mish"), ("attention", "self")])
+def test_a_layer_without_kernel_goes_eager_with_one_warning(
+    key: str, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    net = trained_like(0, **{key: name})
+    evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile("winograd"))
+    assert evaluator.path == "eager"
+    (record,) = caplog.records
+    assert f"net.{key}={name}" in record.getMessage()
+
+
+def test_without_numbas_compiler_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    with pytest.raises(RuntimeError, match="NUMBA_DISABLE_JIT"):
+        WinogradForward(trained_like(), 4, 4, 1)
+
+
+def test_bfloat16_is_refused() -> None:
+    with pytest.raises(UsageError, match="accelerator.inference_precision=bf16: winograd evaluates in fp32"):
+        cpu_profile("winograd", "bf16")

@@ -1,0 +1,38 @@
+"""The matrices of minimal filtering, checked against its definition in exact fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from hexlit.nets.winograd.transforms import POINTS, best_tile, tiles_across, transformed_kernels, transforms, work
+
+
+@pytest.mark.parametrize("tile", [1, *POINTS])
+def test_the_matrices_give_a_correlation_exactly(tile: int) -> None:
+    """F3."""
+    data, kernel, result = (np.array(rows, dtype=object) for rows in transforms(tile))
+    generator = np.random.default_rng(0)
+    cells, taps = data.shape[1], kernel.shape[1]
+    d = np.array([[Fraction(int(value)) for value in row] for row in generator.integers(-9, 9, (cells, cells))])
+    g = np.array([[Fraction(int(value)) for value in row] for row in generator.integers(-9, 9, (taps, taps))])
+    found = result @ ((kernel @ g @ kernel.T) * (data @ d @ data.T)) @ result.T
+    expected = [[(d[i : i + taps, j : j + taps] * g).sum() for j in range(tile)] for i in range(tile)]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("size", "channels", "tile"), [(5, 32, 5), (7, 32, 4), (11, 64, 4), (11, 128, 6), (2, 64, 2)])
+def test_the_tile_of_a_board(size: int, channels: int, tile: int) -> None:
+    assert best_tile(size, channels) == tile
+
+
+@pytest.mark.parametrize("size", range(2, 20))
+def test_the_best_tile_takes_less_work_than_the_plain_convolution(size: int) -> None:
+    """F3."""
+    assert work(size, 32, best_tile(size, 32)) < 9 * size**2 * 32
+    assert tiles_across(size, best_tile(size, 32)) <= -(-size // 2)
+
+
+def test_kernels_of_one_cell_are_only_laid_out_anew() -> None:
+    weight = np.arange(6, dtype=np.float32).reshape(2, 3, 1, 1)
+    np.testing.assert_array_equal(transformed_kernels(weight, 1), weight[:, :, 0, 0].T[None])
