@@ -36,7 +36,7 @@ class Search:
     >>> import hexlit
     >>> search = hexlit.Search(simulations=200)           # by random playouts
     >>> found = search.run(hexlit.Board(3, moves="a1"))   # White may take the middle, and wins
-    >>> found.move, found.value > 0.5
+    >>> found.move, found.value > 0
     ('b2', True)
     >>> found.expected[0]
     'b2'

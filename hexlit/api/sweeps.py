@@ -75,7 +75,7 @@ class Sweep:
 
     @property
     def pruned(self) -> "pd.DataFrame":
-        """The trials that were given up, and why: `trial`, `epochs`, `best`, `median`, `compared`, `why`, parameters."""
+        """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
         metric = self.results.facts.monitor or self.results.objectives[0].name
         rows = [{**_row(one), "why": one.reason(metric), **one.params} for one in pruned_trials(self.results)]
         return frame(rows) if rows else frame([], ("trial", "epochs", "best", "median", "compared", "why"))
