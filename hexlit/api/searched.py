@@ -18,7 +18,7 @@ from hexlit.search.search import SearchResult
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_EXPECTED = 8
+MOST_EXPECTED = 5
 """Moves of the expected line that a caption has room for."""
 
 
@@ -144,7 +144,7 @@ class Searched:
             shares=shares,
             marks=swaps,
             title=f"{mover} plays {self.move}, value {100 * self.value:+.0f}%",
-            caption=f"visits in percent, {int(self.visits.sum()):,} in all; expected: {expected}",
+            caption=f"percent of {int(self.visits.sum()):,} visits; expected: {expected}",
         ).svg
 
 

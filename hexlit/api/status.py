@@ -19,7 +19,7 @@ def console_for(quiet: bool) -> "Iterator[Console]":
     from rich.console import Console
 
     if quiet:
-        yield Console(file=io.StringIO(), highlight=False)
+        yield Console(file=io.StringIO(), highlight=False, force_jupyter=False)
     elif in_notebook():
         with _ChangingLine() as line:
             yield Console(file=line, highlight=False, force_jupyter=False, width=100)  # type: ignore[arg-type]
