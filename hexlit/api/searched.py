@@ -1,4 +1,4 @@
-"""What a search found, and what a network thinks without one, as notebooks show it."""
+"""Results of a search, and a network's opinion without one, as notebooks show them."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ MOST_EXPECTED = 5
 
 
 class Opinion:
-    """What is thought of a position without any search; a notebook draws the policy on the board.
+    """An opinion of a position without any search; a notebook draws the policy on the board.
 
     Attributes:
         board: the position.
@@ -53,7 +53,7 @@ class Opinion:
 
 
 class Searched:
-    """What a search found; a notebook draws the board with the share of the visits of each move.
+    """Results of a search; a notebook draws the board with the share of the visits of each move.
 
     Attributes:
         board: the position.

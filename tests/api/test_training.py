@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import hexlit
+from hexlit.api.matches import Match
 from hexlit.api.models import Model
 from hexlit.api.runs import Run
 from tests.commands.tiny import TINY
@@ -84,7 +85,7 @@ def test_a_run_is_loaded_by_its_folder_and_by_a_checkpoint(run: Run, tmp_path: P
     model = hexlit.load(alone)
     assert type(model) is Model
     assert model.board == 3
-    with pytest.raises(hexlit.UsageError, match="neither a run nor a sweep"):
+    with pytest.raises(hexlit.UsageError, match="neither a run nor a sweep nor a match"):
         hexlit.load(tmp_path)
 
 
@@ -125,3 +126,6 @@ def test_models_and_programs_meet_in_a_match(run: Run, monkeypatch: pytest.Monke
     assert match[0].board().winner != 0
     assert "the net" in match._repr_html_()
     assert len(hexlit.games(match.sgf)) == len(match)
+    loaded = hexlit.load(match.folder)
+    assert isinstance(loaded, Match)
+    assert loaded.document == match.document
