@@ -146,7 +146,7 @@ def match(
         players: two or more: lines as on the command line (`"rollouts simulations=100"`, `"random"`), models, or what
             `Model.player` gives; or a mapping from names to these.
         arguments: overrides as on the command line, such as `"openings.plies=1"`.
-        quiet: show nothing while it goes on.
+        quiet: show nothing meanwhile.
         settings: overrides with values of Python: `board`, `pairs` (openings, each played twice), `mode`, `seed`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The first moves of a board, as somebody judges them, beside the truth."""
+"""Values of the first moves of a board, compared with the truth."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from hexlit.reporting.board_svg import BAD, CellNote, board_svg, value_notes
 
 
 class OpeningMap:
-    """What each first move of Black is worth.
+    """The value of each first move of Black.
 
     Attributes:
         size: rows of the board.

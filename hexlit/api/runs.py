@@ -43,7 +43,7 @@ class Run(Model):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What `summary.json` says: the results, once the run has come to its end; empty before."""
+        """The content of `summary.json`: the results of a run that has ended; empty before."""
         path = self.folder / "summary.json"
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         return found
@@ -60,7 +60,7 @@ class Run(Model):
 
     @property
     def steps(self) -> "pd.DataFrame":
-        """Where the time of the training steps went, a row an epoch."""
+        """Time of each part of the training steps, a row an epoch."""
         return frame_of_csv(self.folder / "steps.csv")
 
     @property

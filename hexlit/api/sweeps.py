@@ -75,14 +75,14 @@ class Sweep:
 
     @property
     def pruned(self) -> "pd.DataFrame":
-        """The trials that were given up, and why: `trial`, `epochs`, `best`, `median`, `compared`, `why`, parameters."""
+        """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
         metric = self.results.facts.monitor or self.results.objectives[0].name
         rows = [{**_row(one), "why": one.reason(metric), **one.params} for one in pruned_trials(self.results)]
         return frame(rows) if rows else frame([], ("trial", "epochs", "best", "median", "compared", "why"))
 
     @property
     def saved_seconds(self) -> float:
-        """Time that pruning has saved, about: what the pruned trials would have gone on at their own pace."""
+        """Estimated time that pruning has saved: the rest of the pruned trials at their own pace."""
         return self.results.saving.seconds or 0.0
 
     @cached_property
@@ -127,7 +127,7 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
     Args:
         arguments: overrides as on the command line, such as `"sweep=quick"`, `"hydra.sweeper.n_trials=12"`, or for a
             plain multirun `"seed=1,2,3"`.
-        quiet: show nothing while it goes on.
+        quiet: show nothing meanwhile.
         settings: overrides with values of Python, see `hexlit.train`.
 
     Raises:
@@ -157,7 +157,7 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
 
 
 def _folder_of(argv: list[str]) -> Path:
-    """Where the sweep is to be, as the command would choose it."""
+    """The folder of the sweep, as the command would choose it."""
     config = composed("train", argv, prepare=whole_arguments)
     folder = Path(str(config.hydra.sweep.dir)).absolute()
     named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)

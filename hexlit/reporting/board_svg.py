@@ -1,7 +1,7 @@
 """A Hex board as SVG: coordinates, edges in the players' colours, stones, and notes that shade and label cells.
 
 The picture has a paper of its own, so that it reads alike on a light and on a dark page. `board_svg` draws a whole
-picture; the functions below it draw the parts, from which `hexlit.reporting.game_svg` makes another.
+picture. The functions below it draw the parts; `hexlit.reporting.game_svg` uses them, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +38,7 @@ _LABEL = 11.5
 
 @dataclass(frozen=True)
 class CellNote:
-    """What a cell shows beside its stone."""
+    """Text, shade and ring of a cell, beside its stone."""
 
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""

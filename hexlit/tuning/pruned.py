@@ -16,7 +16,7 @@ class PrunedTrial:
 
     number: int
     epochs: int
-    """Epochs after which it was given up; of a sweep that compares by budget, parts of the budget."""
+    """Epochs that it was given; parts of the budget in a sweep that compares by budget."""
     best: float
     """The best value that it had reported by then."""
     median: float | None
