@@ -52,7 +52,7 @@ _HOMES = {
     "sweep": "hexlit.api.sweeps",
     "train": "hexlit.api.training",
 }
-"""Name -> the module in which it is at home."""
+"""Name -> its module."""
 
 __all__ = [  # noqa: PLE0604, RUF100
     "Board",

@@ -5,8 +5,6 @@ import io
 import re
 from pathlib import Path
 
-import numpy as np
-
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
@@ -26,8 +24,8 @@ def test_the_python_example_finds_what_its_comment_says() -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         exec(block("python-example"), room)  # our own text
     solution = room["solution"]
-    assert (solution.winner, solution.winning_moves) == (-1, (7,))  # type: ignore[attr-defined]
-    assert np.abs(room["result"].value[0]) <= 1  # type: ignore[attr-defined]
+    assert (solution.winner, solution.moves) == ("White", ["c2"])  # type: ignore[attr-defined]
+    assert abs(room["found"].value) <= 1  # type: ignore[attr-defined]
 
 
 def test_every_experiment_and_group_option_is_named() -> None:

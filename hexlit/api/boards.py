@@ -18,8 +18,8 @@ NAMES = {1: "Black", -1: "White"}
 class Board(rules.Board):
     """A game of Hex from the empty board: play, take back, look; a notebook draws it.
 
-    Moves are names such as `"b2"` or cell indices (`row * size + column`). Where the swap rule is on, White's first
-    move may be `"swap"`.
+    Moves are names such as `"b2"` or cell indices (`row * size + column`). With the swap rule, White's first move
+    may be `"swap"`.
 
     >>> import hexlit
     >>> board = hexlit.Board(3, moves="b2 a1")

@@ -1,7 +1,8 @@
-"""`hexlit.load`: what a folder or a file holds."""
+"""`hexlit.load`: opens a run, a sweep, a match or a model."""
 
 from pathlib import Path
 
+from hexlit.api.matches import Match
 from hexlit.api.models import Model
 from hexlit.api.runs import Run
 from hexlit.api.sweeps import Sweep
@@ -9,12 +10,12 @@ from hexlit.errors import UsageError
 from hexlit.tuning.sweep_folder import is_tuned, numbered_folders
 
 
-def load(where: str | Path) -> Run | Sweep | Model:
-    """The run, the sweep or the trained model at `where`.
+def load(where: str | Path) -> Run | Sweep | Match | Model:
+    """The run, the sweep, the match or the trained model at `where`.
 
     Args:
-        where: the folder of a run or of a sweep, or a checkpoint. A checkpoint in the folder of a run is that run, with
-            this checkpoint; any other is a model alone.
+        where: the folder of a run, a sweep or a match; or a checkpoint. A checkpoint in the folder of a run gives that
+            run with this checkpoint. Any other gives a model alone.
 
     Raises:
         UsageError: there is nothing of these.
@@ -33,6 +34,8 @@ def load(where: str | Path) -> Run | Sweep | Model:
         raise UsageError(f"{path}: there is no such file or folder")
     if is_tuned(path) or next(numbered_folders(path), None) is not None:
         return Sweep(path)
+    if (path / "match.json").is_file():
+        return Match(path)
     if (path / ".hydra").is_dir():
         return Run(path)
-    raise UsageError(f"{path}: neither a run nor a sweep (a run keeps its settings in .hydra)")
+    raise UsageError(f"{path}: neither a run nor a sweep nor a match (a run keeps its settings in .hydra)")

@@ -1,4 +1,4 @@
-"""`hexlit.doctor`: what this machine can do."""
+"""`hexlit.doctor`: devices, precisions, memory and versions of this machine."""
 
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ SHOWN_SETTINGS = (
 
 
 class Checkup:
-    """What was found on this machine.
+    """Findings on this machine; a notebook shows the report of `hexlit doctor`.
 
     Attributes:
         found: all of it, the plain values of `hexlit doctor json=true`.

@@ -65,7 +65,7 @@ class Match:
             {"player": name, **{other: cell["wins"] for other, cell in row.items()}}
             for name, row in self.document["cross"].items()
         ]
-        return frame(rows).set_index("player").reindex(columns=list(self.document["cross"]))
+        return frame(rows).set_index("player").reindex(columns=list(self.document["cross"])).astype("Int64")
 
     @property
     def games(self) -> "pd.DataFrame":
@@ -146,7 +146,7 @@ def match(
         players: two or more: lines as on the command line (`"rollouts simulations=100"`, `"random"`), models, or what
             `Model.player` gives; or a mapping from names to these.
         arguments: overrides as on the command line, such as `"openings.plies=1"`.
-        quiet: show nothing while it goes on.
+        quiet: show nothing meanwhile.
         settings: overrides with values of Python: `board`, `pairs` (openings, each played twice), `mode`, `seed`.
 
     Raises:

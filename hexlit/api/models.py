@@ -1,4 +1,4 @@
-"""A trained model of any task: what it predicts, and for Hex how it searches, plays and measures up to the truth."""
+"""A trained model of any task: it predicts; a model of Hex also searches, plays and is measured against the truth."""
 
 import shlex
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ class Model:
         return Search(self, simulations=simulations, algorithm=algorithm).run(board)
 
     def openings(self, simulations: int = 64, size: int | None = None) -> OpeningMap:
-        """What every first move of Black is worth after a search of each; `size` None is that of the training."""
+        """Search every first move of Black; `size` None is that of the training."""
         return Search(self, simulations=simulations).openings(size or self.board)
 
     def player(self, simulations: int = 64, name: str = "", algorithm: str = "gumbel") -> str:
@@ -67,7 +67,7 @@ class Model:
         return f"checkpoint={source} simulations={simulations} algorithm={algorithm}{named}"
 
     def evaluate(self, **settings: Any) -> dict[str, Any]:
-        """Measure the model anew; of Hex against the exact truth, as `hexlit strength` does with these settings.
+        """Measure the model again: a model of Hex against the exact truth, with the settings of `hexlit strength`.
 
         Returns:
             Plain values, those of `strength.json`.
@@ -84,11 +84,11 @@ class Model:
         return document
 
     def look(self, board: Board) -> Opinion:
-        """What a network of Hex thinks of a position without search: its policy and its value."""
+        """The opinion of a network of Hex without search: its policy and its value."""
         return Search(self, simulations=1).look(board)
 
     def predict(self, data: "str | Path | Sequence[str] | pd.DataFrame") -> "pd.DataFrame":
-        """What the model says of new data, as `hexlit predict` does.
+        """Apply the model to new data, as `hexlit predict` does.
 
         Args:
             data: a table with the columns of the training: a data frame, or the name of a CSV or Parquet file. Models

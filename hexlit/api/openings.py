@@ -1,4 +1,4 @@
-"""The first moves of a board, as somebody judges them, beside the truth."""
+"""Values of the first moves of a board, compared with the truth."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from hexlit.reporting.board_svg import BAD, CellNote, board_svg, value_notes
 
 
 class OpeningMap:
-    """What each first move of Black is worth.
+    """The value of each first move of Black.
 
     Attributes:
         size: rows of the board.
@@ -37,7 +37,7 @@ class OpeningMap:
 
     def picture(self, title: str = "") -> Picture:
         """The map on the board: blue wins for Black, red loses, the surer the darker; what is wrong has a red ring."""
-        exact = bool(np.isin(self.values, (-1.0, 1.0)).all())
+        exact = self.truth is None and bool(np.isin(self.values, (-1.0, 1.0)).all())
         notes = value_notes({cell: float(value) for cell, value in enumerate(self.values)})
         if exact:
             words = {cell: "wins" if value > 0 else "loses" for cell, value in enumerate(self.values)}
@@ -45,10 +45,11 @@ class OpeningMap:
         for name in self.wrong:
             cell = Board(self.size, moves=name).moves[0]
             notes[cell] = CellNote(notes[cell].text, notes[cell].shade, BAD)
-        right = "" if self.truth is None else f" · {self.size**2 - len(self.wrong)} of {self.size**2} right"
+        right = "" if self.truth is None else f"; {self.size**2 - len(self.wrong)} of {self.size**2} are right"
+        legend = "exact" if exact else f"percent for Black: blue wins, red loses{right}"
         empty = np.zeros(self.size**2, np.int8)
         title = title or f"Black's first move: {self.judge}"
-        return Picture(board_svg(empty, self.size, notes=notes, title=title, caption=f"{self.judge}{right}"))
+        return Picture(board_svg(empty, self.size, notes=notes, title=title, caption=legend))
 
     def _repr_svg_(self) -> str:
         return self.picture().svg

@@ -7,6 +7,9 @@ from typing import Protocol
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
+IN_ONE_ROW = 3
+"""Pictures that stay in one row, however narrow the page is."""
+
 
 class Drawn(Protocol):
     """Whatever a notebook shows as SVG."""
@@ -45,8 +48,13 @@ class Row:
         self.pictures = pictures
 
     def _repr_html_(self) -> str:
-        cells = "".join(f"<div>{without_declaration(svg)}</div>" for svg in self.pictures)
-        return f"<div style='display:flex;flex-wrap:wrap;gap:16px;align-items:flex-start'>{cells}</div>"
+        # Where there is less room, all shrink by the same factor; more than a row holds go on in the next.
+        wrap = "nowrap" if len(self.pictures) <= IN_ONE_ROW else "wrap"
+        cells = "".join(
+            f"<div style='flex:0 1 {width_of(svg)}px;min-width:0'>{without_declaration(svg)}</div>"
+            for svg in self.pictures
+        )
+        return f"<div style='display:flex;flex-wrap:{wrap};gap:12px;align-items:flex-start'>{cells}</div>"
 
 
 def side_by_side(*drawn: Drawn) -> Row:
@@ -63,3 +71,9 @@ def side_by_side(*drawn: Drawn) -> Row:
 def without_declaration(svg: str) -> str:
     """The element of an SVG document, as it may stand in HTML."""
     return re.sub(r"\A.*?(?=<svg)", "", svg, flags=re.DOTALL)
+
+
+def width_of(svg: str) -> int:
+    """The width of an SVG document in pixels."""
+    found = re.search(r"<svg[^>]*\swidth=['\"]([0-9.]+)", svg)
+    return 0 if found is None else round(float(found[1]))

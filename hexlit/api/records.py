@@ -92,7 +92,7 @@ class Games(Sequence[Game]):
         return [Game(one) for one in found] if isinstance(number, slice) else Game(found)
 
     def __iter__(self) -> Iterator[Game]:
-        """The games in the order in which they were read."""
+        """The games in their order."""
         return map(Game, self._records)
 
     @property
@@ -115,7 +115,7 @@ class Games(Sequence[Game]):
         return frame(rows, COLUMNS)
 
     def statistics(self, opening_plies: int = 2, most: int = 10) -> dict[str, Any]:
-        """What is in the games, as `hexlit games stats json=true` says it; tables of the `most` most frequent."""
+        """Counts of all kinds, as `hexlit games stats json=true` has them; tables of the `most` most frequent."""
         overview = Overview(opening_plies)
         for one in self._records:
             overview.add(one)
@@ -168,7 +168,7 @@ class Games(Sequence[Game]):
 
 
 class Stored:
-    """What became of an import.
+    """The account of an import.
 
     Attributes:
         folder: the store.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.frames import frame_of_csv
 from hexlit.api.models import Model
-from hexlit.reporting.quantities import format_duration
+from hexlit.reporting.quantities import format_duration, format_figure, format_strength
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ class Run(Model):
 
     @property
     def summary(self) -> dict[str, Any]:
-        """What `summary.json` says: the results, once the run has come to its end; empty before."""
+        """The content of `summary.json`: the results of a run that has ended; empty before."""
         path = self.folder / "summary.json"
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         return found
@@ -60,7 +60,7 @@ class Run(Model):
 
     @property
     def steps(self) -> "pd.DataFrame":
-        """Where the time of the training steps went, a row an epoch."""
+        """Time of each part of the training steps, a row an epoch."""
         return frame_of_csv(self.folder / "steps.csv")
 
     @property
@@ -99,7 +99,7 @@ class Run(Model):
                 "parameters": f"{summary['parameters']:,}",
                 "device": str(summary["device"]),
             }
-            facts |= {name: _figure(value) for name, value in _figures(summary).items()}
+            facts |= _figures(summary)
         else:
             facts["state"] = "has no summary: it goes on, or was interrupted"
         rows = "".join(
@@ -111,18 +111,17 @@ class Run(Model):
         return f"<table><caption style='text-align:left;font-weight:bold'>{title}</caption>{rows}</table>"
 
 
-def _figures(summary: dict[str, Any]) -> dict[str, float]:
-    """The numbers of a summary that say how good the model is, by name."""
-    found: dict[str, float] = {}
-    for part in ("strength", "val", "test"):
+def _figures(summary: dict[str, Any]) -> dict[str, str]:
+    """The figures of a summary that say how good the model is, by name: what a task measures, else validation."""
+    strength = format_strength(summary.get("strength") or {})
+    if strength:
+        return strength
+    found = {}
+    for part in ("val", "test"):
         values = summary.get(part) or {}
         if isinstance(values, list):  # the test of a forecaster is a table
             continue
         for name, value in values.get("model", values).items():
             if isinstance(value, int | float) and not isinstance(value, bool):
-                found[f"{part}.{name}"] = value
+                found[f"{part}.{name}"] = f"{value:,}" if isinstance(value, int) else format_figure(value)
     return found
-
-
-def _figure(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""What a search found, and what a network thinks without one, as notebooks show it."""
+"""Results of a search, and a network's opinion without one, as notebooks show them."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -18,12 +18,12 @@ from hexlit.search.search import SearchResult
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_EXPECTED = 8
+MOST_EXPECTED = 5
 """Moves of the expected line that a caption has room for."""
 
 
 class Opinion:
-    """What is thought of a position without any search; a notebook draws the policy on the board.
+    """An opinion of a position without any search; a notebook draws the policy on the board.
 
     Attributes:
         board: the position.
@@ -53,7 +53,7 @@ class Opinion:
 
 
 class Searched:
-    """What a search found; a notebook draws the board with the share of the visits of each move.
+    """Results of a search; a notebook draws the board with the share of the visits of each move.
 
     Attributes:
         board: the position.
@@ -144,7 +144,7 @@ class Searched:
             shares=shares,
             marks=swaps,
             title=f"{mover} plays {self.move}, value {100 * self.value:+.0f}%",
-            caption=f"visits in percent, {int(self.visits.sum()):,} in all; expected: {expected}",
+            caption=f"percent of {int(self.visits.sum()):,} visits; expected: {expected}",
         ).svg
 
 

@@ -36,7 +36,7 @@ class Search:
     >>> import hexlit
     >>> search = hexlit.Search(simulations=200)           # by random playouts
     >>> found = search.run(hexlit.Board(3, moves="a1"))   # White may take the middle, and wins
-    >>> found.move, found.value > 0.5
+    >>> found.move, found.value > 0
     ('b2', True)
     >>> found.expected[0]
     'b2'
@@ -81,7 +81,7 @@ class Search:
         return Searched(_pictured(board), result, outline(machine))
 
     def look(self, board: Position) -> Opinion:
-        """What is thought of the position without any search.
+        """Judge the position without any search.
 
         >>> import hexlit
         >>> hexlit.Search().look(hexlit.Board(3)).policy.sum().round(3).item()  # playouts prefer no move
@@ -98,7 +98,7 @@ class Search:
         return Opinion(_pictured(board), policy, float(batch.value[0]))
 
     def openings(self, size: int) -> OpeningMap:
-        """What every first move of Black on a board of `size` rows is worth after a search of each.
+        """Search every first move of Black on a board of `size` rows.
 
         >>> import hexlit
         >>> hexlit.Search(simulations=100).openings(3).values.shape

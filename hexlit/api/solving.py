@@ -11,7 +11,7 @@ from hexlit.hex.notation import format_cell
 
 
 class Solver:
-    """Who wins a position with best play, and by which moves, on boards of 2 to 8 rows.
+    """Solves positions on boards of 2 to 8 rows: the winner with best play, and every winning move.
 
     >>> import hexlit
     >>> solution = hexlit.Solver().solve(hexlit.Board(5, moves="a2 c3 d4"))

@@ -1,4 +1,4 @@
-"""Where the display of work goes: a terminal or file as ever, in a notebook one line that changes, or nowhere."""
+"""The display of work: as ever on a terminal or in a file, one line that changes in a notebook, or none."""
 
 import io
 import sys

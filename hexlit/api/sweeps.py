@@ -14,13 +14,14 @@ from hexlit.api.pictures import Picture
 from hexlit.api.runs import Run
 from hexlit.api.status import console_for
 from hexlit.commands.application import INTERRUPTED, MISTAKE
-from hexlit.commands.in_process import composed
+from hexlit.commands.in_process import composed, quiet_imports
 from hexlit.commands.train import whole_arguments
 from hexlit.errors import UsageError
 from hexlit.reporting.quantities import format_duration
 from hexlit.tuning.pruned import PrunedTrial, pruned_trials
 from hexlit.tuning.results import SweepResults, read_results
 from hexlit.tuning.space import quoted
+from hexlit.tuning.trial_result import TrialResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,17 +41,22 @@ class Sweep:
     def __init__(self, folder: str | Path) -> None:
         """The sweep in `folder`, as it is now; raises `UsageError` where there is none."""
         self.folder = Path(folder)
-        self.results: SweepResults = read_results(self.folder)
+        with quiet_imports():
+            self.results: SweepResults = read_results(self.folder)
 
     @property
     def trials(self) -> "pd.DataFrame":
-        """A row a trial, the best first: `rank`, `trial`, `state`, objectives, parameters, `epochs`, `seconds`."""
+        """A row a trial, the best first.
+
+        `rank`, `trial`, `state`, the objectives, the parameters, `latest` (the last value that it reported), `epochs`,
+        `seconds`, and for those that failed the `failure`.
+        """
         rows = []
         names = [objective.name for objective in self.results.objectives]
         for trial in self.results.by_rank():
             values = dict(zip(names, trial.values or [None] * len(names), strict=True))
             facts = {"rank": trial.rank, "trial": trial.number, "state": trial.state, **values, **trial.params}
-            rows.append({**facts, "epochs": trial.epochs, "seconds": trial.seconds, "failure": trial.failure})
+            rows.append({**facts, "latest": trial.latest, **_ends(trial)})
         return frame(rows)
 
     @property
@@ -69,14 +75,14 @@ class Sweep:
 
     @property
     def pruned(self) -> "pd.DataFrame":
-        """The trials that were given up, and why: `trial`, `epoch`, `best`, `median`, `compared`, `why`, parameters."""
+        """The trials that were given up: `trial`, `epochs`, `best`, `median`, `compared`, `why`, and parameters."""
         metric = self.results.facts.monitor or self.results.objectives[0].name
         rows = [{**_row(one), "why": one.reason(metric), **one.params} for one in pruned_trials(self.results)]
-        return frame(rows) if rows else frame([], ("trial", "epoch", "best", "median", "compared", "why"))
+        return frame(rows) if rows else frame([], ("trial", "epochs", "best", "median", "compared", "why"))
 
     @property
     def saved_seconds(self) -> float:
-        """Time that pruning has saved, about: what the pruned trials would have gone on at their own pace."""
+        """Estimated time that pruning has saved: the rest of the pruned trials at their own pace."""
         return self.results.saving.seconds or 0.0
 
     @cached_property
@@ -94,15 +100,20 @@ class Sweep:
         parts = [f"{len(results.trials)} trials: {counts}"]
         parts += [f"took {format_duration(seconds)}"] if seconds else []
         parts += [f"pruning saved about {format_duration(self.saved_seconds)}"] if self.saved_seconds else []
-        shown = table.drop(columns=[name for name in ("failure",) if name in table and table[name].isna().all()])
+        dull = ["latest", *(["failure"] if "failure" in table and table["failure"].isna().all() else [])]
+        shown = table.drop(columns=dull, errors="ignore")
         html = shown.to_html(index=False, border=0, na_rep="–", float_format=lambda value: f"{value:.4g}")
         return f"<div><b>Sweep {escape(self.folder.name)}</b> · {escape(' · '.join(parts))}</div>{html}"
+
+
+def _ends(trial: TrialResult) -> dict[str, Any]:
+    return {"epochs": trial.epochs, "seconds": trial.seconds, "failure": trial.failure}
 
 
 def _row(one: PrunedTrial) -> dict[str, Any]:
     return {
         "trial": one.number,
-        "epoch": one.epoch,
+        "epochs": one.epochs,
         "best": one.best,
         "median": one.median,
         "compared": one.compared,
@@ -116,7 +127,7 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
     Args:
         arguments: overrides as on the command line, such as `"sweep=quick"`, `"hydra.sweeper.n_trials=12"`, or for a
             plain multirun `"seed=1,2,3"`.
-        quiet: show nothing while it goes on.
+        quiet: show nothing meanwhile.
         settings: overrides with values of Python, see `hexlit.train`.
 
     Raises:
@@ -146,7 +157,7 @@ def sweep(*arguments: str, quiet: bool = False, **settings: Any) -> Sweep:
 
 
 def _folder_of(argv: list[str]) -> Path:
-    """Where the sweep is to be, as the command would choose it."""
+    """The folder of the sweep, as the command would choose it."""
     config = composed("train", argv, prepare=whole_arguments)
     folder = Path(str(config.hydra.sweep.dir)).absolute()
     named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)

@@ -24,7 +24,7 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
 
     Args:
         arguments: overrides as on the command line, such as `"trainer.max_epochs=10"`.
-        quiet: show nothing while it goes on.
+        quiet: show nothing meanwhile.
         settings: overrides with values of Python, such as `task="forecast"`, `board=4` or
             `**{"trainer.max_epochs": 10}`. A run or a sweep stands for its folder: `resume=run`, `best=sweep`.
 

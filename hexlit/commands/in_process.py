@@ -64,7 +64,7 @@ def call(
             raise RuntimeError(f"{config_name} asked for the end of the process (code {stop.code})") from stop
         except Exception as error:
             if is_mistake(error):
-                raise UsageError(one_line(explain(error, config_name, overrides))) from error
+                raise told(error, config_name, overrides) from error
             raise
     (end,) = ends
     if not isinstance(end, Exception):
@@ -72,7 +72,13 @@ def call(
     mistake = mistake_of_task(end)
     if mistake is None:
         raise end
-    raise UsageError(one_line(explain(mistake, config_name, overrides))) from end
+    raise told(mistake, config_name, overrides) from end
+
+
+def told(mistake: Exception, config_name: str, overrides: list[str]) -> UsageError:
+    """The user's mistake in one line that says what would be right."""
+    with own_hydra():  # it composes again, to see which keys there are
+        return UsageError(one_line(explain(mistake, config_name, overrides)))
 
 
 @contextmanager
@@ -107,9 +113,7 @@ def untouched_process() -> Iterator[None]:
         if isinstance(logger, logging.Logger)
     }
     try:
-        with warnings.catch_warnings(), kept_settings():
-            # A progress bar that we never show asks for a package of its own when it is imported in a notebook.
-            warnings.filterwarnings("ignore", message="IProgress not found")
+        with quiet_imports(), kept_settings():
             yield
     finally:
         for logger, (level, propagate, disabled, handlers) in loggers.items():
@@ -121,6 +125,14 @@ def untouched_process() -> Iterator[None]:
         for name in os.environ.keys() - environment.keys():
             del os.environ[name]
         os.environ.update(environment)
+
+
+@contextmanager
+def quiet_imports() -> Iterator[None]:
+    """Keep warning filters as they are, and tqdm, which Lightning and Optuna import, from asking for ipywidgets."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="IProgress not found")
+        yield
 
 
 @contextmanager
@@ -193,7 +205,7 @@ def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[
     Raises:
         UsageError: as `call`.
     """
-    with own_hydra():
+    with quiet_imports(), own_hydra():
         overrides = prepare(list(arguments))
         try:
             application = Hydra.create_main_hydra2(config_name, create_config_search_path(f"pkg://{CONFIG_PACKAGE}"))
@@ -205,5 +217,5 @@ def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[
             )
         except Exception as error:
             if is_mistake(error):
-                raise UsageError(one_line(explain(error, config_name, overrides))) from error
+                raise told(error, config_name, overrides) from error
             raise

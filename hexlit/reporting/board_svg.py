@@ -1,7 +1,7 @@
 """A Hex board as SVG: coordinates, edges in the players' colours, stones, and notes that shade and label cells.
 
 The picture has a paper of its own, so that it reads alike on a light and on a dark page. `board_svg` draws a whole
-picture; the functions below it draw the parts, from which `hexlit.reporting.game_svg` makes another.
+picture. The functions below it draw the parts; `hexlit.reporting.game_svg` uses them, too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,13 +32,13 @@ SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
 """Shades of a share, of a value for the player to move, and of one against."""
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
-_HEAD, _FOOT = 34.0, 26.0  # for the title above the board, and the caption below it
+_HEAD, _FOOT = 26.0, 10.0  # for the title above the board, and the caption below it
 _LABEL = 11.5
 
 
 @dataclass(frozen=True)
 class CellNote:
-    """What a cell shows beside its stone."""
+    """Text, shade and ring of a cell, beside its stone."""
 
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""
@@ -96,7 +96,7 @@ def board_svg(
             lines.append(cell_text(cell, size, note.text, ink))
     lines.append("</g>")
     if caption:
-        lines.append(text(width / 2, height - 10, caption, 12, INK))
+        lines.append(text(width / 2, height - 12, caption, 12, INK))
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 

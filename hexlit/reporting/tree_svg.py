@@ -24,6 +24,7 @@ _ACROSS, _DOWN = 58.0, 96.0  # from leaf to leaf, and from level to level
 _MARGIN, _HEAD, _FOOT = 40.0, 62.0, 48.0
 _LARGEST, _SMALLEST = 19.0, 11.0  # radius of a stone
 _NARROWEST = 460.0
+_HALO = f" stroke='{PAPER}' stroke-width='4' paint-order='stroke'"  # numbers stand out from the lines behind them
 
 
 @dataclass
@@ -102,8 +103,8 @@ def _stones(node: DrawnNode, places: dict[int, tuple[float, float]], most: int) 
         yield f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' fill='{fill}' stroke='{ring}' stroke-width='4'/>"
         yield text(x, y + 4, node.label, 12 if radius > 13 else 10, ink)
         foot = y + radius + 15
-        yield text(x, foot, f"{node.visits:,}", 10.5, INK)
-        yield text(x, foot + 12, f"{round(100 * node.value):+d}", 10.5, ring, " font-weight='bold'")
+        yield text(x, foot, f"{node.visits:,}", 10.5, INK, _HALO)
+        yield text(x, foot + 12, f"{round(100 * node.value):+d}", 10.5, ring, f" font-weight='bold'{_HALO}")
     else:
         yield f"<rect x='{x - 54:.1f}' y='{y - 16:.1f}' width='108' height='32' rx='8' fill='{GRID}'/>"
         yield text(x, y + 4.5, node.label, 12, INK)

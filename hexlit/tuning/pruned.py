@@ -15,12 +15,12 @@ class PrunedTrial:
     """One trial that was given up."""
 
     number: int
-    epoch: int
-    """After which it was given up, counted from 1; of a sweep that compares by budget, the part of it."""
+    epochs: int
+    """Epochs that it was given; parts of the budget in a sweep that compares by budget."""
     best: float
     """The best value that it had reported by then."""
     median: float | None
-    """Of what the trials that were complete by then had reported at this epoch; None where there were none."""
+    """Of what the trials that were complete by then had reported after as many; None where there were none."""
     compared: int
     """How many these were."""
     saved_seconds: float | None
@@ -28,11 +28,11 @@ class PrunedTrial:
 
     def reason(self, metric: str) -> str:
         """One sentence on it; `metric` is what was reported."""
-        reached = f"best {metric} {self.best:.4g} after epoch {self.epoch}"
+        reached = f"trial {self.number}: at best {metric} {self.best:.4g} in {self.epochs} epochs"
         if self.median is None:
-            return f"{reached}; no complete trial to compare with"
+            return f"{reached}, with no complete trial to compare with"
         trials = "trial" if self.compared == 1 else "trials"
-        return f"{reached}; the median of {self.compared} complete {trials} there was {self.median:.4g}"
+        return f"{reached}, where the median of {self.compared} complete {trials} was {self.median:.4g}"
 
 
 def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
@@ -52,7 +52,7 @@ def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
         found.append(
             PrunedTrial(
                 number=trial.number,
-                epoch=step + 1,
+                epochs=step + 1,
                 best=max(reported.values()) if upwards else min(reported.values()),
                 median=median(others) if others else None,
                 compared=len(others),

@@ -1,0 +1,29 @@
+"""What `import hexlit` gives, and what it costs."""
+
+import subprocess
+import sys
+
+import pytest
+
+import hexlit
+
+HEAVY = ("torch", "numba", "numpy", "pandas", "hydra", "omegaconf", "matplotlib", "lightning", "rich")
+
+
+@pytest.mark.row("F10")
+def test_importing_hexlit_imports_nothing_heavy() -> None:
+    program = f"import hexlit, sys; dir(hexlit); print([name for name in {HEAVY} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.row("F10")
+def test_every_name_that_it_lists_is_there() -> None:
+    assert {"train", "load", "Board", "Solver", "Search", "match", "games", "sweep", "doctor"} <= set(dir(hexlit))
+    assert set(hexlit.__all__) == set(hexlit._HOMES)
+    assert all(getattr(hexlit, name) is not None for name in dir(hexlit))
+
+
+def test_a_name_that_is_not_there_says_which_are() -> None:
+    with pytest.raises(AttributeError, match="'hexlit' has no attribute 'tarin'; it has .*train"):
+        hexlit.tarin  # noqa: B018

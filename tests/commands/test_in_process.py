@@ -1,0 +1,144 @@
+"""A command that is called from Python leaves the process as it was."""
+
+import logging
+import os
+import random
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_module
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig
+
+from hexlit.commands import tasks
+from hexlit.commands.in_process import call, composed
+from hexlit.commands.train import whole_arguments
+from hexlit.errors import UsageError
+
+QUICK = ["logger=csv", "board=3"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tasks.register()
+
+
+def state() -> dict[str, Any]:
+    root = logging.getLogger()
+    return {
+        "environment": dict(os.environ),
+        "argv": list(sys.argv),
+        "filters": list(warnings.filters),
+        "handlers": [list(root.handlers), list(logging.getLogger("hexlit").handlers)],
+        "levels": [root.level, logging.getLogger("hexlit").level, logging.getLogger("lightning.pytorch").level],
+        "draws": [random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()],  # type: ignore[index]  # noqa: NPY002
+        "threads": torch.get_num_threads(),
+        "products": torch.get_float32_matmul_precision(),
+        "hydra": [GlobalHydra.instance().hydra, HydraConfig.instance().cfg],
+        "file": sys.modules["__main__"].__dict__.get("__file__"),
+    }
+
+
+def disturb(config: DictConfig) -> int:
+    os.environ["WANDB_MODE"] = "offline"
+    os.environ.pop("HOME", None)
+    warnings.filterwarnings("ignore")
+    logging.getLogger().addHandler(logging.NullHandler())
+    logging.getLogger("lightning.pytorch").setLevel(logging.CRITICAL)
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("medium")
+    return int(config.board)
+
+
+@pytest.mark.row("F10")
+def test_nothing_that_a_task_changes_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["__main__"], "__file__", "script.py", raising=False)
+    before = state()
+    assert call(disturb, "train", QUICK, prepare=whole_arguments) == 3
+    assert state() == before
+
+
+def test_nothing_is_left_after_a_mistake_and_after_a_bug_either() -> None:
+    before = state()
+
+    def task(config: DictConfig) -> None:
+        disturb(config)
+        raise UsageError("board=3: too small")
+
+    def bug(config: DictConfig) -> None:
+        disturb(config)
+        raise ZeroDivisionError
+
+    with pytest.raises(UsageError, match="^board=3: too small$"):
+        call(task, "train", QUICK, prepare=whole_arguments)
+    with pytest.raises(ZeroDivisionError):
+        call(bug, "train", QUICK, prepare=whole_arguments)
+    assert state() == before
+
+
+def test_the_callers_own_hydra_stays() -> None:
+    with initialize_config_module("hexlit.conf", version_base="1.3"):
+        theirs = GlobalHydra.instance().hydra
+        assert call(lambda config: config.board, "train", QUICK, prepare=whole_arguments) == 3
+        assert GlobalHydra.instance().hydra is theirs
+        assert compose("train", ["board=5"]).board == 5
+
+
+def test_the_folder_has_settings_and_log_and_warnings_go_the_callers_way(caplog: pytest.LogCaptureFixture) -> None:
+    def task(config: DictConfig) -> Path:
+        logging.getLogger("hexlit.some").info("a detail")
+        logging.getLogger("hexlit.some").warning("a warning")
+        return Path(HydraConfig.get().runtime.output_dir)
+
+    folder = call(task, "train", [*QUICK, "name=mine"], prepare=whole_arguments)
+    assert folder.parent == Path.cwd() / "runs" / "mine"
+    assert (folder / ".hydra" / "overrides.yaml").is_file()
+    said = (folder / "train.log").read_text(encoding="utf-8")
+    assert "a detail" in said
+    assert "a warning" in said
+    assert [record.message for record in caplog.records] == ["a warning"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ("trainer.max_epoch=3", "unknown key 'trainer.max_epoch': did you mean 'trainer.max_epochs'"),
+        ("net=nonsense", "net=nonsense: there is no such option"),
+        ("board=four", "board=four: expected a whole number"),
+        ("--multirun", "is not an override"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(argument: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        call(disturb, "train", [argument], prepare=whole_arguments)
+    assert "\n" not in str(caught.value)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupt_that_lightning_made_an_exit_is_an_interrupt_again() -> None:
+    def task(config: DictConfig) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            sys.exit(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        call(task, "train", QUICK, prepare=whole_arguments)
+    with pytest.raises(RuntimeError, match="code 3"):
+        call(lambda config: sys.exit(3), "train", QUICK, prepare=whole_arguments)
+
+
+def test_a_multirun_is_composed_and_nothing_runs() -> None:
+    config = composed("train", ["seed=1,2,3", "name=three"], prepare=whole_arguments)
+    assert Path(str(config.hydra.sweep.dir)).parts[:2] == ("runs", "three")
+    assert not Path("runs").exists()
