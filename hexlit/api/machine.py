@@ -60,7 +60,10 @@ class Checkup:
         from hexlit.reporting.doctor import print_report
 
         text = io.StringIO()
-        print_report(self.found, Console(file=text, width=110, highlight=False, force_jupyter=False))
+        # A kernel asks for colours, which HTML does not show.
+        print_report(
+            self.found, Console(file=text, width=110, color_system=None, force_jupyter=False, force_terminal=False)
+        )
         return text.getvalue()
 
     def _repr_html_(self) -> str:

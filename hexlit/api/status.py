@@ -22,7 +22,7 @@ def console_for(quiet: bool) -> "Iterator[Console]":
         yield Console(file=io.StringIO(), highlight=False, force_jupyter=False)
     elif in_notebook():
         with _ChangingLine() as line:
-            yield Console(file=line, highlight=False, force_jupyter=False, width=100)  # type: ignore[arg-type]
+            yield Console(file=line, highlight=False, force_jupyter=False, force_terminal=False, width=100)  # type: ignore[arg-type]
     else:
         yield Console(file=sys.stdout, highlight=False)
 

@@ -1,0 +1,22 @@
+"""What notebooks show: nothing where quiet, no colours of a terminal."""
+
+import pytest
+
+from hexlit.api.machine import Checkup
+from hexlit.api.status import console_for
+
+
+def test_a_quiet_console_shows_nothing_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    with console_for(quiet=True) as console:
+        assert not console.is_jupyter
+
+
+def test_the_report_of_the_doctor_is_plain_text_where_a_kernel_asks_for_colours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setattr(
+        "hexlit.reporting.doctor.print_report", lambda found, console: console.print("[bold]works[/bold]")
+    )
+    assert str(Checkup({})) == "works\n"
