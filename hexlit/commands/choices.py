@@ -1,13 +1,10 @@
 """The overrides, choices and versions of a command, for Weights & Biases."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hexlit.errors import UsageError
 from hexlit.training.config import LoggerConfig
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 
 def choices() -> dict[str, Any]:
@@ -29,8 +26,8 @@ def choices() -> dict[str, Any]:
     }
 
 
-def facts_of(settings: "DataclassInstance", **more: Any) -> dict[str, Any]:
-    """The whole configuration, what was chosen, the code and its versions, and `more`."""
+def facts_of(settings: Any, **more: Any) -> dict[str, Any]:
+    """The whole configuration in the dataclass `settings`, what was chosen, the code and its versions, and `more`."""
     from hexlit.tracking.provenance import git_state, versions
 
     return {**asdict(settings), **choices(), "git": git_state(), "versions": versions(), **more}

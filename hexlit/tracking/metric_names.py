@@ -30,11 +30,6 @@ SHARED = (
     Metric("memory.*", "device/memory_*"),
     Metric("steps.skipped", "train/skipped_steps"),
     Metric("*.*loss", best="min"),
-    Metric("val.*accuracy*", best="max"),
-    Metric("val.*f1*", best="max"),
-    Metric("val.*mae*", best="min"),
-    Metric("val.*rmse*", best="min"),
-    Metric("val.*error*", best="min"),
 )
 """Lines that all tasks share."""
 

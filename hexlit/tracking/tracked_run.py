@@ -124,7 +124,8 @@ class TrackedRun:
                 artifact.add_reference(path.resolve().as_uri(), name=path.name)
             else:
                 kept = self._kept(files, path)
-                artifact.add_file(str(kept), name=path.name, policy="immutable", skip_cache=True)
+                # Neither a temporary name nor a copy in a cache, and nothing to protect from changes.
+                artifact.add_file(str(kept), path.name, False, True, "immutable")
         return artifact
 
     def _kept(self, files: Files, path: Path) -> Path:

@@ -65,7 +65,7 @@ class WandbRows(Logger):
         return grouped
 
 
-class GroupedTensorBoard(TensorBoardLogger):
+class EventFiles(TensorBoardLogger):
     """TensorBoard event files under grouped names."""
 
     def __init__(self, folder: Path, names: MetricTable) -> None:
@@ -108,7 +108,7 @@ def build_loggers(
         )
         loggers += [] if tracked is None else [WandbRows(tracked, names)]
     if config.tensorboard:
-        loggers.append(GroupedTensorBoard(folder, names))
+        loggers.append(EventFiles(folder, names))
     return loggers
 
 

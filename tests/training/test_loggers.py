@@ -18,7 +18,7 @@ from hexlit.tracking.metric_names import Metric, MetricTable
 from hexlit.training import config as config_module
 from hexlit.training.config import LoggerConfig
 from hexlit.training.loggers import (
-    GroupedTensorBoard,
+    EventFiles,
     WandbRows,
     build_loggers,
     close_loggers,
@@ -161,7 +161,7 @@ def test_tensorboard_gets_grouped_names_too(tmp_path: Path, monkeypatch: pytest.
     logged: dict[str, Any] = {}
     monkeypatch.setattr(TensorBoardLogger, "__init__", lambda self, **arguments: None)
     monkeypatch.setattr(TensorBoardLogger, "log_metrics", lambda self, metrics, step=None: logged.update(metrics))
-    logger = GroupedTensorBoard(tmp_path, MetricTable())
+    logger = EventFiles(tmp_path, MetricTable())
     logger.log_metrics({"train.loss": 1.0, "cost.seconds": 2.0}, 1)
     assert logged == {"train/loss": 1.0, "time/wall_seconds": 2.0}
 

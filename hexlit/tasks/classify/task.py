@@ -22,6 +22,7 @@ from hexlit.tasks.classify.nets import TextNet, forward_flops
 from hexlit.tasks.classify.pretrained import load_pretrained, with_classes
 from hexlit.tasks.classify.tokens import TextTokens, fit_tokens
 from hexlit.tasks.classify.train_config import ClassifyTrainConfig
+from hexlit.tracking.metric_names import Metric
 from hexlit.training.task import Session, Task
 
 FIGURE = "confusion.svg"
@@ -34,6 +35,12 @@ class ClassifyTask(Task):
     unit = "texts"
     units = ("texts",)
     shown = ("loss", "accuracy", "macro_f1")
+    metrics = (
+        Metric("val.accuracy", best="max"),
+        Metric("val.macro_f1", best="max"),
+        Metric("val.ece", best="min"),
+        Metric("val.brier", best="min"),
+    )
     module: ClassifyModule
     data: ClassifyDataModule
 

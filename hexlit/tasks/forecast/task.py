@@ -19,6 +19,7 @@ from hexlit.tasks.forecast.flops import forward_flops
 from hexlit.tasks.forecast.module import ForecastModule
 from hexlit.tasks.forecast.nets import ForecastNet
 from hexlit.tasks.forecast.train_config import ForecastTrainConfig
+from hexlit.tracking.metric_names import Metric
 from hexlit.training.task import Session, Task
 
 FIGURE = "forecasts.svg"
@@ -31,6 +32,12 @@ class ForecastTask(Task):
     unit = "windows"
     units = ("windows",)
     shown = ("loss", "mae", "skill_over_seasonal")
+    metrics = (
+        Metric("val.mae*", best="min"),
+        Metric("val.rmse", best="min"),
+        Metric("val.r2", best="max"),
+        Metric("val.skill_*", best="max"),
+    )
     fresh_data = True
     module: ForecastModule
     data: ForecastDataModule
