@@ -26,7 +26,8 @@ SOLVED_SIZES = tuple(SOLVED)
 SHOWN_MISTAKES = 12
 """Positions that a final measurement names in which a search gave the win away."""
 
-Figures = dict[str, float | int | list[float] | list[bool] | list[dict[str, Any]]]
+Figures = dict[str, Any]
+"""Numbers by name, and beside them maps of openings and positions, in plain values."""
 
 
 def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:

@@ -76,7 +76,7 @@ class Waiting:
     Args:
         title: of the command.
         what: it does meanwhile.
-        status: what goes on beside that, in a few words; empty where there is nothing to say.
+        status: work beside that, in a few words; empty where there is none.
     """
 
     def __init__(

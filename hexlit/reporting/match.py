@@ -66,8 +66,8 @@ class MatchProgress(Counting):
             left = format_duration((self.total - self.done) / rate)
             self.facts = [f"{format_rate(rate)} games/s", f"{left} left" if self.done < self.total else ""]
         if self.line_due():
-            games = f"{format_count(self.done)} of {format_count(self.total)} games"
-            self.say(", ".join(text for text in (games, *self.facts) if text))
+            played = f"{format_count(self.done)} of {format_count(self.total)} games"
+            self.say(", ".join(text for text in (played, *self.facts) if text))
 
 
 def print_match(console: Console, document: Mapping[str, Any]) -> None:

@@ -104,6 +104,7 @@ class TrainingProgress:
         self._durations: dict[int, float] = {}
         self._untimed = 0.0
         self._next_end = 0.0
+        self._over = False
         self._phase_name = ""
         self._phase_goal: float | None = None
         self._phase_started = self._started
@@ -133,6 +134,7 @@ class TrainingProgress:
         """Give the terminal back, whatever happened; the last picture stays on it."""
         if kind is None and not self._phase_runs and self._phase_name:
             self._end_epoch(self._epoch + 1)
+        self._over = True
         if self.live:
             self._display.stop()
 
@@ -202,7 +204,7 @@ class TrainingProgress:
 
         Once the estimate is used up it is `ends any moment`: a last measurement can take longer than an epoch.
         """
-        if not self._durations:
+        if not self._durations or self._over:
             return ""
         seconds = self.seconds_left()
         if seconds is None:

@@ -1,4 +1,4 @@
-"""What the live displays share: whether there is a screen to draw on, and pictures that fit into its width."""
+"""Shared by the live displays: whether there is a screen to draw on, and pictures that fit into its width."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class FittedColumn:
     heading: str
     cells: Sequence[str]
     rank: int = 0
-    """Where there is no room, the columns of the highest rank go first."""
+    """The columns of the highest rank go first when room is short."""
     style: str = ""
 
     @property
@@ -79,7 +79,7 @@ class Bar:
 
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
-    """The bars below one another; they shrink, and go, and so do facts, before a number is cut."""
+    """The bars below one another. Bars shrink, then facts and bars go, before a number is cut."""
     names, amounts = max(len(bar.name) for bar in bars), max(len(bar.amount) for bar in bars)
     room = width - names - amounts - 2 * GAP
     facts = [_joined(bar.facts, room) for bar in bars]

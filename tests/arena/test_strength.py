@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from hexlit.arena.config import EvaluationConfig, ProofConfig
-from hexlit.arena.players import SearchPlayer
-from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength, opening_values, proof_of
+from hexlit.arena.players import Judgement, SearchPlayer
+from hexlit.arena.positions import game_positions
+from hexlit.arena.strength import SOLVED_SIZES, Figures, Strength, mistakes, opening_values, proof_of
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator, UniformEvaluator
@@ -35,7 +36,7 @@ def test_the_value_alone_and_positions_from_games_get_full_marks_for_perfect_kno
     """E5."""
     figures = measured(4, Oracle(4))
     assert figures["value_openings_right"] == figures["openings"] == 16
-    assert [value > 0 for value in figures["value_opening_map"]] == figures["opening_truth"]  # type: ignore[union-attr]
+    assert [value > 0 for value in figures["value_opening_map"]] == figures["opening_truth"]
     assert figures["value_brier"] == figures["value_calibration_error"] == 0.0
     assert figures["value_sign_accuracy"] == 1.0
     assert figures["games_policy_optimality"] == figures["games_search_optimality"] == 1.0
@@ -196,3 +197,20 @@ def test_the_default_settings_work_on_every_board_that_can_be_trained() -> None:
 def test_too_few_positions_from_games_are_refused() -> None:
     with pytest.raises(UsageError, match=r"evaluation.game_positions=11: must be 12 or more"):
         EvaluationConfig(game_positions=11)
+
+
+@pytest.mark.row("F13")
+def test_mistakes_are_won_positions_that_the_move_gives_away() -> None:
+    positions = game_positions(4, 60, seed=1)
+    won = positions.only(positions.won)
+    best = won.winning_moves.argmax(1).astype(np.int16)
+    values = np.full(len(won), 0.5, np.float32)
+    assert mistakes(won, Judgement(best, values)) == []
+    losing = (won.cells == 0) & ~won.winning_moves
+    moves = np.where(losing.any(1), losing.argmax(1), best).astype(np.int16)
+    found = mistakes(won, Judgement(moves, values), most=3)
+    assert len(found) == 3
+    for one in found:
+        assert one["move"] not in one["winning"]
+        assert one["cells"][one["move"]] == 0
+        assert one["value"] == 0.5

@@ -10,6 +10,7 @@ from hexlit.arena import search_quality
 from hexlit.arena.search_quality import measure_variant
 from hexlit.commands.strength import main
 from tests.commands.tiny import save_untrained
+from tests.reporting.pages.documents import checked
 
 SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24"]
 
@@ -38,7 +39,11 @@ def test_truth_is_told_as_json_and_kept_with_tables_and_figures(
     assert found["positions"]["games"]["count"] == found["positions"]["random"]["count"] == 24
     assert [level["count"] for level in found["calibration"]["games"]] == [24] * 3
     assert (found["board"], found["search"]["algorithm"], found["what"]) == (3, "gumbel", "truth")
-    assert {path.name for path in folder.iterdir()} == {"strength.json", "strength.md", "reliability.svg", "growth.svg"}
+    names = {"strength.json", "strength.md", "reliability.svg", "growth.svg", "report.html"}
+    assert {path.name for path in folder.iterdir()} == names
+    page = checked((folder / "report.html").read_text(encoding="utf-8"))
+    assert "Solved: perfect play" in page.text
+    assert "Reliability of the value" in page.values("alt")
 
 
 def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(

@@ -33,6 +33,7 @@ from hexlit.training.phase_table import PhaseTotals
 from hexlit.training.usage import RunUsage
 from tests.commands.tiny import TINY
 from tests.hex.reference import Game
+from tests.reporting.pages.documents import checked
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def train(folder: Path, *overrides: str, base: Sequence[str] = TINY) -> Run:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return train(tmp_path_factory.mktemp("tiny"))
+    return train(tmp_path_factory.mktemp("tiny"), "report=true")
 
 
 def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
@@ -103,6 +104,7 @@ def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
         "games/part-000001.parquet",
         "metrics.csv",
         "phases.csv",
+        "report.html",
         "summary.json",
         "train.log",
     }
@@ -114,6 +116,15 @@ def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
     assert 10**8 < memory["host_peak_bytes"] < 6 * 2**30, "A23"
     for row in tiny.table("metrics.csv"):
         assert float(row["memory.host_mb"]) > 100, "D18"
+
+
+@pytest.mark.row("F13")
+def test_a_run_ends_with_a_report_that_needs_nothing_else(tiny: Run) -> None:
+    page = checked((tiny.folder / "report.html").read_text(encoding="utf-8"))
+    for title in ("Strength", "Openings", "Sample games", "Losses", "Time and machine", "Cost", "Configuration"):
+        assert title in page.text
+    assert "network after 1 epochs" in page.text
+    assert "report.html" not in (tiny.folder / "train.log").read_text()
 
 
 def test_the_summary_says_what_the_run_did(tiny: Run) -> None:

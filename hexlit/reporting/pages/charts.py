@@ -75,7 +75,7 @@ def draw_chart(data: Chart) -> Figure:
     columns = 2 if max(len(line.name) for line in lines) > 16 else min(4, len(lines))
     rows = -(-len(lines) // columns) if named else 0
     figure = Figure(figsize=(5.2, 3.1))  # with fixed margins: a layout that looks for them takes as long as the rest
-    figure.subplots_adjust(left=0.135, right=0.975, bottom=0.15, top=0.955 - 0.058 * rows)
+    figure.subplots_adjust(left=0.165 if data.y else 0.125, right=0.975, bottom=0.15, top=0.955 - 0.058 * rows)
     axes = figure.add_subplot()
     for place, line in enumerate(lines):
         xs, ys = (list(part) for part in zip(*line.points, strict=True))
@@ -173,7 +173,7 @@ class Ratings:
 def draw_ratings(data: Ratings) -> Figure:
     """A dot for each player with a line from the lower to the upper end of its interval."""
     count = len(data.names)
-    figure = new_figure(7.6, 1.0 + 0.34 * count)
+    figure = new_figure(5.6, 0.9 + 0.3 * count)
     axes = figure.add_subplot()
     places = range(count)
     axes.hlines(places, data.low, data.high, color=COLOURS[0], lw=2.2)

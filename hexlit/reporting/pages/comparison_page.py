@@ -14,7 +14,7 @@ AXES = {
     "cost.flops": ("operations", "TFLOP", 1e12),
     "cost.seconds": ("time", "minutes", 60.0),
 }
-"""What a measure is drawn over: by metric its name, the unit of the axis, and how many make one of that unit."""
+"""Axes of a measure: by metric its name, the unit of the axis, and how many make one of that unit."""
 
 LENGTHS = (10, 100, 1000)
 """Epochs of the rows of the table of costs, where none are asked for."""
@@ -115,7 +115,7 @@ def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
 
 
 def monitors_of(runs: Sequence[ComparedRun]) -> list[str]:
-    """What the best epochs are chosen by; without `val.loss`, which the losses show."""
+    """Metrics that choose the best epochs, without losses: those have charts already."""
     names = [run.files.setting("trainer.monitor") for run in runs]
     return [name for name in dict.fromkeys(names) if isinstance(name, str) and not name.endswith("loss")]
 

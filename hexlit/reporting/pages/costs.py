@@ -1,4 +1,4 @@
-"""What a run of any length would cost: hours and money for N epochs, at the rates that were measured."""
+"""The cost of a run of any length: hours and money for N epochs, at measured rates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ ONCE = ("starting", "compiling", "finishing")
 
 @dataclass(frozen=True)
 class Rates:
-    """What an epoch of a run takes, as measured; None where that is not known."""
+    """Measured time and operations of an epoch; None where they are not known."""
 
     once_seconds: float
     epoch_seconds: float | None
     epoch_flops: float | None
     epochs: int
-    """Epochs over which the rates were measured."""
+    """Number of epochs behind the rates."""
 
     def seconds(self, epochs: int) -> float | None:
         """Wall time of a run of so many epochs."""

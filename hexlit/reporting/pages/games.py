@@ -24,7 +24,7 @@ class StepGame:
     title: str
     """Its line in the list."""
     cells: Sequence[int]
-    """The cell on which each move leaves its stone, `[T]`."""
+    """The cell of each move's stone, `[T]`."""
     names: Sequence[str]
     """The moves as they are written, `[T]`."""
     swapped: bool
@@ -53,7 +53,7 @@ class GameViewer:
 
     @property
     def data(self) -> "Markup":
-        """What the script reads: the games and where the cells are; safe inside a script element."""
+        """The games and the places of the cells for the script, as JSON; safe inside a script element."""
         from markupsafe import Markup
 
         content: dict[str, Any] = {

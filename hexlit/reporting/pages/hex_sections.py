@@ -1,4 +1,4 @@
-"""What the report of a run of Hex adds: strength, openings beside the solved ones, mistakes, self-play and games."""
+"""Sections of Hex in a report: strength, openings beside the solved ones, mistakes, self-play and games."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ AXES = {
     "cost.flops": ("operations", "TFLOP", 1e12),
     "cost.seconds": ("time", "minutes", 60.0),
 }
-"""What strength is drawn over: by metric its name, the unit of the axis, and how many make one of that unit."""
+"""Axes of the charts of strength: by metric its name, the unit of the axis, and how many make one of that unit."""
 SELFPLAY = {
     "games_per_second": ("Throughput of self-play", "games a second"),
     "window": ("Window of positions to learn from", "positions"),
@@ -111,7 +111,7 @@ def solved_map(truth: Sequence[bool]) -> Drawing:
 
 
 def mistakes_section(files: RunFiles) -> Section | None:
-    """Positions in which the network and the solver disagree, at the last evaluation."""
+    """Won positions that the search gave away at the last evaluation."""
     strength = files.summary.get("strength") or {}
     mistakes: Sequence[Mapping[str, Any]] | None = strength.get("mistakes")
     if mistakes is None:

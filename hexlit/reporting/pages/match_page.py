@@ -99,7 +99,7 @@ def forfeits(document: Mapping[str, Any]) -> Section | None:
 
 
 def players_section(document: Mapping[str, Any]) -> Section:
-    """Who played, with which settings."""
+    """The players with their settings."""
     columns = [Column("player", kept=True), Column("kind"), Column("source", code=True), Column("settings", code=True)]
     rows: list[list[str | Cell]] = [
         [

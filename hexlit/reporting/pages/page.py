@@ -1,7 +1,7 @@
 """A report as one HTML file that needs nothing else: its sections, the blocks in them, and the templates behind both.
 
-The templates lie in `templates/`. Whatever a name or a reason holds, nothing of it is run and nothing is fetched: the
-page's policy allows the one script of its own, by its hash, and pictures that are part of the file.
+The templates lie in `templates/`. Names and reasons are only text: nothing of them is run, and nothing is fetched. The
+page's policy allows its one script, by its hash, and pictures that are part of the file.
 """
 
 import base64
@@ -61,7 +61,7 @@ class Cell:
 
     text: str
     sort: float | str | None = None
-    """What it is sorted by; None: its text."""
+    """Sorted by this; None: by its text."""
     link: str | None = None
     """A path relative to the page."""
     state: str | None = None
@@ -170,7 +170,7 @@ def render(page: Page) -> str:
 
 @cache
 def environment() -> "Environment":
-    """Where templates are found; all that they are given is escaped."""
+    """Finds the templates; all that they are given is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("hexlit.reporting.pages", "templates")

@@ -1,4 +1,4 @@
-"""What a run has written so far, read for its report; a file that is missing or torn is empty, never an error."""
+"""The files of a run, read for its report. A file that is missing or torn is empty, never an error."""
 
 import csv
 import io

@@ -29,7 +29,7 @@ WHY = {
 
 _MEASURES_A_CHART = 4
 _LONG = 0.05
-"""Share of the time from which a phase counts as long."""
+"""Least share of the time of a long phase."""
 
 
 def run_page(

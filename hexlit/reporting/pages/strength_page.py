@@ -56,6 +56,6 @@ def truth_sections(document: Mapping[str, Any], folder: Path) -> list[Section]:
 
 
 def search_sections(document: Mapping[str, Any]) -> list[Section]:
-    """What each way of searching is worth."""
+    """Strength and cost of each way of searching."""
     blocks: list[Block] = [table_of(search_grid(document)), Notes([explanation(document)], "quiet")]
     return [Section("Searches", blocks)]

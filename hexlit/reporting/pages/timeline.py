@@ -1,4 +1,4 @@
-"""What a run did when: its phases, and the load of its machine, on one axis of seconds."""
+"""The timeline of a run: its phases, and the load of its machine, on one axis of seconds."""
 
 from itertools import accumulate
 

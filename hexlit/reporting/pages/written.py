@@ -1,4 +1,4 @@
-"""What a run has written already, taken over into its report: tables of text, and figures."""
+"""Tables of text and figures that a run has written already, taken over into its report."""
 
 from pathlib import Path
 

@@ -120,7 +120,7 @@ def make_match(folder: Path, names: tuple[str, str] = ("deep", "random")) -> Pat
     """A match of two games on a board of 3."""
     folder.mkdir(parents=True)
     columns = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
-    games = [(0, *names, "black", "connected", 1, 5, "b1 a2 b2 a3 b3", "")]
+    games: list[tuple[object, ...]] = [(0, *names, "black", "connected", 1, 5, "b1 a2 b2 a3 b3", "")]
     games.append((0, *reversed(names), "white", "resigned", 1, 2, "b1 b2", ""))
     with (folder / "games.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([columns, *games])

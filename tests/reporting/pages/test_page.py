@@ -5,6 +5,7 @@ import re
 import pytest
 
 from hexlit.reporting.pages.page import (
+    Block,
     Cell,
     Column,
     Drawing,
@@ -26,7 +27,7 @@ def nasty_page() -> str:
     table = Table(
         NASTY, [Column(NASTY, kept=True), Column(NASTY, number=True)], [[NASTY, Cell(NASTY, link=NASTY)]], search=True
     )
-    blocks = [Facts([(NASTY, NASTY)]), Notes([NASTY]), table, Figures([Drawing(NASTY, NASTY, SVG, NASTY)])]
+    blocks: list[Block] = [Facts([(NASTY, NASTY)]), Notes([NASTY]), table, Figures([Drawing(NASTY, NASTY, SVG, NASTY)])]
     return render(Page(NASTY, NASTY, [Section(NASTY, blocks)], lead=[Notes([NASTY], "problem")], links={NASTY: NASTY}))
 
 
