@@ -14,11 +14,14 @@ from hexlit.hex.kernel_folders import use_folder
 
 F = TypeVar("F", bound=Callable[..., object])
 
+ROOMS = ("hex", "search", "selfplay", "nets/winograd")
+"""Folders of the package that hold kernels."""
+
 
 def _digest() -> str:
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    for room in ("hex", "search", "selfplay", "nets/winograd"):
+    for room in ROOMS:
         for source in sorted((package / room).rglob("*.py")):
             digest.update(source.read_bytes())
     return digest.hexdigest()[:16]

@@ -30,11 +30,11 @@ class NetConfig:
     """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels)."""
 
     activation: str = "relu"
-    """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fused evaluation path of the CPU."""
+    """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fast paths of the CPU."""
 
     attention: str = "none"
     """Attention: none, se (each residual block weighs its channels by the whole board) or self (after each stage, every
-    cell attends to every other). self has no fused evaluation path of the CPU."""
+    cell attends to every other). self has none of the fast paths of the CPU."""
 
     attention_heads: int = 4
     """Heads of attention self; they share the channels evenly."""

@@ -74,7 +74,8 @@ class NetworkEvaluator:
     def refresh(self, net: HexNet) -> None:
         """Take over the current weights of `net`.
 
-        This takes milliseconds; by onnxruntime and openvino, which lay out a new graph, tens of milliseconds.
+        This takes milliseconds; by winograd, which transforms the weights, and by onnxruntime and openvino, which lay
+        out a new graph, tens of milliseconds.
         """
         with torch.no_grad():
             self._forward.refresh(net)

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,15 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import hexlit.hex.solver
-from hexlit.hex.jit import borrowing_kernel, inline, kernel, part
+from hexlit.hex.jit import ROOMS, borrowing_kernel, inline, kernel, part
+
+
+def test_every_kernel_stands_in_a_folder_whose_changes_are_seen() -> None:
+    package = Path(hexlit.hex.solver.__file__).parents[2]
+    users = [path for path in package.rglob("*.py") if "from hexlit.hex.jit import" in path.read_text(encoding="utf-8")]
+    outside = [path for path in users if not any(path.is_relative_to(package / room) for room in ROOMS)]
+    assert len(users) > 20
+    assert outside == []
 
 
 def test_a_borrowing_kernel_works_on_what_it_is_given_and_makes_no_array() -> None:

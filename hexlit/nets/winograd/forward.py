@@ -63,7 +63,7 @@ class WinogradForward:
         return logits, value
 
     def refresh(self, net: HexNet) -> None:
-        """Transform and pack the weights: milliseconds."""
+        """Transform and pack the weights: milliseconds, tens of them for large networks."""
         self.packed = PackedNet(net, self.size)
         self.evaluators: dict[tuple[int, int], Evaluate] = {}
 

@@ -1,8 +1,8 @@
 """Compiled code of the layers, each for the positions of one thread.
 
 A map holds the features of P positions, channels last: `[P, cells, row]`, flat, where a row is the channels padded to
-whole vectors. Two cells of each position lie outside the board, for tiles that hang over its edge: the first is always
-zero and is read there, the second takes results and is never read.
+whole vectors. Two cells of each position lie outside the board, for tiles that hang over its edge. The first is always
+zero and is read there. The second takes results and is never read.
 """
 
 from collections.abc import Callable

@@ -34,8 +34,8 @@ def random(*shape: int, seed: int = 0) -> Floats:
 
 def expected(x: Floats, weight: Floats, bias: Floats) -> Floats:
     """By torch in float64."""
-    tensors = [torch.from_numpy(array).double() for array in (x, weight, bias)]
-    found: Floats = functional.conv2d(*tensors, padding=weight.shape[2] // 2).numpy()
+    seen, kernels, offsets = (torch.from_numpy(array).double() for array in (x, weight, bias))
+    found: Floats = functional.conv2d(seen, kernels, offsets, padding=weight.shape[2] // 2).numpy()
     return found
 
 
