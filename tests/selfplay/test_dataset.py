@@ -213,7 +213,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     wrong = random_game(1, 4)
     for number, moves in enumerate(([3, 16, 2, 16], [-1, 3], [17, 1], [16, 1])):
         broken = save(tmp_path / f"broken{number}", [replace(wrong, moves=np.array(moves, np.int16), opening=0)])
-        with pytest.raises(UsageError, match="a move off its board"):
+        with pytest.raises(UsageError, match="row 1: ply [123]: "):
             opened(broken, swap=True)
 
 

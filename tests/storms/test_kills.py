@@ -136,44 +136,6 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_training_and_resuming(tmp_path: Path, elsewhere: Path) -> None:
-    overrides = [*TINY, "trainer.max_epochs=3", "trainer.monitor=strength.score", "trainer.monitor_mode=max"]
-    expected, rng = tmp_path / "expected", random.Random(1)
-    _, output = run("train", -1, *overrides, f"hydra.run.dir={expected}")
-    number, survivors = 0, set[int]()
-    folder = tmp_path / "run-0"
-    counts = Counts()
-
-    def start() -> list[str]:
-        return [*overrides, f"hydra.run.dir={folder}"]
-
-    wanted, arguments = round(KILLS * SHARES["train"]), start()
-    while True:
-        last = counts.kills >= wanted
-        code, _ = run("train", -1 if last else rng.randrange(calls_of(output)), *arguments)
-        if code:
-            counts.kills += 1
-            counts.orphans += orphans(tmp_path)
-            if (folder / "games").is_dir():
-                survivors |= games_on_disk(folder, tmp_path / f"kill-{counts.kills}")
-            known = (folder / ".hydra" / "overrides.yaml").is_file()
-            arguments = [f"resume={folder}"] if known else start()
-            continue
-        counts.ends += 1
-        ids = [record.game_id for part in part_files(folder / "games") for record in read_games(part)]
-        counts.lost += len(survivors - set(ids))
-        counts.twice += len(ids) - len(set(ids))
-        assert_ends_alike(folder, expected, survivors)
-        counts.leftovers += leftovers(folder, elsewhere)
-        if last:
-            break
-        number, survivors = number + 1, set()
-        folder = tmp_path / f"run-{number}"
-        arguments = start()
-    print(f"training: {counts}")
-    assert counts.fine(), counts
-
-
 def content(store: Path) -> list[tuple[int, bytes, int]]:
     return [
         (game.game_id, game.moves.tobytes(), game.winner) for part in part_files(store) for game in read_games(part)
@@ -206,11 +168,11 @@ def test_imports(tmp_path: Path, elsewhere: Path) -> None:
         counts.leftovers += leftovers(target, elsewhere)
         assert not (target / "journal.arrows").exists()
         json.loads((target / "import.json").read_text())
+        print(f"import: {counts}", flush=True)
         if last:
             break
         number, before = number + 1, set()
         target = tmp_path / f"store-{number}"
-    print(f"import: {counts}")
     assert counts.fine(), counts
 
 
@@ -244,12 +206,12 @@ def test_matches(tmp_path: Path, elsewhere: Path) -> None:
         counts.twice += len(found) - len(set(found))
         counts.changed += len(set(found) - set(wanted))
         counts.leftovers += leftovers(folder, elsewhere)
+        print(f"match: {counts}", flush=True)
         if last:
             break
         number, before = number + 1, []
         folder = tmp_path / f"run-{number}"
         arguments = [*start, f"hydra.run.dir={folder}"]
-    print(f"match: {counts}")
     assert counts.fine(), counts
 
 
@@ -285,11 +247,11 @@ def test_sweeps(tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
         counts.lost += max(0, trials - len(done))
         counts.twice += max(0, len(done) - trials)
         counts.leftovers += leftovers(folder, elsewhere)
+        print(f"sweep: {counts}", flush=True)
         if last:
             break
         number, before = number + 1, {}
         folder = tmp_path / f"sweep-{number}"
-    print(f"sweep: {counts}")
     assert counts.fine(), counts
 
 
@@ -305,3 +267,41 @@ def complete_trials(folder: Path) -> dict[int, tuple[object, ...]]:
         for trial in found
         if trial.state == "complete"
     }
+
+
+def test_training_and_resuming(tmp_path: Path, elsewhere: Path) -> None:
+    overrides = [*TINY, "trainer.max_epochs=3", "trainer.monitor=strength.score", "trainer.monitor_mode=max"]
+    expected, rng = tmp_path / "expected", random.Random(1)
+    _, output = run("train", -1, *overrides, f"hydra.run.dir={expected}")
+    number, survivors = 0, set[int]()
+    folder = tmp_path / "run-0"
+    counts = Counts()
+
+    def start() -> list[str]:
+        return [*overrides, f"hydra.run.dir={folder}"]
+
+    wanted, arguments = round(KILLS * SHARES["train"]), start()
+    while True:
+        last = counts.kills >= wanted
+        code, _ = run("train", -1 if last else rng.randrange(calls_of(output)), *arguments)
+        if code:
+            counts.kills += 1
+            counts.orphans += orphans(tmp_path)
+            if (folder / "games").is_dir():
+                survivors |= games_on_disk(folder, tmp_path / f"kill-{counts.kills}")
+            known = (folder / ".hydra" / "overrides.yaml").is_file()
+            arguments = [f"resume={folder}"] if known else start()
+            continue
+        counts.ends += 1
+        ids = [record.game_id for part in part_files(folder / "games") for record in read_games(part)]
+        counts.lost += len(survivors - set(ids))
+        counts.twice += len(ids) - len(set(ids))
+        assert_ends_alike(folder, expected, survivors)
+        counts.leftovers += leftovers(folder, elsewhere)
+        print(f"training: {counts}", flush=True)
+        if last:
+            break
+        number, survivors = number + 1, set()
+        folder = tmp_path / f"run-{number}"
+        arguments = start()
+    assert counts.fine(), counts
