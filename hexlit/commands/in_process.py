@@ -84,7 +84,7 @@ def _called(
             raise UsageError(one_line(explain(refused.mistake, config_name, overrides))) from refused
         except Exception as error:
             if is_mistake(error):
-                raise told(error, config_name, overrides) from error
+                raise told(error, config_name, overrides) from None
             raise
     (end,) = ends
     if not isinstance(end, Exception):
@@ -92,7 +92,7 @@ def _called(
     mistake = mistake_of_task(end)
     if mistake is None:
         raise end
-    raise told(mistake, config_name, overrides) from end
+    raise told(mistake, config_name, overrides) from None
 
 
 def told(mistake: Exception, config_name: str, overrides: list[str]) -> UsageError:
@@ -237,5 +237,5 @@ def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[
             )
         except Exception as error:
             if is_mistake(error):
-                raise told(error, config_name, overrides) from error
+                raise told(error, config_name, overrides) from None
             raise
