@@ -17,7 +17,7 @@ def read(path: Path) -> dict[str, Any]:
 
 @pytest.mark.row("F11")
 def test_there_are_notebooks() -> None:
-    assert {"hex", "sweep", "games"} <= {path.stem for path in NOTEBOOKS}
+    assert {"hex", "sweep", "games", "forecast", "classify", "devices"} <= {path.stem for path in NOTEBOOKS}
 
 
 @pytest.mark.row("F11")

@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
 
 @dataclass(frozen=True)
 class DeviceOutlook:
-    """What one type of device sets, or would set."""
+    """The settings of one type of device."""
 
     profile: DeviceProfile
     missing: str

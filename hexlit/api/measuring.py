@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Bench:
-    """What was measured.
+    """The results of one measurement.
 
     Attributes:
         report: all of it.
@@ -37,7 +37,7 @@ class Bench:
 
     @property
     def findings(self) -> list[str]:
-        """What follows from the figures, one sentence each."""
+        """Conclusions from the figures, one sentence each."""
         return list(self.report.said)
 
     def _repr_html_(self) -> str:

@@ -47,7 +47,7 @@ def data(*arguments: str, **settings: Any) -> "pd.DataFrame":
 
 
 def judged(run_settings: dict[str, Any], task: str, checkpoint: Path, split: str) -> "pd.DataFrame":
-    """What the network of `checkpoint` says of the examples of `split`, beside the truth; see `Run.judged`."""
+    """The examples of `split` as the network of `checkpoint` judges them; see `Run.judged`."""
     pandas_here()
     entry = known_tasks().get(task)
     if entry is None or entry.judged_table is None:

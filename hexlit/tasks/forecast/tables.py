@@ -42,8 +42,8 @@ def data_table(settings: ForecastTrainConfig) -> pa.Table:
 def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) -> pa.Table:
     """Every forecast of the windows of `split` beside the truth: a row for each window, target and step ahead.
 
-    Series and time of the forecast step, named as in `data_table`, `steps_ahead`, `target`, `truth`, `model`, and the
-    references `persistence`, `seasonal` (where the past is long enough) and `ridge`, all in the unit of the target.
+    The columns are series and time of the forecast step, named as in `data_table`, `steps_ahead`, `target` and `truth`.
+    The forecasts are `model`, `persistence`, `seasonal` (where the past is long enough) and `ridge`, in units.
 
     Raises:
         UsageError: the readings or the checkpoint cannot be read, or do not belong together.
