@@ -48,6 +48,9 @@ class ReportConfig:
             raise UsageError(f"rows={self.rows}: must be 1 or more")
         if self.json and self.watch:
             raise UsageError("json=true, watch=true: choose one of the two")
+        if self.wandb is not None and (self.folder is not None or self.watch):
+            other = "watch=true" if self.folder is None else f"folder={self.folder}"
+            raise UsageError(f"wandb={self.wandb}, {other}: choose one of the two")
 
 
 register_schema("report", ReportConfig)
