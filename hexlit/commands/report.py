@@ -57,6 +57,9 @@ class ReportConfig:
             raise UsageError(f"rows={self.rows}: must be 1 or more")
         if self.json and self.watch:
             raise UsageError("json=true, watch=true: choose one of the two")
+        if self.wandb is not None and (self.folder is not None or self.runs or self.watch):
+            other = "watch=true" if self.watch else "runs=[...]" if self.runs else f"folder={self.folder}"
+            raise UsageError(f"wandb={self.wandb}, {other}: choose one of the two")
         if self.runs and self.folder is not None:
             raise UsageError(f"folder={self.folder}, runs=[...]: choose one of the two")
         if any(number < 1 for number in self.epochs):

@@ -14,6 +14,10 @@ from hexlit.tracking.tracked_run import TrackedRun
 
 _log = logging.getLogger(__name__)
 
+FLUSH = "x_transaction_log_flush_interval"
+FLUSHED_EVERY = 2.0
+"""Seconds of records that a kill may lose; W&B would keep 15 in memory."""
+
 
 def open_run(
     config: WandbConfig,
@@ -94,6 +98,8 @@ def _settings(config: WandbConfig) -> Any:
 
     quiet: dict[str, Any] = {"silent": True, "console": "off"}
     asked = {name: value for name, value in quiet.items() if f"WANDB_{name.upper()}" not in os.environ}
+    if FLUSH in wandb.Settings.model_fields:  # W&B promises no setting whose name begins with x_
+        asked[FLUSH] = FLUSHED_EVERY
     return wandb.Settings(
         init_timeout=config.init_timeout or 0.0,
         finish_timeout=config.finish_timeout,

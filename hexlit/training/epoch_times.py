@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import lightning as L
 
 from hexlit.tracking.metric_names import EPOCH
-from hexlit.training.loggers import tracked_run
+from hexlit.tracking.tracked_run import TrackedRun
 from hexlit.training.metrics import MetricsCsv
 from hexlit.training.phase_table import PER_SECOND
-from hexlit.training.phases import PhaseClock
+from hexlit.training.phases import Phase, PhaseClock
 from hexlit.training.steps import PARTS, StepClock
 
 
@@ -23,12 +23,6 @@ class EpochTimes(L.Callback):
         """`clock` has timed the phases, `steps` the parts of the optimisation."""
         self._clock = clock
         self._steps = steps
-
-    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """All of the epoch before is logged by now."""
-        tracked = tracked_run(trainer.loggers)
-        if tracked is not None:
-            tracked.flush()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log the epoch's."""
@@ -63,3 +57,27 @@ class EpochTimes(L.Callback):
                 yield f"time.steps_{name}", float(row[name])
         if row.get("device_utilisation"):
             yield "device.steps_utilisation", float(row["device_utilisation"])
+
+
+class RowsAreWhole:
+    """Ends the row of an epoch once a phase of a later one begins: a kill does not lose it then.
+
+    It listens to the clock, since data may be made for a long time before Lightning begins the next epoch.
+    """
+
+    def __init__(self, tracked: TrackedRun) -> None:
+        """The rows of `tracked`."""
+        self._tracked = tracked
+        self._epoch: int | None = None
+
+    def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
+        """End the row, where this is another epoch."""
+        if self._epoch is not None and epoch > self._epoch:
+            self._tracked.flush()
+        self._epoch = epoch
+
+    def phase_advanced(self, phase: Phase) -> None:
+        """Nothing to do."""
+
+    def phase_ended(self, phase: Phase) -> None:
+        """Nothing to do."""

@@ -26,7 +26,7 @@ from hexlit.training.cost import Cost
 from hexlit.training.display import Display
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
-from hexlit.training.epoch_times import EpochTimes
+from hexlit.training.epoch_times import EpochTimes, RowsAreWhole
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
 from hexlit.training.loggers import build_loggers, close_loggers, note_best, note_in_wandb, tracked_run
@@ -99,7 +99,9 @@ def run(
         resumed=config.resume is not None,
         trial=trial,
     )
-    tracked = None if trial else tracked_run(loggers)
+    tracked = tracked_run(loggers)
+    if tracked is not None:
+        clock.listeners.append(RowsAreWhole(tracked))
     metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
     metrics.resume(first_epoch)
     measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
@@ -176,7 +178,7 @@ def run(
         task.close()  # Lightning tears the data down only after a fit that came to its end
         if failed:
             if interrupted:
-                track_files(tracked, task, folder, {"epochs": trainer.current_epoch})
+                track_files(None if trial else tracked, task, folder, {"epochs": trainer.current_epoch})
             close_loggers(loggers, failed)
     usage.warn_of_idling()
     ending = ending_of(trainer, proof=proof, stopping=stopping)
@@ -206,7 +208,7 @@ def run(
     write_json_atomic(folder / "summary.json", summary)
     note_best(loggers)
     note_in_wandb(loggers, summary=summary)
-    track_files(tracked, task, folder, {"epochs": trainer.current_epoch, "best": stopping.summary()})
+    track_files(None if trial else tracked, task, folder, {"epochs": trainer.current_epoch, "best": stopping.summary()})
     close_loggers(loggers)
     task.show_summary(summary)
     task.show_ending(ending, found_by(evaluation, validation), command_to_go_on(folder, config.trainer))

@@ -45,6 +45,12 @@ def test_another_target_is_refused(target: str, message: str, capsys: pytest.Cap
     assert message in said
 
 
+@pytest.mark.parametrize("other", ["folder=runs/a", "watch=true"])
+def test_a_page_and_a_sweep_are_not_asked_for_at_once(other: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wandb=team/hexlit", other]) == 2
+    assert f"wandb=team/hexlit, {other}: choose one of the two" in capsys.readouterr().err
+
+
 @pytest.mark.row("F12")
 def test_without_a_key_or_a_network_one_line_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
