@@ -3,7 +3,7 @@
 from hexlit.reporting.classification import data_lines, padding_line, score_tables
 from hexlit.reporting.pages.page import Block, Cell, Column, Notes, Section, Table
 from hexlit.reporting.pages.run_files import RunFiles
-from hexlit.reporting.pages.written import figure_in, titled
+from hexlit.reporting.pages.written import figures_in, titled
 from hexlit.reporting.quantities import format_share
 
 FIGURE = "confusion.svg"
@@ -16,7 +16,7 @@ def report_sections(files: RunFiles) -> list[Section]:
     test = summary.get("test")
     if test:
         blocks: list[Block] = [block for grid in score_tables(test)[:2] for block in titled(grid)]
-        blocks += figure_in(files.folder, FIGURE, "True and predicted classes")
+        blocks += figures_in(files.folder, {FIGURE: "True and predicted classes"})
         sections.append(Section("Test set", blocks))
         columns = [Column("predicted", kept=True), Column("confidence", number=True), Column("truth"), Column("text")]
         rows: list[list[str | Cell]] = [

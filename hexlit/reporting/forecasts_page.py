@@ -3,7 +3,7 @@
 from hexlit.reporting.forecasts import error_tables
 from hexlit.reporting.pages.page import Block, Facts, Notes, Section
 from hexlit.reporting.pages.run_files import RunFiles
-from hexlit.reporting.pages.written import figure_in, titled
+from hexlit.reporting.pages.written import figures_in, titled
 from hexlit.reporting.quantities import format_count, format_figure
 
 FIGURE = "forecasts.svg"
@@ -13,7 +13,7 @@ def report_sections(files: RunFiles) -> list[Section]:
     """Forecasts, errors on the test set and the windows, each where the run has them."""
     summary = files.summary
     sections = []
-    drawn = figure_in(files.folder, FIGURE, "Forecasts on the test set, their past and the truth", wide=True)
+    drawn = figures_in(files.folder, {FIGURE: "Forecasts on the test set, their past and the truth"}, wide=True)
     if drawn:
         sections.append(Section("Forecasts", drawn))
     tables = [block for grid in error_tables(summary.get("test") or []) for block in titled(grid)]

@@ -162,7 +162,7 @@ def test_perfect_knowledge_proves_itself_by_figures_that_are_not_final() -> None
     figures = measured(5, Oracle(5), final=False)
     least = proof_of(EvaluationConfig(proof=ProofConfig(enabled=True)), 5)
     assert least is not None
-    assert all(figures[name] >= value for name, value in least.items())  # type: ignore[operator]
+    assert all(figures[name] >= value for name, value in least.items())
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_other_boards_are_measured_by_a_match_against_rollouts(size: int) -> Non
     config = EvaluationConfig(simulations=2, rollouts=1, match_pairs=1 if size == 2 else 2)
     figures = Strength(config, SearchConfig(), size=size, swap=False, batch=16).measure(UniformEvaluator(), final=True)
     assert figures["score"] == figures["rollouts_share"]
-    assert 0 <= figures["score"] <= 1  # type: ignore[operator]
+    assert 0 <= figures["score"] <= 1
 
 
 def test_the_default_settings_work_on_every_board_that_can_be_trained() -> None:

@@ -1,8 +1,10 @@
 """Kernels compiled by a process of their own."""
 
 import os
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,17 @@ def test_it_says_how_far_it_is_and_with_what(empty: Path, monkeypatch: pytest.Mo
     assert heard[-1] == (2, compiling.total, "the exact solver")
     assert compiling.total > 2
     assert compiling.seconds > 0
+
+
+@pytest.mark.row("E3")
+def test_a_display_can_ask_for_its_state_and_the_time_left(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_instead(monkeypatch, "import sys; print('solver', flush=True); sys.stdin.read()")
+    compiling = Compiling(["solver"])
+    while compiling.state() != (1, "the exact solver"):
+        time.sleep(0.01)
+    assert re.fullmatch(r"compiling the exact solver 1/\d+ · [\d:.]+( s)? left", compiling.status())
+    compiling.close()
+    assert compiling.status() == ""
 
 
 def test_sets_are_shared_out_among_as_many_processes_as_asked_for(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:

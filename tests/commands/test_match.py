@@ -257,6 +257,9 @@ class Missing:
         type(self).waited += 1
         advance(3, self.total, "alpha-beta and the exact solver")
 
+    def status(self) -> str:
+        return ""
+
     def close(self) -> None:
         type(self).closed += 1
 

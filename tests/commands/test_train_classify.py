@@ -19,11 +19,13 @@ from hexlit.tasks.classify.batches import TextBatch
 from hexlit.tasks.classify.data_module import ClassifyDataModule
 from hexlit.tasks.classify.module import ClassifyModule
 from tests.commands.test_train import as_a_process
+from tests.reporting.pages.documents import checked
 from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import save, sentences
 
 SMALL = [
     "task=classify",
+    "report=false",
     "logger=csv",
     "accelerator=cpu",
     "accelerator.threads=1",
@@ -58,7 +60,7 @@ def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
     tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """B5, B11."""
-    assert train(tmp_path, texts) == 0
+    assert train(tmp_path, texts, "report=true") == 0
     said = capfd.readouterr().out
     block = "Device: cpu\nDataLoader Configuration for CPU:\n  Training Batch Size: 16\n  Evaluation Batch Size: 16\n"
     assert f"{block}  Number of Workers: 0\n  Pin Memory: False\n" in said
@@ -71,6 +73,9 @@ def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
     assert test["baseline"]["accuracy"] > 0.9
     assert (tmp_path / "run" / "confusion.svg").read_text().startswith("<?xml")
     assert "val.macro_f1" in rows(tmp_path / "run")[0]
+    page = checked((tmp_path / "run" / "report.html").read_text(encoding="utf-8"))
+    assert "True and predicted classes" in page.values("alt")
+    assert "TF-IDF + logistic regression" in page.text
 
 
 @pytest.mark.row("A25")

@@ -30,12 +30,14 @@ from hexlit.tasks.forecast.evaluation import error_table
 from hexlit.tasks.forecast.module import ForecastModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from tests.commands.test_train import as_a_process
+from tests.reporting.pages.documents import checked
 from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
 from tests.wandb_records import offline_runs
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
 SMALL = [
     "task=forecast",
+    "report=false",
     *COLUMNS,
     "data.horizon=6",
     "data.batch=32",
@@ -110,7 +112,15 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, table: Path) -> Path:
     """A run of three epochs."""
-    return train(tmp_path_factory.mktemp("whole"), table)
+    return train(tmp_path_factory.mktemp("whole"), table, "report=true")
+
+
+@pytest.mark.row("F13")
+def test_its_report_has_forecasts_and_errors_by_horizon(whole: Path) -> None:
+    page = checked((whole / "report.html").read_text(encoding="utf-8"))
+    assert "Forecasts on the test set, their past and the truth" in page.values("alt")
+    assert "skill over persistence" in page.text
+    assert "windows of train" in page.text
 
 
 def turning(steps: int = 400) -> pa.Table:

@@ -134,13 +134,17 @@ def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: flo
     """Hours, and with a `price` of an hour money, of so many epochs; and the pace beside the first run's."""
     rates = [rates_of(run.files) for run in runs]
     columns = [Column("run", kept=True), Column("pace beside the first", number=True)]
+    columns += [Column("workers", number=True), Column("efficiency of workers", number=True)]
+    workers = [_workers(run.files) for run in runs]
     for number in sorted(set(epochs)):
         columns.append(Column(f"{format_count(number)} epochs: hours", number=True))
         columns += [Column("cost", number=True)] if price is not None else []
     rows: list[list[str | Cell]] = []
-    for run, rate in zip(runs, rates, strict=True):
-        rows.append([run.name, _pace(rates[0], rate), *_costs(rate, sorted(set(epochs)), price)])
-    line = "At the rates that each run measured on its machine."
+    for run, rate, count in zip(runs, rates, workers, strict=True):
+        shared = [_pace(rates[0], rate), DASH if count is None else str(count)]
+        shared.append(_efficiency(rates[0], rate, workers[0], count))
+        rows.append([run.name, *shared, *_costs(rate, sorted(set(epochs)), price)])
+    line = "At the rates that each run measured on its machine. Efficiency: pace by worker beside the first run's."
     line += f" An hour costs {price:g}." if price is not None else " price=2.50 adds what an hour costs."
     return Section("Cost", [Notes([line], "quiet"), Table("Hours and cost by epochs", columns, rows)])
 
@@ -149,6 +153,18 @@ def _pace(first: Rates, other: Rates) -> str:
     if not first.epoch_seconds or not other.epoch_seconds:
         return DASH
     return f"{first.epoch_seconds / other.epoch_seconds:.2f}×"
+
+
+def _workers(files: RunFiles) -> int | None:
+    """Processes that make data for the run, one without any; None where the machine decided."""
+    found = files.setting("selfplay.workers")
+    return max(1, found) if isinstance(found, int) else None
+
+
+def _efficiency(first: Rates, other: Rates, workers_of_first: int | None, workers: int | None) -> str:
+    if not first.epoch_seconds or not other.epoch_seconds or workers_of_first is None or workers is None:
+        return DASH
+    return f"{first.epoch_seconds / other.epoch_seconds * workers_of_first / workers:.0%}"
 
 
 def _costs(rates: Rates, epochs: Sequence[int], price: float | None) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hexlit.reporting.pages.hex_sections import MAP_LEGEND, opening_map, solved_map
 from hexlit.reporting.pages.page import Block, Facts, Figures, Notes, Page, Section
-from hexlit.reporting.pages.written import figure_in, table_of, titled
+from hexlit.reporting.pages.written import figures_in, table_of, titled
 from hexlit.reporting.quantities import DASH, format_count, format_share
 from hexlit.reporting.search_quality import explanation, search_grid
 from hexlit.reporting.strength import grids, judged_by
@@ -46,8 +46,8 @@ def truth_sections(document: Mapping[str, Any], folder: Path) -> list[Section]:
     if openings["truth"]:
         maps.append(solved_map(openings["truth"]))
     tables = [block for grid in grids(document) for block in titled(grid)]
-    figures = figure_in(folder, "growth.svg", "Strength by simulations")
-    figures += figure_in(folder, "reliability.svg", "Reliability of the value")
+    titles = {"growth.svg": "Strength by simulations", "reliability.svg": "Reliability of the value"}
+    figures = figures_in(folder, titles)
     return [
         Section("Openings", [Figures(maps, small=True), Notes([MAP_LEGEND], "quiet")]),
         Section("Figures", figures or [Notes(["None were drawn."], "quiet")]),

@@ -1,5 +1,6 @@
 """Tables of text and figures that a run has written already, taken over into its report."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from hexlit.reporting.grid import Grid
@@ -20,9 +21,8 @@ def titled(grid: Grid) -> list[Block]:
     return [Notes([grid.title]), table_of(grid)]
 
 
-def figure_in(folder: Path, name: str, title: str, *, wide: bool = False) -> list[Block]:
-    """The figure `name` that lies in the run's `folder`; nothing where it does not."""
-    path = folder / name
-    if not path.is_file():
-        return []
-    return [Figures([Drawing(path.stem, title, path.read_bytes(), wide=wide)])]
+def figures_in(folder: Path, titles: Mapping[str, str], *, wide: bool = False) -> list[Block]:
+    """The figures that lie in the run's `folder`, of those that `titles` name by file; nothing where none does."""
+    there = {folder / name: title for name, title in titles.items() if (folder / name).is_file()}
+    drawings = [Drawing(path.stem, title, path.read_bytes(), wide=wide) for path, title in there.items()]
+    return [Figures(drawings)] if drawings else []
