@@ -19,7 +19,8 @@ NEAR_FLOATS = 2**18
 class WinogradForward:
     """The network in compiled kernels, one slice of the positions a thread.
 
-    A position's answers depend neither on the threads nor on the other positions.
+    A position's answers depend neither on the threads nor on the other positions. The batch decides the size of tiles,
+    and with it the rounding.
 
     Args:
         net: the network; a snapshot is taken.
@@ -64,7 +65,7 @@ class WinogradForward:
 
     def refresh(self, net: HexNet) -> None:
         """Transform and pack the weights: milliseconds, tens of them for large networks."""
-        self.packed = PackedNet(net, self.size)
+        self.packed = PackedNet(net, self.size, self.batch)
         self.evaluators: dict[tuple[int, int], Evaluate] = {}
 
     def _evaluator(self, first: int, positions: int) -> Evaluate:

@@ -29,14 +29,15 @@ class PackedBlock(NamedTuple):
 
 
 class PackedNet:
-    """The weights of a `HexNet`, packed for one board size; a snapshot that does not follow the net."""
+    """The weights of a `HexNet`, packed for one board size and batch size; a snapshot that does not follow the net."""
 
-    def __init__(self, net: HexNet, size: int) -> None:
+    def __init__(self, net: HexNet, size: int, batch: int) -> None:
         config = net.config
         layers = [cast(ConvNorm, layer).conv for layer in cast(ResidualBlock, net.blocks[0]).layers]
         self.size = size
         self.columns = columns_of([layer.out_channels for layer in layers])
-        self.tile = best_tile(size, next(layer.out_channels for layer in layers if layer.kernel_size[0] == KERNEL))
+        channels = next(layer.out_channels for layer in layers if layer.kernel_size[0] == KERNEL)
+        self.tile = best_tile(size, channels, batch)
         self.stem = packed_conv(net.stem, self.tile, self.columns)
         self.blocks = [self._block(cast(ResidualBlock, block)) for block in net.blocks]
         self.summary = packed_conv(net.summary.layer, self.tile, self.columns)

@@ -25,6 +25,9 @@ POINTS = {
 opposite sign, which share sums, these round least (compared with float64 on random layers). Larger tiles round more
 than float32 allows."""
 
+WEIGHT = 24
+"""Products that take as long as reading a weight from a far cache, measured."""
+
 Rows = tuple[tuple[Fraction, ...], ...]
 
 
@@ -60,18 +63,19 @@ def transforms(tile: int) -> Transforms:
     return Transforms(_rows(data), _rows(kernel), _rows(result))
 
 
-def best_tile(size: int, channels: int) -> int:
+def best_tile(size: int, channels: int, batch: int) -> int:
     """The side of the tile that takes the least work on boards of `size`, what hangs over the edge included."""
-    return min(POINTS, key=lambda tile: work(size, channels, tile))
+    return min(POINTS, key=lambda tile: work(size, channels, batch, tile))
 
 
-def work(size: int, channels: int, tile: int) -> int:
-    """Products for each output channel of one position, the transforms included: they cost about t*t more channels.
+def work(size: int, channels: int, batch: int, tile: int) -> int:
+    """Cost of a call for each output channel, in products; a plain convolution takes `batch * 9 * size^2 * channels`.
 
-    The plain convolution takes `9 * size^2 * channels`.
+    The transforms cost about as much as t*t more channels. Weights are read once in each call: few positions suit
+    small tiles, which have fewer weights.
     """
     parts = (tile + KERNEL - 1) ** 2
-    return tiles_across(size, tile) ** 2 * parts * (channels + parts)
+    return batch * tiles_across(size, tile) ** 2 * parts * (channels + parts) + WEIGHT * parts * channels
 
 
 def tiles_across(size: int, tile: int) -> int:
@@ -82,9 +86,9 @@ def tiles_across(size: int, tile: int) -> int:
 def transformed_kernels(weight: NDArray[np.float32], tile: int) -> NDArray[np.float32]:
     """`[O, I, k, k]` → `[t*t, I, O]`, computed in float64; k is 3, and 1 for tiles of side 1."""
     matrix = np.array(transforms(tile).kernel, dtype=np.float64)
-    found = np.einsum("ia,jb,ocab->ijco", matrix, matrix, weight.astype(np.float64), optimize=True)
-    parts: NDArray[np.float32] = found.reshape(-1, *found.shape[2:]).astype(np.float32)
-    return parts
+    taps = weight.transpose(2, 3, 1, 0).reshape(weight.shape[2] * weight.shape[3], -1).astype(np.float64)
+    parts: NDArray[np.float32] = (np.kron(matrix, matrix) @ taps).astype(np.float32)
+    return parts.reshape(-1, weight.shape[1], weight.shape[0])
 
 
 def _product(roots: list[Fraction]) -> list[Fraction]:

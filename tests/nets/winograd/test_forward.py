@@ -10,8 +10,9 @@ import torch
 from hexlit.errors import UsageError
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
-from hexlit.nets.winograd import forward
+from hexlit.nets.winograd import forward, network
 from hexlit.nets.winograd.forward import WinogradForward
+from hexlit.nets.winograd.transforms import POINTS
 from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions, trained_like
 
 
@@ -26,7 +27,15 @@ def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
 @pytest.mark.parametrize("size", range(2, 20))
 def test_every_board_size_equals_the_plain_network(size: int) -> None:
     """F3."""
-    assert_equal(trained_like(), size)
+    assert_equal(trained_like(channels=16, blocks=[3]), size)
+
+
+@pytest.mark.parametrize("tile", POINTS)
+@pytest.mark.parametrize("size", [5, 11])
+def test_every_tile_equals_the_plain_network(size: int, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F3."""
+    monkeypatch.setattr(network, "best_tile", lambda size, channels, batch: tile)
+    assert_equal(trained_like(channels=16, blocks=[3]), size)
 
 
 @pytest.mark.parametrize("size", [2, 5, 11])
@@ -49,19 +58,20 @@ def test_every_network_equals_the_plain_one(fields: dict[str, Any], size: int) -
 
 
 def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F3: bit for bit, in slices of one position as in one slice of all, whole or in groups."""
+    """F3: bit for bit, in one slice of all as in slices of one position, whole or in groups, in any order."""
     net, planes = trained_like(), torch.from_numpy(random_positions(7, 5))
 
-    def answers(batch: int, threads: int) -> list[torch.Tensor]:
-        made = WinogradForward(net, 5, batch, threads)
-        found = [made(planes[first : first + batch]) for first in range(0, 7, batch)]
-        return [torch.cat(parts) for parts in zip(*found, strict=True)]
+    def equal(threads: int, order: list[int]) -> bool:
+        found = WinogradForward(net, 5, 7, threads)(planes[order].contiguous())
+        return all(torch.equal(got, expected[order]) for got, expected in zip(found, right, strict=True))
 
-    right = answers(7, 1)
-    for found in (answers(7, 2), answers(7, 3), answers(1, 2)):
-        assert all(torch.equal(*pair) for pair in zip(found, right, strict=True))
+    right = WinogradForward(net, 5, 7, 1)(planes)
+    forwards = list(range(7))
+    assert equal(2, forwards)
+    assert equal(7, forwards)
+    assert equal(2, forwards[::-1])
     monkeypatch.setattr(forward, "NEAR_FLOATS", 3 * 32 * 25)  # three positions at a time
-    assert all(torch.equal(*pair) for pair in zip(answers(7, 1), right, strict=True))
+    assert equal(1, forwards)
 
 
 def test_refresh_takes_over_the_new_weights() -> None:

@@ -23,14 +23,21 @@ def test_the_matrices_give_a_correlation_exactly(tile: int) -> None:
 
 @pytest.mark.parametrize(("size", "channels", "tile"), [(5, 32, 5), (7, 32, 4), (11, 64, 4), (11, 128, 6), (2, 64, 2)])
 def test_the_tile_of_a_board(size: int, channels: int, tile: int) -> None:
-    assert best_tile(size, channels) == tile
+    assert best_tile(size, channels, 256) == tile
+
+
+@pytest.mark.parametrize(("size", "channels"), [(5, 32), (11, 64), (19, 128)])
+def test_fewer_positions_take_tiles_with_fewer_weights(size: int, channels: int) -> None:
+    tiles = [best_tile(size, channels, batch) for batch in (1, 8, 64, 256)]
+    assert tiles == sorted(tiles)
+    assert tiles[0] < tiles[-1]
 
 
 @pytest.mark.parametrize("size", range(2, 20))
 def test_the_best_tile_takes_less_work_than_the_plain_convolution(size: int) -> None:
     """F3."""
-    assert work(size, 32, best_tile(size, 32)) < 9 * size**2 * 32
-    assert tiles_across(size, best_tile(size, 32)) <= -(-size // 2)
+    assert work(size, 32, 256, best_tile(size, 32, 256)) < 256 * 9 * size**2 * 32
+    assert tiles_across(size, best_tile(size, 32, 256)) <= -(-size // 2)
 
 
 def test_kernels_of_one_cell_are_only_laid_out_anew() -> None:
