@@ -12,7 +12,7 @@ from hexlit.arena.pool import RatingPool
 from hexlit.commands.rating_phase import RatingPhase
 from hexlit.files import replacing
 from hexlit.search.evaluator import RolloutEvaluator
-from hexlit.tasks.hex.data import EvaluatorHost, Weights, weights_of
+from hexlit.tasks.hex.host import EvaluatorHost, Weights, weights_of
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.train_config import HexTrainConfig
 from hexlit.training.task import Session

@@ -20,6 +20,7 @@ from hexlit.training import loggers as loggers_module
 from hexlit.training.config import LoggerConfig, WandbConfig
 from hexlit.training.loggers import build_loggers, close_loggers, note_in_wandb
 from hexlit.training.metrics import MetricsCsv
+from tests.commands.preloaded import run_apart
 
 CONF = Path(__file__).parents[2] / "conf" / "logger"
 
@@ -118,14 +119,7 @@ def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path, mode: str) -> 
         "built[1].log_metrics({'epoch': 0, 'loss': 1.0}, step=1)\n"
         "close_loggers(built)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, mode, str(tmp_path)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=CONF.parents[1],
-    )
+    done = run_apart(program, mode, str(tmp_path), folder=CONF.parents[1], seconds=120)
     assert done.returncode == 0, done.stderr
     assert len(offline_runs(tmp_path)) == 1
     assert done.stdout == ""
