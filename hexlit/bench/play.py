@@ -17,7 +17,7 @@ from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.workers import Workplace, make_player
-from hexlit.tasks.hex.data import HostMaker, weights_of
+from hexlit.tasks.hex.host import HostMaker, weights_of
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from hexlit.nets.tower import HexNet
 from hexlit.reporting.ending import print_ending
 from hexlit.reporting.summary import print_summary
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.data import EvaluatorHost, weights_of
 from hexlit.tasks.hex.data_module import HexDataModule
+from hexlit.tasks.hex.host import EvaluatorHost, weights_of
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.train_config import HexTrainConfig
 from hexlit.tracking.identity import Identity

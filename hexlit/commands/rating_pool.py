@@ -11,7 +11,7 @@ from hexlit.arena.players import RandomPlayer, SearchPlayer
 from hexlit.arena.pool import RatingPool
 from hexlit.commands.rating_phase import RatingPhase
 from hexlit.search.evaluator import RolloutEvaluator
-from hexlit.tasks.hex.data import EvaluatorHost, Weights, weights_of
+from hexlit.tasks.hex.host import EvaluatorHost, Weights, weights_of
 from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.train_config import HexTrainConfig
 from hexlit.training.checkpoint_files import save_whole

@@ -20,12 +20,13 @@ def mark_compiled(name: str) -> None:
 
 
 def is_compiled(name: str) -> bool:
-    """Whether the set `name` was compiled for these sources, this processor and these versions, or needs not be."""
+    """Whether the set `name` was compiled for this installation, processor and versions, or needs not be."""
     return bool(numba.config.DISABLE_JIT) or _mark(name).exists()
 
 
 def _mark(name: str) -> Path:
     machine = cpu_target.target_context.codegen().magic_tuple()  # as in the cache: processor and its features
     versions = sys.version, numba.__version__
-    digest = hashlib.sha256(repr((SOURCES, machine, versions)).encode()).hexdigest()[:16]
+    place = str(Path(__file__).resolve())  # the cache of another copy of the same sources is not this one's
+    digest = hashlib.sha256(repr((SOURCES, place, machine, versions)).encode()).hexdigest()[:16]
     return Path(numba.config.CACHE_DIR) / f"{name}-{digest}.compiled"

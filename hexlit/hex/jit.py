@@ -71,7 +71,8 @@ def borrowing_part(function: F) -> F:
 def inline(function: F) -> F:
     """Copy a small `function` into the kernels that call it before these are compiled.
 
-    That saves compiling it alone. For a long function, or one that holds many calls, `part` compiles faster.
+    That saves compiling it alone. For a long function, one that is called several times, or one that holds many calls,
+    `part` compiles faster, unless it takes a tuple of many arrays.
     """
     compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return compiled

@@ -24,10 +24,6 @@ def parameter_importances(
 
     `settings` are the sampled values by number of the trial.
     """
-    import optuna
-    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
-    from optuna.study import StudyDirection
-
     numbers = [number for number in sorted(target.values) if number in settings]
     if len(numbers) < LEAST_TRIALS:
         reason = f"importances take {LEAST_TRIALS} complete trials; there are {len(numbers)}"
@@ -37,6 +33,11 @@ def parameter_importances(
     varying = [p for p in parameters if len({repr(settings[n][p.name]) for n in numbers if p.name in settings[n]}) > 1]
     if not varying:
         return Importances(target.name, None, "no parameter has several values")
+    # Only now: with scikit-learn, which optuna.importance brings along, these take longer than all other imports.
+    import optuna
+    from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
+    from optuna.study import StudyDirection
+
     distributions = {parameter.name: _distribution(parameter) for parameter in varying}
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)  # a study in memory is announced

@@ -3,11 +3,11 @@
 import csv
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.commands.preloaded import HEXLIT, run_apart
 
 pytestmark = pytest.mark.row("F7")
 
@@ -41,9 +41,7 @@ def installed(tmp_path: Path) -> dict[str, str]:
 
 
 def hexlit(folder: Path, environment: dict[str, str], *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
-    )
+    done = run_apart(HEXLIT, *arguments, folder=folder, environment=environment, seconds=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -58,7 +56,7 @@ def losses(run: Path) -> list[str]:
 
 
 SETTINGS = ["task=line", "accelerator=cpu", "accelerator.threads=1", "optimizer.lr=0.1", "optimizer.warmup_steps=0"]
-TRAIN = ["-m", "hexlit", "train", *SETTINGS]
+TRAIN = ["train", *SETTINGS]
 
 
 def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: dict[str, str]) -> None:
@@ -71,12 +69,10 @@ def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: di
     assert [row["points"] for row in rows(tmp_path / "whole", "phases.csv") if row["phase"] == "training"] == ["64"] * 4
     assert float(rows(tmp_path / "whole")[-1]["val.loss"]) < float(rows(tmp_path / "whole")[0]["val.loss"])
 
-    killed = subprocess.run(
-        [sys.executable, "-c", DIES, *SETTINGS, "hydra.run.dir=killed"], cwd=tmp_path, env=installed, check=False
-    )
+    killed = run_apart(DIES, *SETTINGS, "hydra.run.dir=killed", folder=tmp_path, environment=installed)
     assert killed.returncode == -9
     assert len(rows(tmp_path / "killed")) == 2
-    hexlit(tmp_path, installed, "-m", "hexlit", "train", "resume=killed")
+    hexlit(tmp_path, installed, "train", "resume=killed")
     assert losses(tmp_path / "killed") == losses(tmp_path / "whole")
 
 
@@ -91,7 +87,7 @@ def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
 
 def test_its_training_is_measured(tmp_path: Path, installed: dict[str, str]) -> None:
     """Without the compiler, which takes most of a minute: the compiled line measures what is not compiled."""
-    short = ["-m", "hexlit", "bench", "what=train", "seconds=0.01", "repeats=2", "json=true"]
+    short = ["bench", "what=train", "seconds=0.01", "repeats=2", "json=true"]
     said = hexlit(tmp_path, {**installed, "TORCHDYNAMO_DISABLE": "1"}, *short, *SETTINGS)
     found = json.loads(said)
     assert found["task"] == "line"
@@ -102,17 +98,9 @@ def test_its_training_is_measured(tmp_path: Path, installed: dict[str, str]) -> 
 
 
 def test_a_mistake_in_its_settings_is_one_line(tmp_path: Path, installed: dict[str, str]) -> None:
-    done = subprocess.run(
-        [sys.executable, *TRAIN, "points=1"], cwd=tmp_path, env=installed, capture_output=True, text=True, check=False
-    )
+    done = run_apart(HEXLIT, *TRAIN, "points=1", folder=tmp_path, environment=installed)
     assert (done.returncode, done.stderr) == (2, "hexlit train: points=1: a line takes 2 or more\n")
-    other = subprocess.run(
-        [sys.executable, "-m", "hexlit", "train", "task=none"],
-        cwd=tmp_path,
-        env=installed,
-        capture_output=True,
-        text=True,
-    )
+    other = run_apart(HEXLIT, "train", "task=none", folder=tmp_path, environment=installed)
     assert (other.returncode, other.stderr) == (
         2,
         "hexlit train: task=none: there is no such option; choose from classify, forecast, hex, line\n",

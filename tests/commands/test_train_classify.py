@@ -5,8 +5,6 @@ import json
 import logging
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from hexlit.commands.train import main
 from hexlit.tasks.classify.batches import TextBatch
 from hexlit.tasks.classify.data_module import ClassifyDataModule
 from hexlit.tasks.classify.module import ClassifyModule
+from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked
 from tests.tasks.classify.encoder import save_encoder
@@ -141,8 +140,8 @@ def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everythi
     """B7, B8."""
     search = [*SMALL, f"data.path={texts}", "sweep=classify", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1"]
     environment = {**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")}
-    command = [sys.executable, "-m", "hexlit", "train", "--multirun", *search, "hydra.sweep.dir=sweep"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    command = ["train", "--multirun", *search, "hydra.sweep.dir=sweep"]
+    done = run_apart(HEXLIT, *command, folder=tmp_path, environment=environment)
     assert done.returncode == 0, done.stderr
     for name in ("trial-000", "trial-001"):
         trial = tmp_path / "sweep" / name

@@ -13,7 +13,7 @@ from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.application import typed
 from hexlit.nets.flops import forward_flops
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.data import EvaluatorHost, weights_of
+from hexlit.tasks.hex.host import EvaluatorHost, weights_of
 from hexlit.tasks.hex.train_config import HexTrainConfig
 from tests.commands.test_train import Run, same_weights, train
 

@@ -2,8 +2,6 @@
 
 import csv
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +27,7 @@ from hexlit.tasks.forecast.data_module import ForecastDataModule
 from hexlit.tasks.forecast.evaluation import error_table
 from hexlit.tasks.forecast.module import ForecastModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
+from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked
 from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
@@ -194,7 +193,7 @@ def test_what_is_printed_is_nowhere_cut(
 
 def test_a_run_that_was_killed_goes_on_as_if_nothing_had_been(whole: Path, table: Path, tmp_path: Path) -> None:
     arguments = [*SMALL, "logger=csv", f"data.path={table}", "hydra.run.dir=run"]
-    killed = subprocess.run([sys.executable, "-c", DIES, *arguments], cwd=tmp_path, check=False, capture_output=True)
+    killed = run_apart(DIES, *arguments, folder=tmp_path)
     run = tmp_path / "run"
     assert killed.returncode == -9
     assert (len(rows(run)), (run / "summary.json").exists()) == (2, False)

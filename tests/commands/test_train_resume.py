@@ -19,7 +19,7 @@ import torch
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.store import GameStore
 from hexlit.training.phases import ONCE
-from tests.commands.preloaded import run_program
+from tests.commands.preloaded import HEXLIT, run_program
 from tests.commands.tiny import TINY
 
 OVERRIDES = [*TINY, "trainer.max_epochs=4"]
@@ -77,8 +77,6 @@ elif where != "never":
 sys.exit(main(arguments))
 """
 
-
-PLAIN = "import sys; from hexlit.cli import main; sys.exit(main(sys.argv[1:]))"
 
 # Hears Ctrl-C even where the tests were started by a shell that lets its background jobs ignore it.
 LISTENS = """
@@ -303,7 +301,7 @@ def test_what_the_checkpoint_would_overrule_is_refused(
     folder = tmp_path_factory.getbasetemp() / "refused"
     if not folder.exists():
         assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}", "trainer.max_epochs=1") == 0
-    code, output = run_program(PLAIN, "train", f"resume={folder}", "trainer.max_epochs=2", override)
+    code, output = run_program(HEXLIT, "train", f"resume={folder}", "trainer.max_epochs=2", override)
     assert code == 2, output
     assert f"was started with {was}; keep it to resume" in output
     assert override not in (folder / ".hydra" / "overrides.yaml").read_text()

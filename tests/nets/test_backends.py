@@ -2,8 +2,6 @@
 
 import logging
 import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 from hexlit.accelerate.backends import PACKAGES, is_installed
 from hexlit.accelerate.precision import cpu_has_bf16
 from hexlit.nets.evaluator import NetworkEvaluator
+from tests.commands.preloaded import run_apart
 from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions, trained_like
 
 
@@ -114,7 +113,7 @@ signal.signal(signal.SIGINT, lambda *_: heard.append("interrupt"))
 signal.raise_signal(signal.SIGINT)
 assert heard == ["interrupt"]
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = run_apart(program)
     assert done.returncode == 0, done.stderr
 
 

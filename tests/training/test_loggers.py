@@ -26,6 +26,7 @@ from hexlit.training.loggers import (
     note_in_wandb,
 )
 from hexlit.training.metrics import MetricsCsv
+from tests.commands.preloaded import run_apart
 from tests.wandb_records import offline_runs
 
 CONF = Path(__file__).parents[2] / "conf" / "logger"
@@ -176,14 +177,7 @@ def test_no_prompt_with_stdin_closed_and_no_noise(tmp_path: Path, mode: str) -> 
         "built[1].log_metrics({'epoch': 0, 'loss': 1.0}, step=1)\n"
         "close_loggers(built)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, mode, str(tmp_path)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=CONF.parents[1],
-    )
+    done = run_apart(program, mode, str(tmp_path), folder=CONF.parents[1], seconds=120)
     assert done.returncode == 0, done.stderr
     assert len(offline_runs(tmp_path)) == 1
     assert done.stdout == ""

@@ -20,6 +20,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from hexlit.accelerate.host import free_host_bytes, usable_cores
 from hexlit.tuning.storage import open_storage
+from tests.commands.preloaded import HEXLIT, run_apart
 
 STAND_IN = Path(__file__).parent / "stand_in"
 LR = "optimizer.lr=tag(log,interval(1e-4,1))"
@@ -35,20 +36,11 @@ class Place:
     def sweep(self) -> Path:
         return self.folder / "sweep"
 
-    def command(self, *overrides: str) -> list[str]:
+    def arguments(self, *overrides: str) -> list[str]:
+        """Of `hexlit`."""
         fixed = ["hydra/sweeper=optuna", f"hydra.sweep.dir={self.sweep}", "logger=csv", "board=3", "accelerator=cpu"]
         sampler = [] if any("sampler" in o for o in overrides) else ["hydra/sweeper/sampler=random"]
-        return [
-            sys.executable,
-            "-m",
-            "hexlit",
-            "train",
-            "--multirun",
-            *fixed,
-            *sampler,
-            "trainer.max_epochs=8",
-            *overrides,
-        ]
+        return ["train", "--multirun", *fixed, *sampler, "trainer.max_epochs=8", *overrides]
 
     def environment(self, accidents: dict[int, str] | None = None, seconds: float = 0.0) -> dict[str, str]:
         return {
@@ -64,24 +56,24 @@ class Place:
     def run(
         self, *overrides: str, accidents: dict[int, str] | None = None, seconds: float = 0.0, code: int = 0
     ) -> subprocess.CompletedProcess[str]:
-        for name in ("tmp", "home"):
-            (self.folder / name).mkdir(exist_ok=True)
-        done = subprocess.run(
-            self.command(*overrides),
-            cwd=self.folder,
-            env=self.environment(accidents, seconds),
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+        done = self.hexlit(*self.arguments(*overrides), environment=self.environment(accidents, seconds))
         assert done.returncode == code, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done
 
-    def start(self, *overrides: str, seconds: float) -> subprocess.Popen[bytes]:
+    def hexlit(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """Run `hexlit` here; its trials are processes that begin with nothing imported, as always."""
+        self.make_folders()
+        environment = self.environment() if environment is None else environment
+        return run_apart(HEXLIT, *arguments, folder=self.folder, environment=environment, seconds=600)
+
+    def make_folders(self) -> None:
         for name in ("tmp", "home"):
             (self.folder / name).mkdir(exist_ok=True)
+
+    def start(self, *overrides: str, seconds: float) -> subprocess.Popen[bytes]:
+        self.make_folders()
         return subprocess.Popen(
-            self.command(*overrides),
+            [sys.executable, "-m", "hexlit", *self.arguments(*overrides)],
             cwd=self.folder,
             env=self.environment(None, seconds),
             stdout=subprocess.DEVNULL,
@@ -180,7 +172,7 @@ def test_each_trial_has_its_share_of_the_cores(place: Place) -> None:
 @pytest.mark.row("C9")
 def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place) -> None:
     """C9, C12: nothing within five epochs, nothing among the first trials, and the best value is the unpruned one's."""
-    place.run(LR, "hydra.sweeper.n_trials=16", "hydra.sweeper.n_jobs=1", "hydra.sweeper.pruner.n_startup_trials=5")
+    place.run(LR, "hydra.sweeper.n_trials=11", "hydra.sweeper.n_jobs=1", "hydra.sweeper.pruner.n_startup_trials=5")
     trials = place.trials()
     assert not [trial for trial in trials[:5] if trial.state == TrialState.PRUNED], "startup"
     pruned = [trial for trial in trials if trial.state == TrialState.PRUNED]
@@ -191,7 +183,7 @@ def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place
     assert by_rate[0].state == TrialState.COMPLETE, "the best is never pruned"
     counts = place.results()["counts"]
     assert counts["pruned"] == len(pruned)
-    assert counts["complete"] == 16 - len(pruned)
+    assert counts["complete"] == 11 - len(pruned)
 
 
 @pytest.mark.row("D2")
@@ -201,7 +193,7 @@ def test_trials_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> N
     for jobs in (1, 3):
         place = Place(tmp_path / str(jobs))
         place.folder.mkdir()
-        place.run(LR, "hydra.sweeper.n_trials=6", f"hydra.sweeper.n_jobs={jobs}", "hydra/sweeper/pruner=none")
+        place.run(LR, "hydra.sweeper.n_trials=4", f"hydra.sweeper.n_jobs={jobs}", "hydra/sweeper/pruner=none")
         found.append([(trial.params, trial.values) for trial in place.trials()])
     assert found[0] == found[1]
 
@@ -303,9 +295,8 @@ hydra: {sweeper: {n_trials: 1, params: {optimizer.lr: "tag(log, interval(1e-4, 1
 """
     (place.folder / "configs" / "sweep").mkdir(parents=True)
     (place.folder / "configs" / "sweep" / "mine.yaml").write_text(space)
-    command = [sys.executable, "-m", "hexlit", "train", "--multirun", "--config-dir", "configs", "sweep=mine"]
-    fixed = ["logger=csv", f"hydra.sweep.dir={place.sweep}"]
-    subprocess.run([*command, *fixed], cwd=place.folder, env=place.environment(), check=True, capture_output=True)
+    command = ["train", "--multirun", "--config-dir", "configs", "sweep=mine"]
+    place.hexlit(*command, "logger=csv", f"hydra.sweep.dir={place.sweep}").check_returncode()
     best = OmegaConf.load(place.sweep / "best.yaml")
     assert set(best.overrides[:-1]) == {"experiment=quick", "board=4", "search.simulations=16", "logger=csv"}
     assert best.left_out == ["trainer.max_epochs=3"]
@@ -324,13 +315,8 @@ def test_a_study_is_not_reused_unasked(place: Place) -> None:
 
 
 def test_without_a_name_the_same_command_finds_its_sweep(place: Place) -> None:
-    def command(*overrides: str) -> list[str]:
-        return [part for part in place.command(*overrides) if not part.startswith("hydra.sweep.dir")]
-
     def run(*overrides: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command(*overrides), cwd=place.folder, env=place.environment(), capture_output=True, text=True, timeout=600
-        )
+        return place.hexlit(*(part for part in place.arguments(*overrides) if not part.startswith("hydra.sweep.dir")))
 
     assert run(LR, "hydra.sweeper.n_trials=1").returncode == 0
     assert run(LR, "optimizer.weight_decay=0", "hydra.sweeper.n_trials=1").returncode == 0
@@ -405,7 +391,7 @@ def test_a_search_space_in_python(place: Place) -> None:
     overrides = ["net.channels=8,32", "hydra.sweeper.n_trials=6", "hydra.sweeper.custom_search_space=my_space.more"]
     environment = place.environment()
     environment["PYTHONPATH"] += os.pathsep + str(place.folder)
-    subprocess.run(place.command(*overrides), cwd=place.folder, env=environment, check=True, capture_output=True)
+    place.hexlit(*place.arguments(*overrides), environment=environment).check_returncode()
     assert {frozenset(trial.params) for trial in place.trials()} == {
         frozenset({"net.channels"}),
         frozenset({"net.channels", "value_weight"}),
@@ -462,7 +448,15 @@ def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
     """D16: the same results, and one warning."""
     place.run(LR, "hydra.sweeper.n_trials=4")
     with_processes = [(trial.params, trial.values, trial.state) for trial in place.trials()]
-    told = place.run(LR, "hydra.sweeper.n_trials=4", "hydra.sweep.dir=starved", accidents={-1: "no process"})
+    arguments = place.arguments(LR, "hydra.sweeper.n_trials=4", "hydra.sweep.dir=starved")
+    told = subprocess.run(  # a whole process: the stand-in takes the processes from the sweep itself
+        [sys.executable, "-m", "hexlit", *arguments],
+        cwd=place.folder,
+        env=place.environment({-1: "no process"}),
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     study = optuna.load_study(study_name=None, storage=open_storage(None, place.folder / "starved"))
     assert [(trial.params, trial.values, trial.state) for trial in study.get_trials()] == with_processes
     assert (told.stdout + told.stderr).count("one after another") == 1
@@ -522,10 +516,9 @@ hydra:
 """
     (place.folder / "sweep_configs" / "sweep").mkdir(parents=True)
     (place.folder / "sweep_configs" / "sweep" / "stock.yaml").write_text(stock)
-    command = [sys.executable, "-m", "hexlit", "train", "--multirun", "--config-dir", "sweep_configs", "sweep=stock"]
+    command = ["train", "--multirun", "--config-dir", "sweep_configs", "sweep=stock"]
     fixed = ["board=3", "logger=csv", "trainer.max_epochs=2", f"hydra.sweep.dir={place.sweep}"]
-    environment = place.environment()
-    subprocess.run([*command, *fixed], cwd=place.folder, env=environment, check=True, capture_output=True)
+    place.hexlit(*command, *fixed).check_returncode()
     trials = place.trials()
     assert states(trials) == ["COMPLETE"] * 3
     for trial in trials:
@@ -536,12 +529,6 @@ hydra:
 
 @pytest.mark.parametrize("overrides", [["sweep=quick"], ["sweep.resume=true"]])
 def test_a_sweep_without_multirun_is_refused(place: Place, overrides: list[str]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "hexlit", "train", *overrides],
-        cwd=place.folder,
-        env=place.environment(),
-        capture_output=True,
-        text=True,
-    )
+    done = place.hexlit("train", *overrides)
     assert done.returncode == 2
     assert "--multirun" in done.stderr

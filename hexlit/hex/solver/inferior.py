@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hexlit.hex.jit import borrowing_kernel, inline
+from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 from hexlit.hex.solver.bitboard import NOT_FIRST_COLUMN, NOT_LAST_COLUMN, STRIDE, ZERO, full_board, lowest
 
 # The ring around a cell, in order: direction d and d + 1 are adjacent, d and d + 3 opposite.
@@ -41,7 +41,7 @@ def edges(size: int) -> Edges:
     return Edges(full_board(size), *(np.uint64(word) for word in words))
 
 
-@inline
+@borrowing_part
 def _step(cells: np.uint64, direction: int) -> np.uint64:
     """The neighbours of `cells` in a direction; they may lie outside a board smaller than 8×8."""
     if direction == _EAST:
@@ -75,7 +75,7 @@ def _ring(cells: np.uint64) -> Ring:
     )
 
 
-@inline
+@borrowing_part
 def _without(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[Ring, Ring]:
     """Where the neighbour can still be, or is, the mover's; and where the opponent's. Beyond an edge are its stones."""
     o, p = _ring(own), _ring(opp)
@@ -99,7 +99,7 @@ def _given(ring: Ring, direction: int, value: np.uint64) -> Ring:
     )
 
 
-@inline
+@borrowing_part
 def _live(mine: Ring, theirs: Ring) -> np.uint64:
     """The cells around which colours can alternate at least four times: two sides that only the cell connects.
 
@@ -122,13 +122,13 @@ def _live(mine: Ring, theirs: Ring) -> np.uint64:
     return four
 
 
-@inline
+@borrowing_part
 def _dead_given(mine: Ring, theirs: Ring, direction: int, owner: np.uint64) -> np.uint64:
     """The cells that are dead once the neighbour in a direction is the mover's (`owner` all ones) or the opponent's."""
     return ~_live(_given(mine, direction, owner), _given(theirs, direction, ~owner))
 
 
-@inline
+@borrowing_part
 def _pair(mine: Ring, theirs: Ring, empty: np.uint64, owner: np.uint64) -> np.uint64:
     """Two adjacent empty cells that one player has captured; no cell where there are none."""
     for d in range(3):

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch.utils.data import DataLoader
@@ -16,8 +15,6 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
-from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
@@ -30,63 +27,13 @@ from hexlit.selfplay.workers import Workplace, make_player
 from hexlit.tasks.hex.config import DataConfig
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
+from hexlit.tasks.hex.host import HostMaker, Weights, weights_of
 from hexlit.training.phases import Phase, PhaseClock
-
-Weights = dict[str, np.ndarray[Any, Any]]
 
 SHOWN_GAMES = 16
 """Latest games that are kept to be shown."""
 
 COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
-
-
-class EvaluatorHost:
-    """A network of its own, and the evaluator that reads it; new weights need no compiling."""
-
-    def __init__(self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
-        """The evaluator, of `batch` positions a call, is made when the first weights come."""
-        self._net = build_net(net).eval()
-        self._settings: dict[str, Any] = {"size": size, "swap": swap, "batch": batch, "profile": profile}
-        self._evaluator: NetworkEvaluator | None = None
-
-    def refreshed(self, weights: Weights) -> NetworkEvaluator:
-        """The evaluator with the network's state `weights`."""
-        self._net.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
-        if self._evaluator is None:
-            self._evaluator = NetworkEvaluator(self._net, **self._settings)
-        else:
-            self._evaluator.refresh(self._net)
-        return self._evaluator
-
-    @property
-    def description(self) -> str:
-        """Path and number format in use, such as `fused bfloat16`."""
-        return (
-            "" if self._evaluator is None else f"{self._evaluator.path} {self._evaluator.dtype}".replace("torch.", "")
-        )
-
-
-@dataclass(frozen=True)
-class HostMaker:
-    """Makes an `EvaluatorHost` in the process that plays, with that process's share of the threads."""
-
-    net: NetConfig
-    size: int
-    swap: bool
-    batch: int
-    profile: DeviceProfile
-
-    def __call__(self) -> EvaluatorHost:
-        """Set the threads of this process, and make the host."""
-        # Numba first: where it starts its threads, it gives OpenMP, which torch shares, all cores again.
-        numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
-        self.profile.apply()
-        return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=self.profile)
-
-
-def weights_of(net: torch.nn.Module) -> Weights:
-    """A copy of the state of `net` as arrays, which can be sent to other processes."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
 
 
 class SelfPlayDataModule(HexDataModule):

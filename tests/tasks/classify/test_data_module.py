@@ -5,23 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.batches import PaddedTexts, TextBatch
+from hexlit.tasks.classify.batches import TextBatch
+from tests.tasks.classify.signed import SignedTexts
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save(*sentences(40), tmp_path_factory.mktemp("texts") / "t.jsonl")
-
-
-class SignedTexts(PaddedTexts):
-    """Every batch says which process made it."""
-
-    def __getitem__(self, rows: list[int]) -> TextBatch:
-        return super().__getitem__(rows)._replace(row=torch.full((len(rows),), os.getpid()))
 
 
 @pytest.mark.row("A5")

@@ -100,8 +100,8 @@ def test_validation_is_whole_in_order_and_not_turned(store: Path) -> None:
 
 def test_processes_that_load_change_nothing(store: Path) -> None:
     """D5, A9: each maps the arrays for itself."""
-    found = {workers: positions(data_of(store, workers=workers).train_dataloader()) for workers in (0, 1, 2)}
-    assert found[0] == found[1] == found[2]
+    found = {workers: positions(data_of(store, workers=workers).train_dataloader()) for workers in (0, 2)}
+    assert found[0] == found[2]
 
 
 def test_batches_are_tensors_as_the_network_takes_them(store: Path) -> None:

@@ -11,7 +11,7 @@ def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
         "from hexlit.accelerate.config import AcceleratorConfig\n"
         "from hexlit.accelerate.profile import build_profile\n"
         "from hexlit.nets.config import NetConfig\n"
-        "from hexlit.tasks.hex.data import HostMaker\n"
+        "from hexlit.tasks.hex.host import HostMaker\n"
         "profile = build_profile(AcceleratorConfig(device='cpu', threads=2)).share(2)\n"
         "HostMaker(NetConfig(channels=8, blocks=[1]), 3, False, 4, profile)()\n"
         "print(torch.get_num_threads())\n"
