@@ -32,6 +32,7 @@ SCHEMA = pa.schema(
         ("policy_plies", pa.list_(pa.int16())),
         # The policies one after the other, one number for each action.
         ("policies", pa.list_(pa.float16())),
+        ("surprises", pa.list_(pa.float32())),
         ("network_version", pa.int32()),
         ("seed", pa.int64()),
         ("search", pa.string()),
@@ -41,12 +42,12 @@ SCHEMA = pa.schema(
         ("white", pa.string()),
         ("source", pa.string()),
     ],
-    # Version 1 had no black, white and source.
-    metadata={"hexlit": "games, version 2; see hexlit.hex.record.GameRecord for the meaning of the columns"},
+    # Version 1 had no black, white and source, version 2 no surprises.
+    metadata={"hexlit": "games, version 3; see hexlit.hex.record.GameRecord for the meaning of the columns"},
 )
 
-LATER_COLUMNS = ("black", "white", "source")
-"""Text columns that files of version 1 do not have."""
+LATER_COLUMNS = ("black", "white", "source", "surprises")
+"""Columns that files of earlier versions do not have: text is empty there, and a list has no element."""
 
 JOURNAL = "journal.arrows"
 
@@ -250,4 +251,8 @@ def _read_journal(path: Path) -> list[GameRecord]:
             batches.extend(stream)
     except (pa.ArrowInvalid, OSError):
         pass  # The writer was killed inside a batch: what came before it is whole.
-    return to_records(pa.Table.from_batches(batches, SCHEMA))
+    if not batches:
+        return []
+    # A writer of an earlier version may have left it: the columns that it did not have are empty.
+    tables = [SCHEMA.empty_table(), pa.Table.from_batches(batches)]
+    return to_records(pa.concat_tables(tables, promote_options="default"))

@@ -142,7 +142,12 @@ class SelfPlayDataModule(HexDataModule):
             self.player, self.store, positions=selfplay.positions, ahead=ahead, deadline=deadline
         )
         self.window = ReplayWindow(
-            size=size, swap=swap, capacity=replay.window, search_value_share=replay.search_value_share
+            size=size,
+            swap=swap,
+            capacity=replay.window,
+            search_value_share=replay.search_value_share,
+            surprise_share=replay.surprise_share,
+            duplicates=replay.duplicates,
         )
         self.others = others
         self.share = share
