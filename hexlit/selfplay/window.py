@@ -16,6 +16,7 @@ from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.duplicates import Groups
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, with_policy
 from hexlit.selfplay.surprise import drawn_by_weight, surprise_weights
+from hexlit.selfplay.value_targets import value_targets
 
 
 class ReplayWindow:
@@ -28,10 +29,11 @@ class ReplayWindow:
         swap: bool,
         capacity: int,
         search_value_share: float = 0.0,
+        search_value_decay: float = 0.0,
         surprise_share: float = 0.0,
         duplicates: str = "keep",
     ) -> None:
-        """An empty window. The value target is the result, mixed with the searched value by `search_value_share`.
+        """An empty window. Value targets are made as `hexlit.selfplay.value_targets` says.
 
         A `surprise_share` of the draws goes by surprise (`hexlit.selfplay.surprise`). Equal positions (`duplicates`)
         `keep` their targets, get their `average`, or `merge` into one position.
@@ -41,7 +43,7 @@ class ReplayWindow:
         self.size = size
         self.swap = swap
         self.capacity = capacity
-        self._search_value_share = search_value_share
+        self._search_value = search_value_share, search_value_decay
         self._surprise_share = surprise_share
         self._duplicates = duplicates
         self._records: deque[GameRecord] = deque()
@@ -93,7 +95,7 @@ class ReplayWindow:
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
-            self._index = _Index.of(self._records, self.size, self.swap, self._search_value_share)
+            self._index = _Index.of(self._records, self.size, self.swap, *self._search_value)
             if self._duplicates != "keep":
                 self._index = self._index.averaged(merge=self._duplicates == "merge")
         weights = surprise_weights(self._index.surprise, self._surprise_share) if self._surprise_share else None
@@ -161,16 +163,14 @@ class _Index(NamedTuple):
     """How far the search moved the policy, `[P]`; see `GameRecord.surprises`."""
 
     @classmethod
-    def of(cls, records: Iterable[GameRecord], size: int, swap: bool, search_value_share: float) -> "_Index":
+    def of(
+        cls, records: Iterable[GameRecord], size: int, swap: bool, search_share: float, search_decay: float
+    ) -> "_Index":
         kept = [record for record in records if len(record.policy_plies)]
         lengths = np.array([len(record.moves) for record in kept])
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         counts = [len(record.policy_plies) for record in kept]
         ply = np.concatenate([record.policy_plies for record in kept])
-        colour = np.where(ply % 2 == 0, 1, -1)
-        result = np.repeat([record.winner for record in kept], counts) * colour
-        searched = np.concatenate([record.values[record.policy_plies] for record in kept])
-        value = (1 - search_value_share) * result + search_value_share * searched
         return cls(
             size=size,
             moves=np.concatenate([record.moves for record in kept]),
@@ -178,7 +178,7 @@ class _Index(NamedTuple):
             ply=ply,
             may_swap=(ply == 1) & swap,
             policy=np.concatenate([record.policies for record in kept]),
-            value=value.astype(np.float32),
+            value=np.concatenate([value_targets(record, search_share, search_decay) for record in kept]),
             surprise=np.concatenate([_surprises(record) for record in kept]),
         )
 

@@ -146,6 +146,7 @@ class SelfPlayDataModule(HexDataModule):
             swap=swap,
             capacity=replay.window,
             search_value_share=replay.search_value_share,
+            search_value_decay=replay.search_value_decay,
             surprise_share=replay.surprise_share,
             duplicates=replay.duplicates,
         )

@@ -17,6 +17,8 @@ from hexlit.tasks.hex.config import DataConfig
         ("reuse", -1.0),
         ("search_value_share", 1.5),
         ("search_value_share", -0.1),
+        ("search_value_decay", 1.0),
+        ("search_value_decay", -0.1),
         ("surprise_share", 1.5),
         ("surprise_share", -0.1),
         ("duplicates", "drop"),
