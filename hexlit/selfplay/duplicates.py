@@ -14,7 +14,7 @@ from hexlit.selfplay.rebuild import Histories, with_policy
 
 
 class Groups(NamedTuple):
-    """Which of P positions are equal: G groups."""
+    """P positions in G groups of equal ones."""
 
     group: NDArray[np.int64]
     """Number of each position's group, `[P]`."""

@@ -11,7 +11,7 @@ from hexlit.selfplay.surprise import divergence, drawn_by_weight, surprise_weigh
 
 
 @kernel
-def _divergence(policy: np.ndarray, prior: np.ndarray) -> float:  # type: ignore[type-arg]
+def _divergence(policy: np.ndarray, prior: np.ndarray) -> float:
     return divergence(policy, prior)
 
 
