@@ -215,6 +215,7 @@ class SelfPlay:
             "values": state.values.copy(),
             "simulations": state.simulations.copy(),
             "policies": state.policies.astype(np.float16),
+            "surprises": state.surprises.copy(),
         }
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -229,6 +230,8 @@ class SelfPlay:
             state.slot[name] = snapshot[f"slot.{name}"]
         for name in ("moves", "values", "simulations", "policies"):
             getattr(state, name)[:] = snapshot[name]
+        # Snapshots of before surprises were recorded have none: nothing is known of these moves.
+        state.surprises[:] = snapshot.get("surprises", np.float32(0))
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
@@ -276,6 +279,7 @@ class SelfPlay:
             simulations=simulations,
             policy_plies=full.astype(np.int16),
             policies=state.policies[g, full].astype(np.float16),
+            surprises=state.surprises[g, full],
             network_version=int(slot["network_version"]),
             seed=self.seed,
             search=self._search_settings,

@@ -15,8 +15,8 @@ from hexlit.hex.geometry import geometry
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
 
-LATER_COLUMNS = ("black", "white", "source")
-"""Text columns that files of version 1 do not have; empty fields there are empty texts."""
+LATER_COLUMNS = ("black", "white", "source", "surprises")
+"""Columns that files of earlier versions do not have; empty fields there are empty texts and lists."""
 
 SIZES = range(2, 27)
 _LISTS = ("moves", "values", "simulations", "policy_plies", "policies")
@@ -73,6 +73,8 @@ def faults_of(table: pa.Table) -> list[Fault]:
     for name, column in columns.items():
         checks.mark(_empty(column), "empty field", lambda row, name=name: f"{name} is empty")
     lists = {name: _List.of(columns[name]) for name in _LISTS if name in columns}
+    if "surprises" in table.column_names:
+        lists["surprises"] = _List.of(_whole(table.column("surprises")))
     plain = {
         name: _filled(column) for name, column in columns.items() if name not in _LISTS and name not in ("search",)
     }
@@ -202,6 +204,18 @@ def _check_searches(checks: _Checks, plain: dict[str, NDArray[Any]], lists: dict
         "searches",
         lambda row: "a policy holds a number outside of [0, 1]",
     )
+    if "surprises" in lists:
+        surprises = lists["surprises"]
+        checks.mark(
+            (surprises.lengths != 0) & (surprises.lengths != kept.lengths),
+            "searches",
+            lambda row: f"{surprises.lengths[row]} surprises for {kept.lengths[row]} policies",
+        )
+        checks.mark(
+            _rows_with(surprises, ~((surprises.values >= 0) & np.isfinite(surprises.values))),
+            "searches",
+            lambda row: "a surprise is below 0, or no number",
+        )
     simulations = lists["simulations"]
     checks.mark(
         _rows_with(simulations, simulations.values < 0), "searches", lambda row: "there are simulations below 0"

@@ -21,6 +21,7 @@ from hexlit.search.params import Params
 from hexlit.search.simulate import begin, finished, receive, simulate
 from hexlit.search.tree import NONE, Tree, root_value
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.surprise import divergence
 
 PLAYING, CONNECTED, RESIGNED = 0, 1, 2
 """State of a game."""
@@ -92,6 +93,8 @@ class Games(NamedTuple):
     """Simulations spent on each move; 0 for the random opening, `[G, T]`."""
     policies: NDArray[np.float32]
     """Searched policy before each move, `[G, T, A]`."""
+    surprises: NDArray[np.float32]
+    """Divergence of that policy from the prior, `[G, T]`."""
     row: NDArray[np.float32]
     """Room for the policy of one search in the mover's frame, `[G, A]`."""
 
@@ -125,6 +128,7 @@ def empty_games(games: int, plies: int, actions: int) -> Games:
         values=np.zeros((games, plies), np.float32),
         simulations=np.zeros((games, plies), np.int16),
         policies=np.zeros((games, plies, actions), np.float32),
+        surprises=np.zeros((games, plies), np.float32),
         row=np.zeros((games, actions), np.float32),
     )
 
@@ -308,6 +312,7 @@ def finish_move(
             action = gambled_action(tree, g, k)
     for a in range(row.size):
         games.policies[g, ply, a if colour > 0 else table.transposed[a]] = row[a]
+    games.surprises[g, ply] = divergence(row, tree.root_policy[g])
     games.values[g, ply] = value
     games.simulations[g, ply] = tree.game[g].budget
     tree.game[g].nodes = 0

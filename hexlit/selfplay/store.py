@@ -38,6 +38,7 @@ SCHEMA = pa.schema(
         ("policy_plies", pa.list_(pa.int16())),
         # The policies one after the other, one number for each action.
         ("policies", pa.list_(pa.float16())),
+        ("surprises", pa.list_(pa.float32())),
         ("network_version", pa.int32()),
         ("seed", pa.int64()),
         ("search", pa.string()),
@@ -47,8 +48,8 @@ SCHEMA = pa.schema(
         ("white", pa.string()),
         ("source", pa.string()),
     ],
-    # Version 1 had no black, white and source.
-    metadata={"hexlit": "games, version 2; see hexlit.hex.record.GameRecord for the meaning of the columns"},
+    # Version 1 had no black, white and source, version 2 no surprises.
+    metadata={"hexlit": "games, version 3; see hexlit.hex.record.GameRecord for the meaning of the columns"},
 )
 
 JOURNAL = "journal.arrows"
@@ -302,6 +303,8 @@ def _read_journal(path: Path) -> pa.Table:
     except (pa.ArrowInvalid, OSError):
         pass  # The writer was killed inside a batch: what came before it is whole.
     try:
-        return pa.Table.from_batches(batches, SCHEMA)
+        # A writer of an earlier version may have left it: columns that it did not have are empty.
+        tables = [SCHEMA.empty_table(), *([pa.Table.from_batches(batches)] if batches else [])]
+        return pa.concat_tables(tables, promote_options="default")
     except pa.ArrowException as error:
         raise _damaged(path, error) from error

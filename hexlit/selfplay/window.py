@@ -13,20 +13,39 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.duplicates import Groups
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, with_policy
+from hexlit.selfplay.surprise import drawn_by_weight, surprise_weights
+from hexlit.selfplay.value_targets import value_targets
 
 
 class ReplayWindow:
     """The positions of the latest games, `capacity` of them at most (whole games, so up to one game more)."""
 
-    def __init__(self, *, size: int, swap: bool, capacity: int, search_value_share: float = 0.0) -> None:
-        """An empty window. The value target is the result, mixed with the searched value by `search_value_share`."""
+    def __init__(
+        self,
+        *,
+        size: int,
+        swap: bool,
+        capacity: int,
+        search_value_share: float = 0.0,
+        search_value_decay: float = 0.0,
+        surprise_share: float = 0.0,
+        duplicates: str = "keep",
+    ) -> None:
+        """An empty window. Value targets are made as `hexlit.selfplay.value_targets` says.
+
+        A `surprise_share` of the draws goes by surprise (`hexlit.selfplay.surprise`). Equal positions (`duplicates`)
+        `keep` their targets, get their `average`, or `merge` into one position.
+        """
         if capacity < 1:
             raise UsageError(f"data.window={capacity}: a window holds at least 1 position")
         self.size = size
         self.swap = swap
         self.capacity = capacity
-        self._search_value_share = search_value_share
+        self._search_value = search_value_share, search_value_decay
+        self._surprise_share = surprise_share
+        self._duplicates = duplicates
         self._records: deque[GameRecord] = deque()
         self._positions = 0
         self._index: _Index | None = None
@@ -53,6 +72,11 @@ class ReplayWindow:
                     f"game {record.game_id}: board={record.size} swap={record.swap} "
                     f"does not fit a window of board={self.size} swap={self.swap}"
                 )
+            if self._surprise_share and len(record.surprises) != len(record.policy_plies):
+                raise UsageError(
+                    f"data.surprise_share={self._surprise_share}: game {record.game_id} was played before surprises "
+                    "were recorded; resume with data.surprise_share=0"
+                )
             self._records.append(record)
             self._positions += len(record.policy_plies)
         while self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity:
@@ -62,7 +86,7 @@ class ReplayWindow:
     def epoch(
         self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
     ) -> Epoch:
-        """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts.
+        """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts, or by surprise.
 
         Each position is turned by 180 degrees with probability one half. The draws depend on `seed` and `epoch` only.
         Where there are `others`, every batch takes a `share` of its positions, rounded so that it holds over the epoch,
@@ -71,10 +95,13 @@ class ReplayWindow:
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
-            self._index = _Index.of(self._records, self.size, self.swap, self._search_value_share)
+            self._index = _Index.of(self._records, self.size, self.swap, *self._search_value)
+            if self._duplicates != "keep":
+                self._index = self._index.averaged(merge=self._duplicates == "merge")
+        weights = surprise_weights(self._index.surprise, self._surprise_share) if self._surprise_share else None
         random = np.random.default_rng([seed, epoch])
         if others is None:
-            order = _drawn(random, self._positions, batch * steps)
+            order = _drawn(random, len(self._index.ply), batch * steps, weights)
             return Epoch(Part(self._index, order.reshape(steps, batch), random.random((steps, batch)) < 0.5))
         if not 0 <= share < 1:
             raise UsageError(f"data.mix_share={share}: a share lies between 0 and 1, and is below 1")
@@ -85,21 +112,35 @@ class ReplayWindow:
             )
         ends = np.arange(1, steps + 1) * batch
         ends_of_others = np.rint(ends * share).astype(np.int64)
-        own = _part(random, self._index, np.arange(self._positions), ends - ends_of_others)
+        own = _part(random, self._index, np.arange(len(self._index.ply)), ends - ends_of_others, weights)
         return Epoch(own, _part(random, *others, ends_of_others))
 
 
-def _drawn(random: np.random.Generator, count: int, draws: int) -> NDArray[np.int64]:
-    """`draws` numbers below `count`, each as often as any other, give or take one."""
+def _drawn(
+    random: np.random.Generator, count: int, draws: int, weights: NDArray[np.float64] | None = None
+) -> NDArray[np.int64]:
+    """`draws` numbers below `count`, each as often as any other or as its weight says, give or take one."""
+    if weights is not None:
+        return drawn_by_weight(random, weights, draws)
     rounds = -(-draws // count)
     return np.concatenate([np.zeros(0, np.int64), *(random.permutation(count) for _ in range(rounds))])[:draws]
 
 
-def _part(random: np.random.Generator, positions: Positions, rows: NDArray[np.int64], ends: NDArray[np.int64]) -> Part:
+def _part(
+    random: np.random.Generator,
+    positions: Positions,
+    rows: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    weights: NDArray[np.float64] | None = None,
+) -> Part:
     """Draws from `rows` of `positions` `[P]`, cut into batches at `ends` `[steps]`."""
-    order = rows[_drawn(random, len(rows), int(ends[-1]))]
+    order = rows[_drawn(random, len(rows), int(ends[-1]), weights)]
     turned = random.random(len(order)) < 0.5
     return Part(positions, np.split(order, ends[:-1]), np.split(turned, ends[:-1]))
+
+
+def _surprises(record: GameRecord) -> NDArray[np.float32]:
+    return record.surprises if len(record.surprises) else np.zeros(len(record.policy_plies), np.float32)
 
 
 class _Index(NamedTuple):
@@ -114,22 +155,22 @@ class _Index(NamedTuple):
     """Moves before the position, `[P]`."""
     may_swap: NDArray[np.bool_]
     """Whether the mover may swap, `[P]`."""
-    policy: NDArray[np.float16]
+    policy: NDArray[np.float16] | NDArray[np.float32]
     """Over the board's actions, `[P, A]`."""
     value: NDArray[np.float32]
     """For the player to move, `[P]`."""
+    surprise: NDArray[np.float32]
+    """How far the search moved the policy, `[P]`; see `GameRecord.surprises`."""
 
     @classmethod
-    def of(cls, records: Iterable[GameRecord], size: int, swap: bool, search_value_share: float) -> "_Index":
+    def of(
+        cls, records: Iterable[GameRecord], size: int, swap: bool, search_share: float, search_decay: float
+    ) -> "_Index":
         kept = [record for record in records if len(record.policy_plies)]
         lengths = np.array([len(record.moves) for record in kept])
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         counts = [len(record.policy_plies) for record in kept]
         ply = np.concatenate([record.policy_plies for record in kept])
-        colour = np.where(ply % 2 == 0, 1, -1)
-        result = np.repeat([record.winner for record in kept], counts) * colour
-        searched = np.concatenate([record.values[record.policy_plies] for record in kept])
-        value = (1 - search_value_share) * result + search_value_share * searched
         return cls(
             size=size,
             moves=np.concatenate([record.moves for record in kept]),
@@ -137,7 +178,21 @@ class _Index(NamedTuple):
             ply=ply,
             may_swap=(ply == 1) & swap,
             policy=np.concatenate([record.policies for record in kept]),
-            value=value.astype(np.float32),
+            value=np.concatenate([value_targets(record, search_share, search_decay) for record in kept]),
+            surprise=np.concatenate([_surprises(record) for record in kept]),
+        )
+
+    def averaged(self, *, merge: bool) -> "_Index":
+        """Equal positions get the mean of their targets; where they `merge`, the first one stands for all."""
+        groups = Groups.of(Histories(self.moves, self.first, self.ply, self.may_swap), self.size)
+        rows = groups.first if merge else np.arange(len(self.ply))
+        return self._replace(
+            first=self.first[rows],
+            ply=self.ply[rows],
+            may_swap=self.may_swap[rows],
+            policy=groups.mean_policy(self.policy.astype(np.float32), self.ply, self.size)[rows],
+            value=groups.mean(self.value)[rows],
+            surprise=groups.mean(self.surprise)[rows],
         )
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:

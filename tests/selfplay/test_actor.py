@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.board import Board
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
@@ -138,6 +139,28 @@ def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfi
             assert policy.sum() == pytest.approx(1, abs=0.005)  # float16
             assert (policy >= 0).all()
             assert set(np.flatnonzero(policy).tolist()) <= legal[ply]
+
+
+@pytest.mark.row("F6")
+@pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
+def test_surprises_are_the_divergence_of_the_searched_policy_from_the_prior(search: SearchConfig) -> None:
+    """Against the definition, with the prior that the evaluator gives."""
+    seen = 0
+    for record in play(search=search).values():
+        assert len(record.surprises) == len(record.policy_plies)
+        for ply, policy, surprise in zip(record.policy_plies.tolist(), record.policies, record.surprises, strict=True):
+            board = Board(4, moves=record.moves[:ply].tolist())
+            prior, value = np.empty((1, 16), np.float32), np.empty(1, np.float32)
+            Digest().evaluate(board.planes(), prior, value)
+            searched = policy.astype(np.float64).reshape(4, 4)
+            searched = (searched.T if ply % 2 else searched).ravel()
+            legal = board.planes()[0, :2].sum(0).ravel() == 0
+            prior = np.where(legal, prior[0], 0) / prior[0][legal].sum()
+            found = searched > 0
+            expected = (searched[found] * np.log(searched[found] / prior[found])).sum()
+            assert surprise == pytest.approx(expected, abs=0.02)  # policies are kept in float16
+            seen += surprise > 0.1
+    assert seen > 20
 
 
 def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:

@@ -51,7 +51,10 @@ ALONG: dict[str, tuple[dict[str, Any], str]] = {
     "simulations": ({"simulations": [1, 2]}, "2 simulations for 5 moves"),
     "policy of no move": ({"policy_plies": [7], "policies": [0.1] * 9}, "a policy of no move"),
     "short policy": ({"policy_plies": [1], "policies": [0.1] * 8}, "8 numbers are not 1 policies over 9 actions"),
+    "infinite surprise": ({"policy_plies": [1], "policies": [0.1] * 9, "surprises": [float("inf")]}, "no number"),
     "infinite policy": ({"policy_plies": [1], "policies": [0.1] * 8 + [float("inf")]}, "outside of [0, 1]"),
+    "lone surprise": ({"surprises": [0.5]}, "1 surprises for 0 policies"),
+    "negative surprise": ({"policy_plies": [1], "policies": [0.1] * 9, "surprises": [-1.0]}, "a surprise is below 0"),
     "who would resign": ({"would_resign": 9}, "9 is no player"),
     "no id": ({"game_id": None}, "game_id is empty"),
 }

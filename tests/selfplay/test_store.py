@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
         simulations=random.integers(1, 99, plies).astype(np.int16),
         policy_plies=full,
         policies=random.random((len(full), 9 + swap)).astype(np.float16),
+        surprises=random.random(len(full)).astype(np.float32),
         network_version=game_id // 3,
         seed=2**62 + game_id,
         search='{"simulations": 8}',
@@ -247,6 +249,22 @@ def test_parts_of_version_1_have_no_names_and_are_read(tmp_path: Path) -> None:
     old = pq.read_table(part).drop_columns(["black", "white", "source"])
     pq.write_table(old, part)
     assert_same(list(GameStore(tmp_path).records()), [record(1)])
+
+
+def test_parts_and_journals_of_version_2_have_no_surprises_and_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that an earlier version left goes on."""
+    older = pa.schema([field for field in SCHEMA if field.name != "surprises"])
+    with monkeypatch.context() as patch:
+        patch.setattr("hexlit.selfplay.store.SCHEMA", older)
+        store = GameStore(tmp_path)
+        store.append([record(1)])
+        store.flush()
+        store.append([record(2)])
+        del store  # killed
+    games = [replace(record(game), surprises=np.zeros(0, np.float32)) for game in (1, 2)]
+    assert_same(list(GameStore(tmp_path).records()), games)
 
 
 def test_a_store_knows_its_games_by_their_ids(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The replay window: the latest games, and their positions rebuilt as they were."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -216,6 +217,33 @@ def test_a_game_of_another_board_or_rule_is_refused() -> None:
         window.extend(games(1, 4, swap=True))
     with pytest.raises(UsageError, match="data.window=0"):
         ReplayWindow(size=4, swap=False, capacity=0)
+
+
+@pytest.mark.row("F6")
+@pytest.mark.parametrize("share", [0.5, 1.0])
+def test_a_share_of_the_draws_goes_by_surprise(share: float) -> None:
+    """Each position comes as often as the plain formula says, give or take one."""
+    records = [replace(game, surprises=_surprises(game)) for game in games(40)]
+    window = ReplayWindow(size=4, swap=False, capacity=10**6, surprise_share=share)
+    window.extend(records)
+    surprises = np.concatenate([record.surprises for record in records])
+    weights = (1 - share) + share * surprises / surprises.mean()
+    epoch = window.epoch(batch=len(window), steps=9, seed=0, epoch=0)
+    drawn_rows = np.concatenate(list(epoch._parts[0].rows))
+    counts = np.bincount(drawn_rows, minlength=len(window))
+    assert np.abs(counts - 9 * weights).max() < 1.001
+    assert counts.max() > 15
+
+
+def _surprises(record: GameRecord) -> NDArray[np.float32]:
+    return np.random.default_rng(record.game_id).exponential(size=len(record.policy_plies)).astype(np.float32)
+
+
+@pytest.mark.row("F6")
+def test_games_without_surprises_are_refused_where_draws_go_by_them() -> None:
+    window = ReplayWindow(size=4, swap=False, capacity=9, surprise_share=0.5)
+    with pytest.raises(UsageError, match=r"data\.surprise_share=0\.5: game 0"):
+        window.extend(games(1))
 
 
 def imported(tmp_path: Path, count: int = 30) -> GameRows:

@@ -6,6 +6,7 @@ from hexlit.errors import UsageError
 
 SOURCES = ("selfplay", "games")
 SPLITS = ("game", "opening")
+DUPLICATES = ("keep", "average", "merge")
 
 
 @dataclass
@@ -23,6 +24,15 @@ class DataConfig:
     played."""
     search_value_share: float = 0.0
     """Self-play: share of the searched value in the value target; the rest is the result of the game."""
+    search_value_decay: float = 0.0
+    """Self-play: above 0, the searched value of the target is a mean that takes in the searches of the moves that
+    follow, each weighing so many times the one before; 0: this position's own search alone."""
+    surprise_share: float = 0.0
+    """Self-play: share of the draws from the window that goes to positions in proportion to their policy surprise, the
+    divergence of the searched policy from the network's (Wu 2019 has 0.5). The rest goes to all alike."""
+    duplicates: str = "keep"
+    """Self-play: equal positions of the window, up to a turn by 180 degrees, `keep` the targets of their own games, get
+    the mean targets (`average`), or become one position with these, drawn no more often than any other (`merge`)."""
     path: str | None = None
     """Recorded games: the folder of a store, as `hexlit games import` or a run (`runs/.../games`) has made it."""
     mix_share: float = 0.0
@@ -49,8 +59,13 @@ class DataConfig:
             raise UsageError(f"data.window={self.window}: a window holds at least 1 position")
         if self.reuse <= 0:
             raise UsageError(f"data.reuse={self.reuse}: must be above 0")
-        if not 0 <= self.search_value_share <= 1:
-            raise UsageError(f"data.search_value_share={self.search_value_share}: a share lies between 0 and 1")
+        for name in ("search_value_share", "surprise_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"data.{name}={getattr(self, name)}: a share lies between 0 and 1")
+        if not 0 <= self.search_value_decay < 1:
+            raise UsageError(f"data.search_value_decay={self.search_value_decay}: must be at least 0 and below 1")
+        if self.duplicates not in DUPLICATES:
+            raise UsageError(f"data.duplicates={self.duplicates}: choose one of {', '.join(DUPLICATES)}")
         if not 0 <= self.mix_share < 1:
             raise UsageError(f"data.mix_share={self.mix_share}: must be at least 0 and below 1")
         if not 0 < self.validation_share < 1:

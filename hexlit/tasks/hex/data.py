@@ -93,7 +93,13 @@ class SelfPlayDataModule(HexDataModule):
             self.player, self.store, positions=selfplay.positions, ahead=ahead, deadline=deadline
         )
         self.window = ReplayWindow(
-            size=size, swap=swap, capacity=replay.window, search_value_share=replay.search_value_share
+            size=size,
+            swap=swap,
+            capacity=replay.window,
+            search_value_share=replay.search_value_share,
+            search_value_decay=replay.search_value_decay,
+            surprise_share=replay.surprise_share,
+            duplicates=replay.duplicates,
         )
         self.others = others
         self.share = share
