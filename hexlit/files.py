@@ -96,8 +96,8 @@ def named_cache_folder() -> Path:
 def cache_folder() -> Path:
     """The folder of what can be computed again: solved positions, indices of games, compiled kernels.
 
-    Where it cannot be written, one warning says so, and this process and those it starts use a temporary one, which
-    goes with this process.
+    A folder that cannot be written gives way to a temporary one, for this process and those it starts. One warning
+    says so, and the folder is removed at the end.
     """
     folder = named_cache_folder()
     try:

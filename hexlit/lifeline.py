@@ -94,7 +94,7 @@ def spawn_tied(
 
 
 class _LateCall:
-    """A call that is unpickled when it is made: its imports take seconds, in which the process watches already."""
+    """A call that is unpickled when it is made. Its imports take seconds; the process watches already meanwhile."""
 
     def __init__(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         self._call = target, arguments

@@ -38,7 +38,7 @@ class Claim(Callback):
     """Holds the folder of a run, or of a plain sweep, before Hydra makes a file there. Hydra makes it from `conf/`."""
 
     def on_run_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """A single run is about to begin, or to go on."""
+        """A single run is about to begin, or to continue."""
         _claim_or_refuse(Path(str(config.hydra.run.dir)))
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the machine has refused while a command worked, and no bug: told in one line, as a user's mistake is."""
+"""Refusals of the machine while a command works: told in one line, as a user's mistake is, since they are no bugs."""
 
 import errno
 import os
@@ -25,7 +25,7 @@ _LONGEST = 100
 
 
 def machine_error(error: BaseException) -> UsageError | None:
-    """What the machine has refused, if `error` comes of that; None where it is a bug of the program."""
+    """The refusal of the machine that `error` comes of; None for a bug of the program."""
     for found in _chain(error):
         if isinstance(found, OSError) and found.errno in _ADVICE:
             return UsageError(f"{_named(found)}{os.strerror(found.errno)}; {_ADVICE[found.errno]}")

@@ -20,7 +20,7 @@ END = "...\n"
 
 
 def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
-    """What writes the settings of this command, of which `config` is the composed configuration, into `folder`."""
+    """A call that writes the settings of this command, composed as `config`, into `folder`."""
     from hydra.core.hydra_config import HydraConfig
 
     found: Any = HydraConfig.instance().cfg

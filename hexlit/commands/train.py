@@ -68,19 +68,21 @@ def best_arguments(argv: list[str]) -> list[str]:
 def train(config: DictConfig) -> Any:
     """Train as the composed configuration says; in a sweep the value(s) of the trial are returned."""
     began = time.monotonic()
-    settings = typed(config, RunConfig)
-    refuse_without_effect(settings)
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
 
     from hexlit.tuning.ticket import ticket_of
 
     folder = Path(HydraConfig.get().runtime.output_dir)
-    if HydraConfig.get().mode != RunMode.RUN:  # one job of a sweep, whose folder alone is held so far
-        claim(folder)
     ticket = ticket_of(os.environ)
-    if ticket is not None:
+    job = HydraConfig.get().mode != RunMode.RUN  # one of a sweep, whose folder alone is held so far
+    if job:
+        claim(folder)
+    if job or ticket is not None:  # the sweep's results tell of refused ones, too
         settings_writer(config, folder)()
+    settings = typed(config, RunConfig)
+    refuse_without_effect(settings)
+    if ticket is not None:
         from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)

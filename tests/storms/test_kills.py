@@ -76,7 +76,7 @@ sys.exit(code)
 
 @dataclass
 class Counts:
-    """What the storm has found."""
+    """Findings of the storm."""
 
     kills: int = 0
     ends: int = 0
@@ -228,7 +228,7 @@ def test_sweeps(tmp_path: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
     first = tmp_path / "expected"
     _, output = run("train", -1, *start, f"hydra.sweep.dir={first}")
     number, counts, rng = 0, Counts(), random.Random(4)
-    folder, before = tmp_path / "sweep-0", dict[str, object]()
+    folder, before = tmp_path / "sweep-0", dict[str, tuple[object, ...]]()
     while True:
         last = counts.kills >= round(KILLS * SHARES["sweep"])
         resume = ["sweep.resume=true"] if (folder / "sweep.json").exists() else []
