@@ -54,7 +54,7 @@ _HOMES = {
 }
 """Name -> its module."""
 
-__all__ = [  # noqa: PLE0604, RUF100
+__all__ = [
     "Board",
     "Search",
     "Solver",

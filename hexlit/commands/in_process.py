@@ -64,7 +64,7 @@ def call(
             raise RuntimeError(f"{config_name} asked for the end of the process (code {stop.code})") from stop
         except Exception as error:
             if is_mistake(error):
-                raise told(error, config_name, overrides) from error
+                raise told(error, config_name, overrides) from None
             raise
     (end,) = ends
     if not isinstance(end, Exception):
@@ -72,7 +72,7 @@ def call(
     mistake = mistake_of_task(end)
     if mistake is None:
         raise end
-    raise told(mistake, config_name, overrides) from end
+    raise told(mistake, config_name, overrides) from None
 
 
 def told(mistake: Exception, config_name: str, overrides: list[str]) -> UsageError:
@@ -217,5 +217,5 @@ def composed(config_name: str, arguments: list[str], *, prepare: Callable[[list[
             )
         except Exception as error:
             if is_mistake(error):
-                raise told(error, config_name, overrides) from error
+                raise told(error, config_name, overrides) from None
             raise

@@ -24,6 +24,11 @@ def test_every_name_that_it_lists_is_there() -> None:
     assert all(getattr(hexlit, name) is not None for name in dir(hexlit))
 
 
+@pytest.mark.row("F10")
+def test_a_notebook_shows_a_mistake_as_one_line() -> None:
+    assert hexlit.UsageError("board=99: too large")._render_traceback_() == ["UsageError: board=99: too large"]
+
+
 def test_a_name_that_is_not_there_says_which_are() -> None:
     with pytest.raises(AttributeError, match="'hexlit' has no attribute 'tarin'; it has .*train"):
         hexlit.tarin  # noqa: B018
