@@ -64,6 +64,12 @@ class Place:
         """Run `hexlit` here; its trials are processes that begin with nothing imported, as always."""
         self.make_folders()
         environment = self.environment() if environment is None else environment
+        if any(argument.startswith("hydra/launcher=") for argument in arguments):
+            # Joblib's pool ends with the interpreter. A process of multiprocessing would wait minutes for it.
+            command = [sys.executable, "-c", HEXLIT, *arguments]
+            return subprocess.run(
+                command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
+            )
         return run_apart(HEXLIT, *arguments, folder=self.folder, environment=environment, seconds=600)
 
     def make_folders(self) -> None:
