@@ -58,7 +58,10 @@ class OfflineRun:
 
 def offline_runs(folder: Path) -> list[OfflineRun]:
     """The sessions of all runs below `folder`, the oldest first."""
-    return [read_run(path) for path in sorted(folder.rglob("offline-run-*/*.wandb"), key=lambda path: path.parent.name)]
+    return [
+        read_run(path)
+        for path in sorted(folder.rglob("offline-run-*/*.wandb"), key=lambda path: path.stat().st_mtime_ns)
+    ]
 
 
 def read_run(path: Path) -> OfflineRun:

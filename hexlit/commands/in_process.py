@@ -38,9 +38,9 @@ def call(
 ) -> Result:
     """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return what `task` makes of it.
 
-    `prepare` may rewrite the arguments first. As on the command line, the task has a folder, where its settings and its
-    log lie. Unlike there, nothing is printed of mistakes, and the process stays as it was: Hydra's state, the
-    environment, warning filters, loggers, and random generators.
+    `prepare` may rewrite the arguments first. As on the command line, the task has a folder, in which its log lies.
+    Unlike there, nothing is printed of mistakes, and the process stays as it was: Hydra's state, the environment,
+    warning filters, loggers, and random generators.
 
     Raises:
         UsageError: a mistake of the caller, in one line that says what would be right.

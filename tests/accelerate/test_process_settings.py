@@ -8,9 +8,10 @@ from hexlit.accelerate.profile import build_profile
 
 
 def settings() -> dict[str, object]:
+    kernels = numba.get_num_threads()  # first: where Numba starts its threads, it gives torch all cores again
     return {
         "threads": torch.get_num_threads(),
-        "kernels": numba.get_num_threads(),
+        "kernels": kernels,
         "products": torch.get_float32_matmul_precision(),
         "convolutions": torch.backends.cudnn.allow_tf32,
         "benchmark": torch.backends.cudnn.benchmark,

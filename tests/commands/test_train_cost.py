@@ -87,6 +87,8 @@ def test_a_run_that_ended_early_is_summed_up_by_its_best_epoch(early: Run) -> No
     found, last = (strength_of(early, f"{name}.ckpt", final=True) for name in ("best", "last"))
     told = cast(dict[str, Any], early.summary["strength"])
     assert told.keys() == found.keys()
+    mistakes = told.pop("mistakes"), found.pop("mistakes")
+    assert [one["cells"] for one in mistakes[0]] == [one["cells"] for one in mistakes[1]]
     assert all(told[name] == pytest.approx(found[name], abs=1e-6) for name in found)
     assert told["opening_map"] != pytest.approx(last["opening_map"], abs=1e-6)
 

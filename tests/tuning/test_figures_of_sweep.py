@@ -136,7 +136,7 @@ def test_a_plain_multirun_is_drawn_by_the_course_of_its_objective(tmp_path: Path
 
 def test_the_same_sweep_gives_the_same_figures(tmp_path: Path) -> None:
     results = read_results(make_sweep(tmp_path / "s", trials(5)))
-    first, second = (write_figures(results, tmp_path / name) for name in ("a", "b"))
+    first, second = (write_figures(results, tmp_path / name / "figures") for name in ("a", "b"))
     assert first == second
 
 
