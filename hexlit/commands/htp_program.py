@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,14 +97,17 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     from hexlit.arena.htp.session import Loaded, Session
     from hexlit.arena.htp.worker import Worker
     from hexlit.arena.thinker import Thinker
+    from hexlit.commands.compiling import Compiling
 
     def load() -> Loaded:
         import numba
 
         # The kernels work on one game: further threads would only be waited for. The number is this thread's own.
         numba.set_num_threads(1)
-        make_evaluator, board, knows_swap = judge(settings)
-        print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
+        with closing(Compiling(["search"])) as kernels:  # beside the import of torch
+            make_evaluator, board, knows_swap = judge(settings)
+            print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
+            kernels.wait()
         thinker = Thinker(settings.search, make_evaluator, knows_swap=knows_swap, reuse=settings.reuse)
         return Loaded(thinker, board, knows_swap)
 
