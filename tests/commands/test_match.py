@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -229,8 +230,7 @@ def test_a_terminal_shows_ratings_scores_and_the_folder(
 ) -> None:
     played(tmp_path, three_players(nets), "pairs=2", "anchor=a@4")
     out = capfd.readouterr().out
-    assert "48 games" not in out
-    assert "24 games on 4x4" in out
+    assert re.search(r"(?<!\d)24 games on 4x4", out)  # one line may speak of any number of games a second
     assert "95% interval" in out
     assert "anchor" in out
     assert "Everything of this match: run" in out
