@@ -20,6 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "__main__": {"cli"},
     "commands": {
         "bench",
+        "planning",
         "tuning",
         "reporting",
         "arena",
@@ -33,6 +34,7 @@ ARROWS: dict[str, set[str]] = {
         "hex",
     },
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
+    "planning": set(),  # what was measured comes as a file
     "tuning": {"accelerate", "reporting", "tracking"},
     "reporting": {"hex"},
     "arena": {"selfplay", "search", "nets", "hex"},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hexlit.api.arguments import overrides
 from hexlit.api.frames import frame
 from hexlit.commands import bench_task
-from hexlit.commands.bench import measured
+from hexlit.commands.bench_hex import measured
 from hexlit.commands.bench_settings import BenchConfig
 from hexlit.commands.in_process import settings_of, untouched_process
 from hexlit.commands.tasks import register

@@ -42,15 +42,18 @@ class Report:
     """Findings, one sentence each."""
     grids: list[Grid] = field(default_factory=list)
     """Some of the lines again, side by side."""
+    pace: Mapping[str, Any] = field(default_factory=dict)
+    """What `hexlit plan` reads; of what=pace."""
 
     def to_json(self) -> str:
-        """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`."""
+        """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`, for what=pace `pace`."""
         measurements = [{**asdict(line), "torch": self.machine["torch"]} for line in self.lines]
         whole: dict[str, Any] = {
             "machine": dict(self.machine),
             **self.about,
             "measurements": measurements,
             "findings": self.said,
+            **({"pace": dict(self.pace)} if self.pace else {}),
         }
         return json.dumps(whole, indent=2, allow_nan=False)
 

@@ -16,7 +16,7 @@ from hexlit.tasks.run_config import RunConfig
 if TYPE_CHECKING:  # torch is imported only when something is measured
     from hexlit.bench.report import Report
 
-OF_THE_BENCH = ("what", "repeats", "seconds", "json", "markdown", "output")
+OF_THE_BENCH = ("what", "repeats", "seconds", "compiled", "checkpoint", "json", "markdown", "output", "write")
 """Settings of `hexlit bench` that are not the task's."""
 
 
@@ -27,6 +27,8 @@ def main(argv: list[str]) -> int:
 
     def taken_apart(argv: list[str]) -> list[str]:
         settings, rest = split(argv)
+        if settings.what != "train":
+            raise UsageError(f"what={settings.what}: other tasks than hex are measured in training only: what=train")
         asked.append(settings)
         return rest
 
@@ -40,14 +42,12 @@ def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
     """What the bench is asked for, and the arguments that are left for the task.
 
     Raises:
-        UsageError: a setting of the bench is out of range, or asks for more than training.
+        UsageError: a setting of the bench is out of range.
     """
     own = [argument for argument in argv if argument.partition("=")[0] in OF_THE_BENCH]
     rest = [argument for argument in argv if argument not in own]
     with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
         settings = typed(compose("bench", own), BenchConfig)
-    if settings.what != "train":
-        raise UsageError(f"what={settings.what}: other tasks than hex are measured in training only: what=train")
     return settings, rest
 
 

@@ -1,0 +1,124 @@
+"""The pace of a recipe on this machine: what `hexlit plan` works out larger machines from."""
+
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from statistics import fmean, pstdev
+from typing import Any
+
+import numpy as np
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.bench.evaluation import net_name, short
+from hexlit.bench.loader import measure_loader
+from hexlit.bench.measure import Effort, Measurement, Setting, measure_rate
+from hexlit.bench.play import Game
+from hexlit.bench.positions import Recipe
+from hexlit.hex.record import GameRecord
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.tower import HexNet
+from hexlit.selfplay.actor import SelfPlay
+from hexlit.selfplay.placement import placement_of
+from hexlit.selfplay.workers import Workplace, make_player
+from hexlit.tasks.hex.host import HostMaker, weights_of
+
+SIDE_BY_SIDE, SAMPLE = 16, 64
+"""Games that are played for their length: so many at once, and at least so many in all."""
+
+NO_END = 10**9
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a game of the recipe is made of."""
+
+    positions: list[int]
+    """Positions searched in full, by game."""
+    leaves_per_position: float
+    """Leaves that were evaluated or recalled, for each such position."""
+    bytes_per_game: float
+
+
+def measure_pace(
+    net: HexNet, game: Game, recipe: Recipe, effort: Effort, profile: DeviceProfile
+) -> tuple[list[Measurement], dict[str, Any]]:
+    """Lines of a table, and the section `pace` of `bench.json` (`hexlit.planning.pace.Pace` reads it).
+
+    Self-play is measured in one process, with all, some and few of the games, and in a process on each core; training
+    on batches of games, fed as in a run.
+    """
+    cores = profile.threads
+    sample = sample_games(net, game, profile)
+    lines, actors = [], []
+    games = game.selfplay.games
+    layouts = [(1, max(1, games // parts)) for parts in (1, 4, 16, 64)] + [(cores, max(1, games // cores))]
+    for processes, each in dict.fromkeys(layouts):
+        line = measure_processes(net, game, sample, (processes, each), effort, profile)
+        lines.append(line)
+        actors.append({"processes": processes, "games": each, "positions_per_second": line.median})
+    fed = measure_loader(net, game, recipe, effort, profile)[-1]
+    weights = weights_of(net)
+    pace = {
+        "cores": cores,
+        "actors": actors,
+        "training_positions_per_second": fed.median,
+        "training_threads": cores if profile.device.type == "cpu" else 0,
+        "positions_per_game": fmean(sample.positions),
+        "positions_per_game_deviation": pstdev(sample.positions),
+        "bytes_per_game": sample.bytes_per_game,
+        "weights_bytes": sum(array.nbytes for array in weights.values()),
+    }
+    return [*lines, fed], pace
+
+
+def sample_games(net: HexNet, game: Game, profile: DeviceProfile) -> Sample:
+    """The first games of the recipe that end, and how much search they took."""
+    actor = SelfPlay(game.selfplay, game.search, size=game.size, games=SIDE_BY_SIDE, seed=0)
+    alone = replace(profile, threads=1)
+    evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=SIDE_BY_SIDE, profile=alone)
+    ended: list[GameRecord] = []
+    leaves = 0
+    while len(ended) < SAMPLE:
+        counts = actor.play(evaluator, positions=SAMPLE, on_games=lambda records, counts: ended.extend(records))
+        leaves += counts.evaluations + counts.recalled
+    # A simulation that ends the game needs no network, so leaves are fewer than simulations.
+    simulations = sum(int(record.simulations.sum()) for record in ended)
+    leaves_of_each = leaves / (simulations + int(actor.snapshot()["simulations"].sum()))
+    positions = [len(record.policy_plies) for record in ended]
+    arrays = [part for record in ended for part in vars(record).values() if isinstance(part, np.ndarray)]
+    return Sample(
+        positions=positions,
+        leaves_per_position=leaves_of_each * simulations / max(1, sum(positions)),
+        bytes_per_game=sum(part.nbytes for part in arrays) / len(ended),
+    )
+
+
+def measure_processes(
+    net: HexNet, game: Game, sample: Sample, layout: tuple[int, int], effort: Effort, profile: DeviceProfile
+) -> Measurement:
+    """Positions a second of a `layout`: so many processes, each with one thread and so many games."""
+    processes, each = layout
+    # As in the midst of self-play, every game is somewhere else; so the first ones end soon, too.
+    selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3, opening_skew=1.0)
+    settings: dict[str, Any] = {"config": selfplay, "search": game.search, "size": game.size, "seed": 0}
+    where = replace(placement_of(game.selfplay, profile.device.type, profile.threads), workers=processes)
+    groups, rows = where.cut(each * processes)
+    alone = replace(profile, threads=1)
+    sizes = {"games": each * processes, "groups": groups}
+    player = make_player(Workplace(settings | sizes, HostMaker(net.config, game.size, False, rows, alone)), processes)
+    weights = weights_of(net)
+
+    def play(rounds: int) -> float:
+        counts = player.play(
+            weights,
+            positions=NO_END,
+            network_version=0,
+            on_games=lambda records, counts: None,
+            deadline=time.monotonic() + effort.seconds * rounds,
+        )
+        return (counts.evaluations + counts.recalled) / sample.leaves_per_position
+
+    with closing(player):
+        what = f"self-play {net_name(net)}, {processes} process{'es' if processes > 1 else ''} of {each} games"
+        on = Setting(str(profile.device), processes, short(profile.inference_dtype))
+        return measure_rate(effort, play, what=what, unit="positions/s", on=on, profile=profile)

@@ -1,0 +1,150 @@
+"""What `hexlit bench` measures of Hex: one kind after the other, and the report of all of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.commands.bench_output import machine
+from hexlit.commands.bench_settings import QUICK, BenchConfig
+
+if TYPE_CHECKING:  # torch is imported only when something is measured
+    from hexlit.accelerate.profile import DeviceProfile
+    from hexlit.bench.grid import Grid
+    from hexlit.bench.measure import Effort, Measurement
+    from hexlit.bench.positions import Recipe
+    from hexlit.bench.report import Report
+    from hexlit.nets.tower import HexNet
+
+
+def measured(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
+    """What `settings` ask for, on their device; `say` is told which is being measured."""
+    import numba
+
+    from hexlit.accelerate.profile import build_profile
+
+    profile = build_profile(settings.accelerator)
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
+    return measure(settings, profile, say)
+
+
+def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]) -> "Report":
+    """Every kind that was asked for; `say` is told which is being measured."""
+    from hexlit.bench.engine import measure_games, measure_search
+    from hexlit.bench.evaluation import measure_table
+    from hexlit.bench.leaves import measure_leaves
+    from hexlit.bench.loader import measure_games_loader, measure_loader
+    from hexlit.bench.measure import Effort
+    from hexlit.bench.optimisation import advice, measure_training
+    from hexlit.bench.pace import measure_pace
+    from hexlit.bench.play import Game, measure_selfplay, measure_workers
+    from hexlit.bench.positions import Recipe, positions_trainee
+    from hexlit.bench.report import Report
+    from hexlit.bench.solver import measure_solver
+    from hexlit.training.run import quiet_lightning
+
+    quiet_lightning()
+    effort = Effort(config.repeats, config.seconds)
+    net, size = network(config)
+    game = Game(size, config.search, config.selfplay)
+    recipe = Recipe(size, config.optimizer, config.trainer)
+    lines: list[Measurement] = []
+    said: list[str] = []
+    grids: list[Grid] = []
+    pace: dict[str, Any] = {}
+    kinds = QUICK if config.what == "all" else (config.what,)
+    for number, kind in enumerate(kinds, start=1):
+        say(f"measuring {kind} ({number} of {len(kinds)})")
+        if kind == "games":
+            lines += measure_games(size, effort, profile)
+        elif kind == "search":
+            lines += measure_search(size, effort, profile)
+        elif kind == "forward":
+            more, sentences, grid = measure_table(net, size, effort, profile, config.compiled)
+            lines += more
+            said += sentences
+            grids.append(grid)
+        elif kind == "train":
+            found = measure_training(positions_trainee(net, recipe), effort, profile)
+            lines += found
+            said += advice(found)
+        elif kind == "selfplay":
+            lines += measure_selfplay(net, game, effort, profile)
+        elif kind == "loader":
+            found = measure_loader(net, game, recipe, effort, profile)
+            lines += [*found, measure_games_loader(size, found[-1], effort, profile)]
+        elif kind == "workers":
+            lines += measure_workers(net, game, effort, profile)
+        elif kind == "solver":
+            more, sentences = measure_solver(size, effort, profile)
+            lines += more
+            said += sentences
+        elif kind == "pace":
+            more, pace = measure_pace(net, game, recipe, effort, profile)
+            lines += more
+        elif kind == "leaves":
+            lines += measure_leaves(net, size, config.search, effort, profile)
+        else:
+            more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
+            lines += more
+            said += sentences
+    return Report(f"{size}x{size} board", {"board": size}, machine(profile), lines, said, grids, pace)
+
+
+def network(config: BenchConfig) -> tuple["HexNet", int]:
+    """The network to measure, and the size of its board."""
+    import torch
+
+    from hexlit.nets.tower import build_net
+    from hexlit.tasks.hex.checkpoint import load_network
+
+    if config.checkpoint is not None:
+        loaded = load_network(Path(config.checkpoint))
+        return loaded.net, loaded.size
+    torch.manual_seed(0)
+    return build_net(config.net), config.board
+
+
+def find_batch(
+    config: BenchConfig, net: "HexNet", recipe: "Recipe", effort: "Effort", profile: "DeviceProfile"
+) -> tuple[list["Measurement"], list[str]]:
+    """Row A7: the batch size of this machine; written to a config where that is asked for."""
+    from hexlit.bench.batches import SIZES, best_batch, measure_batches, write_accelerator
+
+    found = dict(zip(SIZES, measure_batches(net, recipe, effort, profile), strict=False))
+    batch = best_batch(found, config.accelerator.memory_cap)
+    said = [f"batch {batch} is the smallest within 5% of the best rate: accelerator.train_batch={batch}"]
+    if config.write is not None:
+        command = write_accelerator(Path(config.write), profile, batch)
+        said.append(f"written to {config.write}; use it by `{command}`")
+    return list(found.values()), said
+
+
+def compare_devices(
+    config: BenchConfig, net: "HexNet", recipe: "Recipe", effort: "Effort", profile: "DeviceProfile"
+) -> tuple[list["Measurement"], list[str]]:
+    """Row A8: the CPU beside the accelerator."""
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.bench.comparison import compare
+    from hexlit.bench.optimisation import BATCHES
+
+    cpu = build_profile(
+        AcceleratorConfig(
+            device="cpu",
+            threads=config.accelerator.threads,
+            train_batch=profile.train_batch,
+            evaluation_batch=profile.evaluation_batch,
+        )
+    )
+    found = compare(net, recipe, effort, cpu, None if profile.device.type == "cpu" else profile)
+    said = [
+        f"{kind}: {profile.device} at {ratio:.2f} times the rate of the cpu" for kind, ratio in found.speed_ups.items()
+    ]
+    said += [
+        f"loss in float32 after the same {BATCHES} steps on {device}: {loss:.6f}"
+        for device, loss in found.losses.items()
+    ]
+    if not found.speed_ups:
+        said.append("there is no accelerator to compare the cpu with; `hexlit doctor` says why")
+    return found.lines, said

@@ -1,0 +1,133 @@
+"""`hexlit plan`: how long a recipe takes on machines that one does not have, worked out from measured rates."""
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_module
+from omegaconf import DictConfig
+
+from hexlit.commands import tasks
+from hexlit.commands.application import run, typed
+from hexlit.commands.plan_settings import MEGABIT, PlanConfig
+from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
+from hexlit.errors import UsageError
+from hexlit.planning.advice import Plan, changes, limit
+from hexlit.planning.cluster import Cluster, Link, Work
+from hexlit.planning.pace import Pace
+from hexlit.planning.target import games_to_score
+from hexlit.tasks.hex.train_config import HexTrainConfig
+
+OF_THE_PLAN = frozenset(PlanConfig.__dataclass_fields__)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides, those of `hexlit train` among them; returns the exit code."""
+    tasks.register(["task=hex"])
+    asked: list[PlanConfig] = []
+
+    def taken_apart(argv: list[str]) -> list[str]:
+        own = [argument for argument in argv if argument.partition("=")[0].partition(".")[0] in OF_THE_PLAN]
+        rest = [argument for argument in argv if argument not in own]
+        if not any(argument.startswith("-") for argument in rest):  # --help and --cfg ask for no plan
+            with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
+                asked.append(typed(compose("plan_settings", own), PlanConfig))
+        return rest
+
+    def task(config: DictConfig) -> None:
+        plan(asked[0], typed(config, HexTrainConfig))
+
+    return run(task, "plan", argv, prepare=taken_apart)
+
+
+def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
+    """Simulate the recipe on the machines `asked` for, and print what it takes."""
+    from rich.console import Console
+
+    from hexlit.reporting.plan import print_plan
+
+    found = worked_out(asked, recipe)
+    if asked.json:
+        print(json.dumps(found, indent=2, allow_nan=False))
+    else:
+        print_plan(found, Console())
+
+
+def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
+    """Rates, shares of time, hours and cost, and the same with one thing changed, as plain values."""
+    chosen = plan_of(asked, recipe)
+    outcome = chosen.outcome()
+    epochs, goal = _epochs(asked, recipe, outcome.games_per_epoch)
+
+    def taken(cluster: Cluster, epoch_seconds: float) -> dict[str, float]:
+        hours = epochs * epoch_seconds / 3600
+        return {"hours": hours, "cost": hours * (asked.learner_price + cluster.hosts * asked.host_price)}
+
+    return {
+        "recipe": recipe.name,
+        "cluster": asdict(chosen.cluster) | {"actors": chosen.cluster.actors},
+        "ahead": chosen.work.ahead,
+        "target": goal,
+        "epochs": epochs,
+        **asdict(outcome),
+        **taken(chosen.cluster, outcome.epoch_seconds),
+        "limit": limit(chosen, outcome),
+        "changes": [
+            {"what": change.what, **asdict(change.outcome), **taken(change.plan.cluster, change.outcome.epoch_seconds)}
+            for change in changes(chosen)
+        ],
+    }
+
+
+def plan_of(asked: PlanConfig, recipe: HexTrainConfig) -> Plan:
+    """The machines, and the work of an epoch.
+
+    Raises:
+        UsageError: the rates cannot be read, or there are more processes than games.
+    """
+    if recipe.data.source != "selfplay":
+        raise UsageError(f"data={recipe.data.source}: a plan is of self-play; leave it out")
+    assert asked.rates is not None
+    pace = Pace.read(Path(asked.rates))
+    learner = pace if asked.learner_rates is None else Pace.read(Path(asked.learner_rates))
+    cores = asked.cores or learner.cores
+    workers = asked.workers
+    if workers is None:
+        workers = 0 if asked.hosts else cores
+    host_cores = asked.host_cores or pace.cores
+    cluster = Cluster(
+        cores=cores,
+        workers=workers,
+        hosts=asked.hosts,
+        host_cores=host_cores,
+        host_workers=asked.host_workers or host_cores,
+        devices=asked.gpus,
+        scaling=asked.gpu_scaling,
+        link=Link(asked.network * MEGABIT, asked.latency / 1000),
+    )
+    games = recipe.selfplay.games
+    if cluster.actors > games:
+        raise UsageError(
+            f"{cluster.actors} processes: selfplay.games={games} leaves some without a game; raise it, and "
+            "selfplay.positions with it"
+        )
+    batch = recipe.hardware.train_batch or recipe.data.batch
+    steps = max(1, math.ceil(recipe.selfplay.positions * recipe.data.reuse / batch))
+    ahead = asked.ahead if asked.ahead is not None else int(recipe.selfplay.ahead is not False)
+    return Plan(pace, learner, cluster, Work(recipe.selfplay.positions, games, steps * batch, ahead))
+
+
+def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -> tuple[int, str]:
+    """Epochs until the target, and the target in words."""
+    target = asked.target
+    if target.score is not None and target.run is not None:
+        games = games_to_score(Path(target.run), target.score)
+        return math.ceil(games / games_per_epoch), f"strength {target.score:g}, which took {games:,.0f} games"
+    if target.games is not None:
+        return math.ceil(target.games / games_per_epoch), f"{target.games:,} games"
+    epochs = target.epochs or recipe.trainer.max_epochs
+    if epochs is None:
+        raise UsageError("trainer.max_epochs=null: say how far to go, by target.epochs, target.games or target.score")
+    return epochs, f"{epochs:,} epochs"

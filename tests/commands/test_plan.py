@@ -1,0 +1,84 @@
+"""`hexlit plan` from the command line, and the rates that `hexlit bench` measures for it."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from hexlit.commands import bench
+from hexlit.commands.plan import main
+from hexlit.planning.pace import Pace
+from tests.planning.test_pace import PACE
+
+
+@pytest.fixture
+def rates(tmp_path: Path) -> str:
+    (tmp_path / "bench.json").write_text(json.dumps({"pace": asdict(PACE)}))
+    return f"rates={tmp_path}"
+
+
+@pytest.mark.row("E15")
+def test_hours_and_cost_follow_from_epochs(rates: str, capfd: pytest.CaptureFixture[str]) -> None:
+    prices = ["hosts=4", "host_price=0.5", "learner_price=2"]
+    assert main(["experiment=hex5", rates, *prices, "target.epochs=100", "json=true"]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["hours"] == pytest.approx(100 * found["epoch_seconds"] / 3600)
+    assert found["cost"] == pytest.approx(found["hours"] * 4)
+    assert found["cluster"]["actors"] == 8
+    twice = next(change for change in found["changes"] if change["what"] == "8 hosts")
+    assert twice["cost"] == pytest.approx(twice["hours"] * 6)
+
+
+def test_a_target_is_in_games_or_in_the_strength_of_a_run(
+    rates: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["experiment=hex5", rates, "target.games=100000", "json=true"]) == 0
+    by_games = json.loads(capfd.readouterr().out)
+    assert by_games["epochs"] == pytest.approx(100_000 / by_games["games_per_epoch"], abs=1)
+    rows = ["selfplay.games,strength.score", "50000,", "60000,0.8", "100000,0.95", "200000,0.96"]
+    (tmp_path / "metrics.csv").write_text("\n".join(rows) + "\n")
+    asked = ["experiment=hex5", rates, f"target.run={tmp_path}", "json=true"]
+    assert main([*asked, "target.score=0.9"]) == 0
+    assert json.loads(capfd.readouterr().out)["epochs"] == by_games["epochs"]
+    assert main([*asked, "target.score=0.99"]) == 2
+    assert "reached 0.960 at best" in capfd.readouterr().err
+
+
+def test_people_see_what_limits_and_what_a_change_would_bring(rates: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["experiment=hex5", rates, "workers=1"]) == 0
+    out = capfd.readouterr().out
+    assert "130 epochs" in out
+    assert "2 workers" in out
+    assert "is the limit" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["experiment=hex5"], "rates=FOLDER: name what hexlit bench"),
+        (["rates=nowhere"], "rates=nowhere: cannot be read"),
+        (["RATES", "hosts=-1"], "hosts=-1: must be 0 or more"),
+        (["RATES", "hosts=0", "workers=0"], "somebody has to play"),
+        (["RATES", "hosts=1000"], "2000 processes: selfplay.games=128 leaves some without a game"),
+        (["RATES", "target.games=5", "target.epochs=5"], "choose one of them"),
+        (["RATES", "target.score=0.5"], "belong together"),
+        (["RATES", "data=games", "data.path=x"], "a plan is of self-play"),
+    ],
+)
+def test_mistakes_are_one_line(rates: str, arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([rates if argument == "RATES" else argument for argument in arguments]) == 2
+    err = capfd.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert err.startswith("hexlit plan: ")
+
+
+def test_the_bench_measures_what_a_plan_reads(tmp_path: Path) -> None:
+    small = ["board=3", "net.channels=8", "net.blocks=[1]", "selfplay.games=8", "search.simulations=4"]
+    asked = ["what=pace", "experiment=hex5", "repeats=2", "seconds=0.01", f"output={tmp_path}", *small]
+    assert bench.main([*asked, "accelerator=cpu", "accelerator.threads=1"]) == 0
+    pace = Pace.read(tmp_path)
+    assert {actor.games for actor in pace.actors} == {8, 2, 1}
+    assert 1 <= pace.positions_per_game <= 9
+    assert pace.training_threads == 1
