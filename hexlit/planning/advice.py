@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hexlit.planning.cluster import Cluster, Work
 from hexlit.planning.pace import Pace
@@ -41,7 +42,7 @@ def changes(plan: Plan) -> list[Change]:
     cluster, work = plan.cluster, plan.work
     tried: dict[str, Callable[[], Plan]] = {}
 
-    def machines(**changed: int) -> Callable[[], Plan]:
+    def machines(**changed: Any) -> Callable[[], Plan]:
         return lambda: replace(plan, cluster=replace(cluster, **changed))
 
     if cluster.hosts:

@@ -12,8 +12,8 @@ from typing import Any
 from simpy import Environment, Event, Resource
 
 from hexlit.planning.cluster import Cluster, Work
-from hexlit.planning.pace import Pace
 from hexlit.planning.cores import Cores
+from hexlit.planning.pace import Pace
 
 NICENESS_WEIGHT = 335 / 1024
 """Weight of a process of self-play, which is five steps nicer than the training beside it (Linux' table of weights)."""
