@@ -17,7 +17,7 @@ from hexlit.search.config import SearchConfig
 @pytest.mark.row("E6")
 @pytest.mark.row("E7")
 def test_each_number_of_leaves_has_a_line_with_its_calls_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """E6, E7: virtual loss alone, and root batching."""
+    """Virtual loss alone, and root batching."""
     monkeypatch.setattr(leaves, "LEAVES", (1, 8))
     net = build_net(NetConfig(channels=8, blocks=[1]))
     profile = build_profile(AcceleratorConfig(device="cpu"))

@@ -144,6 +144,8 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(folder, save(turning(), folder / "readings.csv"), *TURNING)
 
 
+@pytest.mark.row("C20")
+@pytest.mark.row("F8")
 def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(whole: Path, table: Path) -> None:
     names = {str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()}
     assert names >= {
@@ -352,6 +354,7 @@ def predict(folder: Path, *arguments: object) -> int:
         return predict_command.main([str(argument) for argument in arguments])
 
 
+@pytest.mark.row("F9")
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_run_forecasts_a_file(
     whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str
@@ -431,6 +434,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) ->
     return folder / "sweep"
 
 
+@pytest.mark.row("F8")
 def test_a_sweep_prunes_and_never_looks_at_the_test_set(swept: Path, whole: Path) -> None:
     results = json.loads((swept / "overall_results.json").read_text())
     by_rate = {float(trial["params"]["optimizer.lr"]): trial for trial in results["trials"]}

@@ -113,8 +113,8 @@ def test_a_run_on_recorded_games_plays_none_and_tells_its_phases(learned: Run) -
         assert precision["positions"] > 0
 
 
+@pytest.mark.row("A25")
 def test_the_same_run_ends_with_the_same_weights(learned: Run, games: Path, tmp_path: Path) -> None:
-    """A25."""
     again = supervised(tmp_path, games, *LONG)
     assert same_weights(again, learned)
 

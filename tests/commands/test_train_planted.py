@@ -27,10 +27,11 @@ def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str
     return code, rows, log.read_text() if log.exists() else ""
 
 
+@pytest.mark.row("A21")
 def test_full_memory_halves_what_goes_through_the_network_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A21: the run goes on, with the same examples a step, and says so once for each time."""
+    """The run goes on, with the same examples a step, and says so once for each time."""
     output = HexModule.output
 
     def full_above_8(module: HexModule, batch: tuple[Tensor, Tensor, Tensor]) -> Any:
@@ -48,8 +49,8 @@ def test_full_memory_halves_what_goes_through_the_network_at_once(
     assert "going on with 8, and with the same examples a step" in log
 
 
+@pytest.mark.row("C1")
 def test_an_infinite_gradient_skips_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C1."""
     calls = 0
     fit_start = HexModule.on_fit_start
 
@@ -71,10 +72,10 @@ def test_an_infinite_gradient_skips_its_step(tmp_path: Path, monkeypatch: pytest
     assert all(tensor.isfinite().all() for tensor in saved["state_dict"].values())
 
 
+@pytest.mark.row("C18")
 def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """C18."""
     losses = HexModule.losses
     calls = 0
 
@@ -94,8 +95,8 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     assert saved["batch"][0].shape == (32, 5, 3, 3)
 
 
+@pytest.mark.row("A10")
 def test_a_slow_loader_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A10."""
     rebuild = EpochDataset.__getitem__
 
     def slowly(data: EpochDataset, step: int) -> Any:
@@ -110,10 +111,11 @@ def test_a_slow_loader_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert log.count("so the loader holds it up") == 1
 
 
+@pytest.mark.row("A2")
 def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A2: found automatically, it is passed over; named, it is an error (see the next test)."""
+    """Found automatically, it is passed over; named, it is an error (see the next test)."""
     monkeypatch.setattr(device, "why_missing", lambda asked: "" if asked.type != "mps" else "none")
     broken = "no kernel image is available for execution on the device"
     monkeypatch.setattr(device, "trial_failure", lambda asked: broken if asked.type == "cuda" else "")
@@ -127,10 +129,10 @@ def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
     assert broken in log
 
 
+@pytest.mark.row("A2")
 def test_a_broken_accelerator_that_was_named_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A2."""
     monkeypatch.setattr(device, "why_missing", lambda asked: "")
     monkeypatch.setattr(device, "trial_failure", lambda asked: "no kernel image is available")
     code, _, _ = train(tmp_path, "accelerator.device=cuda", "accelerator.pin_memory=null")
