@@ -1,17 +1,22 @@
 """What a run does when memory runs out, a gradient overflows, the loader is slow, or its device is not there."""
 
 import csv
+import json
 import logging
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import psutil
 import pytest
 import torch
 from torch import Tensor
 
 from hexlit.accelerate import device
+from hexlit.commands.hex_task import HexTask
 from hexlit.commands.train import main
+from hexlit.selfplay.actor import SelfPlay
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule
 from tests.commands.test_train import as_a_process
@@ -93,6 +98,51 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     assert "the loss is nan at step 1 of epoch 0; the batch is kept in" in err
     saved = torch.load(tmp_path / "run" / "nan_batch.pt", weights_only=True)
     assert saved["batch"][0].shape == (32, 5, 3, 3)
+
+
+SPENT = {"selfplay": 0.3, "training": 0.5, "evaluation": 1.5}
+"""Seconds that are planted in each phase of an epoch; in an evaluation there is a look at the memory by then."""
+
+
+@pytest.mark.row("E3")
+@pytest.mark.row("A23")
+def test_time_and_memory_are_found_where_they_were_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A phase that got the time of another one would lack it there: less than what was planted."""
+    play, start, measure = SelfPlay.play, HexModule.on_train_epoch_start, HexTask._measure
+    planted = 500 * 2**20
+    held: list[int] = []
+
+    def slow_play(actor: SelfPlay, *arguments: Any, **settings: Any) -> Any:
+        time.sleep(SPENT["selfplay"])
+        return play(actor, *arguments, **settings)
+
+    def slow_start(module: HexModule) -> None:
+        time.sleep(SPENT["training"])
+        start(module)
+
+    def slow_measure(task: HexTask, final: bool) -> Any:
+        held.append(psutil.Process().memory_info().rss + planted)
+        memory = np.ones(planted, np.uint8)
+        time.sleep(SPENT["evaluation"])
+        del memory
+        return measure(task, final)
+
+    monkeypatch.setattr(SelfPlay, "play", slow_play)
+    monkeypatch.setattr(HexModule, "on_train_epoch_start", slow_start)
+    monkeypatch.setattr(HexTask, "_measure", slow_measure)
+    began = time.monotonic()
+    code, _, _ = train(tmp_path)
+    lasted = time.monotonic() - began
+    assert code == 0
+    with (tmp_path / "run" / "phases.csv").open(newline="") as file:
+        rows = [(row["phase"], float(row["wall_seconds"])) for row in csv.DictReader(file)]
+    for name, seconds in SPENT.items():
+        found = [spent for phase, spent in rows if phase == name]
+        assert len(found) >= 2
+        assert min(found) >= seconds, name
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert 0.98 * summary["wall_seconds"] <= sum(spent for _, spent in rows) <= summary["wall_seconds"] <= lasted
+    assert summary["memory"]["host_peak_bytes"] >= 0.98 * min(held)
 
 
 @pytest.mark.row("A10")
