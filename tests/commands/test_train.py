@@ -115,7 +115,7 @@ def test_a_run_leaves_everything_the_design_names(tiny: Run) -> None:
     assert tiny.table("resources.csv")[0]["host_bytes"] != ""
     memory = tiny.summary["memory"]
     assert isinstance(memory, dict)
-    assert 10**8 < memory["host_peak_bytes"]
+    assert memory["host_peak_bytes"] > 10**8
     for row in tiny.table("metrics.csv"):
         assert float(row["memory.host_mb"]) > 100, "D18"
 
