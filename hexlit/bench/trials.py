@@ -29,9 +29,9 @@ POLLED_EVERY = 0.02
 def measure_trials(profile: DeviceProfile, program: Sequence[str] = TRAIN) -> tuple[list[Measurement], list[str]]:
     """Whole trainings a minute by the number of them at once, which share the threads; lines and findings.
 
-    Each is a process of its own, as in a sweep: its start is part of it. `program` is the command to which settings are
-    added. One training before all others compiles what is to be compiled, and does not count. `milliseconds` of a line
-    is what all trainings of a round took.
+    Each is a process of its own, as in a sweep: its start is part of it. `program` is the command without its settings.
+    One training before all others compiles what is to be compiled, and does not count. `milliseconds` of a line is what
+    all trainings of a round took.
 
     Raises:
         UsageError: a training failed; with its last line.

@@ -49,7 +49,7 @@ class SlowParts(Regression):
 
 
 class SlowBatches(list[Batch]):
-    """Batches each of which has to be waited for."""
+    """Batches that take their time to load."""
 
     def __getitem__(self, index: Any) -> Any:
         time.sleep(PLANTED["load"])
