@@ -309,10 +309,9 @@ def test_the_game_and_the_search_never_import_torch(room: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("room", LEARNING)
 def test_no_truth_enters_what_learns(room: str) -> None:
-    """E5: solved positions and openings measure; no module of these rooms reaches them, by any number of imports."""
+    """Solved positions and openings measure; no module of these rooms reaches them, by any number of imports."""
     reached = reached_from([name for name in modules() if room_of(name) == room])
     assert reached & TRUTH == set()
     assert set(modules()) >= TRUTH  # under these names
@@ -349,7 +348,7 @@ def test_no_eval_no_shell_and_no_unsafe_load() -> None:
 
 @pytest.mark.row("A1")
 def test_only_accelerate_asks_what_the_hardware_is() -> None:
-    """A1: one place in the tree asks for CUDA and MPS."""
+    """One place in the tree asks for CUDA and MPS."""
     wrong = [
         f"{name}:{node.lineno} asks {dotted(node)}"
         for name, tree in modules().items()

@@ -15,8 +15,8 @@ import pytest
 from hexlit.files import make_folder_once, write_json_atomic, write_text_atomic
 
 
+@pytest.mark.row("D5")
 def test_of_many_who_ask_at_once_one_builds_and_the_others_wait(tmp_path: Path) -> None:
-    """D5."""
     folder = tmp_path / "cache" / "it"
     built = []
 
@@ -58,9 +58,9 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "it" / "whole").exists()
 
 
+@pytest.mark.row("D5")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_builder_that_is_killed_leaves_nothing_that_breaks_the_next(tmp_path: Path) -> None:
-    """D5."""
     program = (
         "import os, signal; from pathlib import Path; from hexlit.files import make_folder_once\n"
         "def build(target):\n"

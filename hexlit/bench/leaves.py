@@ -22,12 +22,19 @@ def measure_leaves(
 ) -> list[Measurement]:
     """Simulations a second of one game after another, searched as `search` says, by leaves a call.
 
-    Twice: with virtual loss alone, and with root batching.
+    Twice: with virtual loss alone, and with root batching. Each line has its ratio to the first, which has one leaf.
     """
     ways = [(leaves, root_batch) for root_batch in (False, True) for leaves in LEAVES if leaves > 1 or not root_batch]
-    return [
+    lines = [
         _measure(replace(search, leaves=leaves, root_batch=root_batch), net, size, effort, profile)
         for leaves, root_batch in ways
+    ]
+    single = lines[0].median
+    return lines[:1] + [
+        replace(line, detail=f"{line.detail}, {line.median / single:.2f} times the rate of 1 leaf")
+        if line.median and single
+        else line
+        for line in lines[1:]
     ]
 
 

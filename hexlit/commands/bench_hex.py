@@ -42,6 +42,7 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
     from hexlit.bench.positions import Recipe, positions_trainee
     from hexlit.bench.report import Report
     from hexlit.bench.solver import measure_solver
+    from hexlit.bench.trials import measure_trials
     from hexlit.training.run import quiet_lightning
 
     quiet_lightning()
@@ -85,6 +86,10 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
             lines += more
         elif kind == "leaves":
             lines += measure_leaves(net, size, config.search, effort, profile)
+        elif kind == "trials":
+            more, sentences = measure_trials(profile)
+            lines += more
+            said += sentences
         else:
             more, sentences = (find_batch if kind == "batch" else compare_devices)(config, net, recipe, effort, profile)
             lines += more

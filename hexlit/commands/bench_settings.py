@@ -12,7 +12,7 @@ from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
-KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "pace")
+KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "trials", "pace")
 
 
 @dataclass
@@ -20,8 +20,8 @@ class BenchConfig:
     """What `hexlit bench` takes."""
 
     what: str = "all"
-    """games, search, forward, train, selfplay, loader, workers, or all of these; leaves, batch, compare, solver; pace,
-    from which `hexlit plan` works out larger machines."""
+    """games, search, forward, train, selfplay, loader, workers, or all of these; leaves, batch, compare, solver,
+    trials; pace, from which `hexlit plan` works out larger machines."""
     board: int = 11
     """Size of the board, 2 to 19; for the solver 2 to 8."""
     checkpoint: str | None = None

@@ -14,13 +14,13 @@ def pretend(monkeypatch: pytest.MonkeyPatch, *installed: str) -> None:
     monkeypatch.setattr(backends, "find_spec", lambda name: name if name in installed else None)
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize(
     ("path", "command"), [("onnxruntime", 'pip install "hexlit[onnx]"'), ("openvino", 'pip install "hexlit[openvino]"')]
 )
 def test_a_backend_that_is_not_installed_is_refused_with_the_command(
     path: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F3."""
     pretend(monkeypatch)
     with pytest.raises(UsageError) as refused:
         build_profile(AcceleratorConfig(device="cpu", inference=path))
@@ -38,8 +38,8 @@ def test_a_backend_needs_all_of_its_packages(monkeypatch: pytest.MonkeyPatch) ->
     assert installed_backends(torch.bfloat16) == ["openvino"]
 
 
+@pytest.mark.row("F3")
 def test_auto_stays_open_until_the_network_is_known() -> None:
-    """F3."""
     assert build_profile(AcceleratorConfig(device="cpu")).inference == "auto"
     assert build_profile(AcceleratorConfig(device="cpu", inference="fused")).inference == "fused"
 

@@ -34,8 +34,8 @@ def test_value_out_of_range_is_refused_in_one_line_that_names_key_and_value(key:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.row("C5")
 def test_determinism_excludes_convolutions_chosen_by_their_time() -> None:
-    """C5."""
     with pytest.raises(UsageError, match="accelerator.cudnn_benchmark=true: .* accelerator.deterministic=true"):
         AcceleratorConfig(cudnn_benchmark=True, deterministic=True)
 

@@ -36,8 +36,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     return Machine(monkeypatch)
 
 
+@pytest.mark.row("A1")
 def test_auto_picks_cuda_then_mps_then_cpu(machine: Machine) -> None:
-    """A1."""
     machine.has(cuda=1, mps=True)
     assert choose_device("auto") == torch.device("cuda:0")
     machine.has(mps=True)
@@ -46,18 +46,18 @@ def test_auto_picks_cuda_then_mps_then_cpu(machine: Machine) -> None:
     assert choose_device("auto") == torch.device("cpu")
 
 
+@pytest.mark.row("A1")
 def test_only_one_file_asks_which_devices_exist() -> None:
-    """A1."""
     package = Path(hexlit.__file__).parent
     asking = [str(path.relative_to(package)) for path in package.rglob("*.py") if ASKS.search(path.read_text())]
     assert asking == ["accelerate/device.py"]
 
 
+@pytest.mark.row("A2")
 @pytest.mark.parametrize("broken", ["cuda", "mps"])
 def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
     machine: Machine, caplog: pytest.LogCaptureFixture, broken: str
 ) -> None:
-    """A2."""
     machine.has(cuda=int(broken == "cuda"), mps=True, fails=broken)
     with caplog.at_level(logging.WARNING):
         assert choose_device("auto") == torch.device("cpu")
@@ -66,6 +66,7 @@ def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
     assert "kernel image is invalid" in record.getMessage()
 
 
+@pytest.mark.row("A2")
 @pytest.mark.parametrize(
     ("requested", "found", "said"),
     [
@@ -79,22 +80,21 @@ def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
 def test_named_device_that_is_missing_is_refused_with_the_reason(
     machine: Machine, requested: str, found: dict[str, int], said: str
 ) -> None:
-    """A2."""
     machine.has(**found)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=f"accelerator.device={requested}: .*{said}"):
         choose_device(requested)
 
 
+@pytest.mark.row("A2")
 def test_cuda_build_without_a_card_says_so(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A2."""
     machine.has()
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     with pytest.raises(UsageError, match="no CUDA device or driver"):
         choose_device("cuda")
 
 
+@pytest.mark.row("A2")
 def test_old_macos_is_named_as_the_reason(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A2."""
     machine.has()
     monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
     monkeypatch.setattr("platform.mac_ver", lambda: ("13.6", ("", "", ""), "arm64"))
@@ -102,15 +102,15 @@ def test_old_macos_is_named_as_the_reason(machine: Machine, monkeypatch: pytest.
         choose_device("mps")
 
 
+@pytest.mark.row("A3")
 @pytest.mark.parametrize("form", ["cuda", "cuda:0", torch.device("cuda"), torch.device("cuda", 0)])
 def test_every_form_of_the_first_cuda_device_is_the_same_device(machine: Machine, form: str | torch.device) -> None:
-    """A3."""
     machine.has(cuda=1)
     assert choose_device(form) == torch.device("cuda", 0)
 
 
+@pytest.mark.row("A2")
 def test_trial_passes_on_the_cpu_and_reports_a_device_that_is_not_there() -> None:
-    """A2."""
     assert trial_failure(torch.device("cpu")) == ""
     if not torch.cuda.is_available():
         assert trial_failure(torch.device("cuda:0")) != ""

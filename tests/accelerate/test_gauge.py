@@ -13,8 +13,11 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gauge, "peak_bytes", lambda device: (700, ""))
 
 
+@pytest.mark.row("E16")
+@pytest.mark.row("A14")
+@pytest.mark.row("A15")
 def test_the_utilisation_of_a_cpu_follows_from_its_processor_time() -> None:
-    """E16, A13-16: it has no memory of its own, which is said."""
+    """It has no memory of its own, which is said."""
     found = DeviceGauge(torch.device("cpu"), threads=2).read(started=5.0, seconds=10.0, cpu_seconds=15.0)
     assert found.device_utilisation == 0.75
     assert found.peak_device_bytes is None
@@ -22,8 +25,9 @@ def test_the_utilisation_of_a_cpu_follows_from_its_processor_time() -> None:
     assert DeviceGauge(torch.device("cpu"), 1).read(5.0, 1.0, 2.0).device_utilisation == 1.0
 
 
+@pytest.mark.row("A15")
+@pytest.mark.row("E16")
 def test_that_of_cuda_is_sampled_in_the_time_that_is_asked_for(memory: None) -> None:
-    """C15, E16."""
     asked: list[tuple[float, float]] = []
 
     def sampled(start: float, end: float) -> ResourceSummary:
@@ -35,8 +39,8 @@ def test_that_of_cuda_is_sampled_in_the_time_that_is_asked_for(memory: None) -> 
     assert asked == [(5.0, 15.0)]
 
 
+@pytest.mark.row("A15")
 def test_what_is_not_known_is_none_with_the_reason(memory: None) -> None:
-    """A13-16."""
     why = {"device_utilisation": "no NVIDIA driver"}
     missing = DeviceGauge(torch.device("cuda:0"), 4, lambda start, end: ResourceSummary(0, None, None, None, None, why))
     assert missing.read(0.0, 1.0, 1.0).reasons == why

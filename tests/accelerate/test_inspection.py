@@ -115,6 +115,7 @@ def nulls_without_reason(value: Any, path: str = "") -> list[str]:
     return found
 
 
+@pytest.mark.row("A4")
 @pytest.mark.parametrize(
     "facts",
     [
@@ -130,7 +131,6 @@ def nulls_without_reason(value: Any, path: str = "") -> list[str]:
 def test_the_schema_is_the_same_everywhere_and_every_null_has_its_reason(
     facts: dict[str, Any], compiles: bool, machine: Machine
 ) -> None:
-    """A4."""
     machine.has(**facts)
     report = json.loads(json.dumps(asdict(machine.look(compiles)), allow_nan=False))
     assert nulls_without_reason(report) == []
@@ -143,8 +143,8 @@ def test_the_schema_is_the_same_everywhere_and_every_null_has_its_reason(
     }
 
 
+@pytest.mark.row("A4")
 def test_a_mac_too_old_for_mps_is_told_so(machine: Machine) -> None:
-    """A4."""
     machine.has(mac="13.6", driver="no NVIDIA driver")
     found = machine.look()
     assert [device.device for device in found.devices] == ["cpu", "cuda", "mps"]
@@ -155,8 +155,8 @@ def test_a_mac_too_old_for_mps_is_told_so(machine: Machine) -> None:
     assert found.auto.device == "cpu"
 
 
+@pytest.mark.row("A4")
 def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: Machine) -> None:
-    """A4."""
     machine.has(mac="14.5", mps=True, driver="no NVIDIA driver")
     found = machine.look()
     mps = device(found, "mps")
@@ -168,11 +168,12 @@ def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: Machine) -> None:
     assert machine.compiled == ["cpu", "mps"]
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("A6")
 @pytest.mark.parametrize(("bf16", "trains", "evaluates"), [(True, "bf16-mixed", "bf16"), (False, "16-mixed", "fp16")])
 def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
     bf16: bool, trains: str, evaluates: str, machine: Machine
 ) -> None:
-    """A4, A6."""
     machine.has(cuda=1, bf16=bf16)
     found = machine.look()
     card = device(found, "cuda:0")
@@ -183,8 +184,8 @@ def test_a_card_trains_in_bf16_where_it_has_it_and_in_fp16_elsewhere(
     assert (found.versions["cuda"], found.versions["cudnn"], found.versions["driver"]) == ("13.0", "9.10.2", "580.65")
 
 
+@pytest.mark.row("A4")
 def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machine: Machine) -> None:
-    """A4."""
     machine.has(cuda=3)
     found = machine.look()
     assert [device.device for device in found.devices] == ["cpu", "cuda:0", "cuda:1", "cuda:2", "mps"]
@@ -194,8 +195,8 @@ def test_every_card_is_looked_at_but_a_like_one_is_not_compiled_for_again(machin
     assert (last.works, last.reasons["works"]) == (None, "not tried: the same card as cuda:0")
 
 
+@pytest.mark.row("A4")
 def test_a_missing_driver_is_the_reason_that_cuda_is_not_there(machine: Machine) -> None:
-    """A4."""
     machine.has(driver="no NVIDIA driver")
     found = machine.look()
     why = device(found, "cuda").reasons["available"]
@@ -205,16 +206,18 @@ def test_a_missing_driver_is_the_reason_that_cuda_is_not_there(machine: Machine)
     assert found.auto.device == "cpu"
 
 
+@pytest.mark.row("A4")
 def test_a_card_that_this_torch_cannot_use_is_named(machine: Machine) -> None:
-    """A4: a CPU build of torch on a machine with a card."""
+    """A CPU build of torch on a machine with a card."""
     machine.has(built=False)
     why = device(machine.look(), "cuda").reasons["available"]
     assert "built without CUDA" in why
     assert why.endswith("(the NVIDIA driver 580.65 sees NVIDIA H200)")
 
 
+@pytest.mark.row("A2")
+@pytest.mark.row("A4")
 def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: Machine) -> None:
-    """A2, A4."""
     machine.has(cuda=1)
     machine.trial_fails("cuda")
     found = machine.look()
@@ -225,8 +228,8 @@ def test_a_card_that_fails_its_product_is_told_and_auto_takes_the_cpu(machine: M
     assert "kernel image is invalid" in warning
 
 
+@pytest.mark.row("A4")
 def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machine: Machine) -> None:
-    """A4."""
 
     def fail(*arguments: object) -> Any:
         raise OSError("sysctl: no such file")
@@ -242,8 +245,9 @@ def test_a_question_that_raises_is_a_reason_and_the_others_are_still_asked(machi
     assert cpu.compile.reasons["works"] == "not tried: compile=false"
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 def test_fused_operators_that_cannot_be_used_are_told(machine: Machine) -> None:
-    """A4, C21."""
     cpu = device(inspect_machine(compile=False, fused_obstacle=lambda: "this torch is built without oneDNN"), "cpu")
     assert (cpu.fused, cpu.reasons["fused"]) == (False, "this torch is built without oneDNN")
 
@@ -254,8 +258,8 @@ def test_the_version_of_cudnn_is_told_as_nvidia_writes_it(number: int, expected:
     assert find_versions(Driver())[0]["cudnn"] == expected  # type: ignore[arg-type]
 
 
+@pytest.mark.row("A4")
 def test_this_machine_s_processor_has_a_name_and_memory() -> None:
-    """A4."""
     cpu = torch.device("cpu")
     assert inspection.device_name(cpu)
     total, free = total_and_free_bytes(cpu)

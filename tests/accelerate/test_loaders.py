@@ -34,8 +34,9 @@ def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: 
     return build_profile(AcceleratorConfig(**fields))
 
 
+@pytest.mark.row("A9")
 def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A9: torch refuses a prefetch factor there."""
+    """Torch refuses a prefetch factor there."""
     assert loader_settings(made(monkeypatch)) == {"num_workers": 0, "pin_memory": False}
     settings = loader_settings(made(monkeypatch, workers=0, prefetch=4))
     assert "prefetch_factor" not in settings
@@ -44,8 +45,10 @@ def test_nothing_is_prefetched_without_processes(monkeypatch: pytest.MonkeyPatch
         made(monkeypatch, workers=0, persistent_workers=True)
 
 
+@pytest.mark.row("A9")
+@pytest.mark.row("C6")
 def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A9, C6-7: a fork would carry a live CUDA into the process."""
+    """A fork would carry a live CUDA into the process."""
     assert loader_settings(made(monkeypatch, CUDA, workers=3)) == {
         "num_workers": 3,
         "pin_memory": True,
@@ -57,10 +60,13 @@ def test_processes_prefetch_persist_and_are_spawned(monkeypatch: pytest.MonkeyPa
     assert (settings["prefetch_factor"], settings["persistent_workers"]) == (5, False)
 
 
+@pytest.mark.row("A9")
+@pytest.mark.row("C6")
+@pytest.mark.row("C7")
 def test_samples_are_the_same_for_any_number_of_processes_which_live_on_between_epochs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A9, C6-7; and no process is left over."""
+    """And no process is left over."""
     found: dict[int, list[list[int]]] = {}
     for workers in (0, 2):
         loader = make_loader(Numbers(), made(monkeypatch, workers=workers), batch_size=4, shuffle=True)

@@ -28,7 +28,6 @@ def made(device: str, monkeypatch: pytest.MonkeyPatch, **fields: object) -> Devi
 def test_each_device_has_batches_and_workers_of_its_own(
     device: str, batch: int, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B1."""
     found = made(device, monkeypatch)
     assert (found.train_batch, found.evaluation_batch, found.micro_batch) == (batch, batch, batch)
     assert (found.workers, found.persistent_workers) == (workers, workers > 0)
@@ -38,14 +37,12 @@ def test_each_device_has_batches_and_workers_of_its_own(
 @pytest.mark.row("B2")
 @pytest.mark.parametrize("device", DEVICES)
 def test_an_override_wins_on_every_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """B2."""
     found = made(device, monkeypatch, train_batch=8, evaluation_batch=9, workers=1)
     assert (found.train_batch, found.evaluation_batch, found.workers) == (8, 9, 1)
 
 
 @pytest.mark.row("B1")
 def test_inside_a_notebook_there_are_no_workers_unless_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B1."""
     kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", kernel)
     assert made("mps", monkeypatch).workers == 0
@@ -63,7 +60,6 @@ def test_persistent_workers_need_workers_those_of_the_task_included(monkeypatch:
 
 @pytest.mark.row("B5")
 def test_a_run_says_its_device_and_how_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B5."""
     assert "\n".join(loading_lines(made("mps", monkeypatch))) == (
         "Device: mps\n"
         "DataLoader Configuration for MPS:\n"

@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+import pytest
 import torch
 
 from hexlit.accelerate.marks import DeviceMarks, marks_for, on_its_way
@@ -31,8 +32,8 @@ class Queue:
         return Event()
 
 
+@pytest.mark.row("A16")
 def test_device_times_are_those_between_events_and_wait_only_once() -> None:
-    """A13-16."""
     queue = Queue()
     marks, instants = DeviceMarks(queue.event, queue.wait), []
     for milliseconds in (5.0, 10.0, 20.0):

@@ -29,10 +29,11 @@ def mac(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     return caps
 
 
+@pytest.mark.row("A14")
 def test_figures_of_each_device_are_numbers_or_none_with_the_reason(
     card: dict[str, float], mac: dict[str, float]
 ) -> None:
-    """A13-16: never 0 where nothing could be read."""
+    """Never 0 where nothing could be read."""
     assert peak_bytes(CUDA) == (300, "")
     assert peak_bytes(MPS) == (4 * GIB, "")
     assert peak_bytes(CPU) == (None, "the cpu has no memory of its own, see the host's")
@@ -40,8 +41,8 @@ def test_figures_of_each_device_are_numbers_or_none_with_the_reason(
     assert total_and_free_bytes(MPS) == (16 * GIB, 12 * GIB)
 
 
+@pytest.mark.row("A23")
 def test_a_cap_is_a_share_of_what_the_device_has(card: dict[str, float], mac: dict[str, float]) -> None:
-    """A23."""
     set_memory_cap(CUDA, 2)
     set_memory_cap(MPS, 4)
     assert (card, mac) == ({"cuda": 0.25}, {"mps": 0.25})
@@ -51,6 +52,7 @@ def test_a_cap_is_a_share_of_what_the_device_has(card: dict[str, float], mac: di
         set_memory_cap(CPU, 1)
 
 
+@pytest.mark.row("A21")
 @pytest.mark.parametrize(
     "error",
     [
@@ -64,18 +66,18 @@ def test_a_cap_is_a_share_of_what_the_device_has(card: dict[str, float], mac: di
     ids=lambda error: str(error)[:20],
 )
 def test_what_each_backend_says_of_full_memory_is_understood(error: BaseException) -> None:
-    """A21."""
     assert is_out_of_memory(error)
 
 
+@pytest.mark.row("A21")
 def test_real_full_memory_of_the_host_is_understood() -> None:
-    """A21: more than any machine has."""
+    """More than any machine has."""
     with pytest.raises(RuntimeError) as caught:
         torch.empty(1 << 46)
     assert is_out_of_memory(caught.value)
 
 
+@pytest.mark.row("A21")
 @pytest.mark.parametrize("error", [RuntimeError("CUDA error: device-side assert"), ValueError("out of memory")])
 def test_other_errors_are_not(error: BaseException) -> None:
-    """A21."""
     assert not is_out_of_memory(error)

@@ -96,8 +96,9 @@ def names(visible: str | None) -> list[str | None]:
     return [reading.name for reading in Nvml(visible).read()]
 
 
+@pytest.mark.row("D17")
+@pytest.mark.row("E16")
 def test_a_device_tells_utilisation_memory_and_what_the_given_processes_hold(driver: Driver) -> None:
-    """D17, E16."""
     first, second = Nvml().read({7, 99})
     assert (first.name, first.utilisation, first.used_bytes, first.total_bytes) == ("Card 0", 0.25, 5 * GIB, 80 * GIB)
     assert first.process_bytes == 3 * GIB
@@ -107,6 +108,7 @@ def test_a_device_tells_utilisation_memory_and_what_the_given_processes_hold(dri
     assert Nvml().driver == "580.65"
 
 
+@pytest.mark.row("D17")
 @pytest.mark.parametrize(
     ("visible", "expected"),
     [
@@ -132,14 +134,14 @@ def test_a_device_tells_utilisation_memory_and_what_the_given_processes_hold(dri
 def test_the_devices_are_those_that_cuda_visible_devices_leaves(
     visible: str | None, expected: list[str], driver: Driver
 ) -> None:
-    """D17."""
     assert names(visible) == expected
     hidden = f"CUDA_VISIBLE_DEVICES={visible} hides every device"
     assert Nvml(visible).reason == ("" if expected else hidden)
 
 
+@pytest.mark.row("E16")
 def test_a_run_reads_the_one_card_it_works_on(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    """E16: torch writes its UUID without GPU-."""
+    """Torch writes its UUID without GPU-."""
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(uuid="11aa-bb"))
     card = nvml_of(torch.device("cuda:0"))
     assert card is not None
@@ -147,6 +149,7 @@ def test_a_run_reads_the_one_card_it_works_on(driver: Driver, monkeypatch: pytes
     assert nvml_of(torch.device("cpu")) is None
 
 
+@pytest.mark.row("D17")
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -158,7 +161,6 @@ def test_a_run_reads_the_one_card_it_works_on(driver: Driver, monkeypatch: pytes
 def test_without_a_driver_there_is_a_reason_and_no_exception(
     error: Exception, said: str, driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D17."""
     monkeypatch.setattr("platform.system", lambda: "Linux")
     monkeypatch.setattr(driver, "nvmlInit", raising(error))
     found = Nvml()
@@ -166,25 +168,26 @@ def test_without_a_driver_there_is_a_reason_and_no_exception(
     found.close()
 
 
+@pytest.mark.row("D17")
 def test_a_mac_is_told_that_only_the_process_itself_knows(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D17."""
     monkeypatch.setattr("platform.system", lambda: "Darwin")
     monkeypatch.setattr(driver, "nvmlInit", raising(NVMLError_LibraryNotFound("not found")))
     assert Nvml().reason == "no NVIDIA driver; on a Mac only the process itself knows"
 
 
+@pytest.mark.row("D17")
 def test_a_missing_package_and_an_empty_machine_are_told_apart(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D17."""
     driver.cards = 0
     assert Nvml().reason == "the NVIDIA driver sees no device"
     monkeypatch.setitem(sys.modules, "pynvml", None)
     assert Nvml().reason == "the package nvidia-ml-py is not installed"
 
 
+@pytest.mark.row("D17")
 def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D17: never 0."""
+    """Never 0."""
     monkeypatch.setattr(driver, "nvmlDeviceGetUtilizationRates", raising(NVMLError_NotSupported("Not Supported")))
     monkeypatch.setattr(driver, "nvmlDeviceGetMemoryInfo", raising(NVMLError_GpuIsLost("GPU is lost")))
     driver.held = [(7, None)]
@@ -199,10 +202,11 @@ def test_a_figure_that_a_device_does_not_tell_is_none_with_its_reason(
     assert second.process_bytes == 0
 
 
+@pytest.mark.row("D17")
 def test_in_a_container_a_process_that_is_not_named_holds_an_unknown_amount(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """D17: the driver may name processes by the numbers they have outside."""
+    """The driver may name processes by the numbers they have outside."""
     monkeypatch.setattr(nvml, "_in_container", lambda: True)
     reading = Nvml().read({1})[0]
     assert reading.process_bytes is None

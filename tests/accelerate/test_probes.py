@@ -39,8 +39,8 @@ def compile_with(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nn.Module, "compile", compiled)
 
 
+@pytest.mark.row("A4")
 def test_the_product_is_right_on_the_cpu_whatever_precision_the_process_has_set() -> None:
-    """A4."""
     before = torch.get_float32_matmul_precision()
     try:
         torch.set_float32_matmul_precision("medium")
@@ -54,8 +54,8 @@ def test_the_product_is_right_on_the_cpu_whatever_precision_the_process_has_set(
     assert probe.reasons == {}
 
 
+@pytest.mark.row("A4")
 def test_a_product_that_is_wrong_or_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4."""
     real = torch.Tensor.__matmul__
 
     def rounded(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
@@ -74,8 +74,9 @@ def test_a_product_that_is_wrong_or_fails_is_told(monkeypatch: pytest.MonkeyPatc
     assert probe.reasons["largest_error"] == "RuntimeError: CUDA error: no kernel image"
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
-    """A4, C21."""
     full, brain, half = probe_precisions(CPU)
     assert [probe.precision for probe in (full, brain, half)] == ["fp32", "bf16", "fp16"]
     assert (full.works, full.hardware, full.times_fp32, full.difference) == (True, True, 1.0, 0.0)
@@ -89,8 +90,10 @@ def test_every_precision_is_tried_and_timed_on_the_cpu() -> None:
         assert probe.hardware is not None
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("A6")
 def test_autocast_that_does_something_else_is_not_taken_for_the_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, A6: an unsupported dtype switches autocast off with a warning only."""
+    """An unsupported dtype switches autocast off with a warning only."""
     real = torch.autocast
 
     def without_half(kind: str, dtype: torch.dtype, enabled: bool) -> Any:
@@ -104,8 +107,8 @@ def test_autocast_that_does_something_else_is_not_taken_for_the_precision(monkey
     assert "seconds" in half.reasons
 
 
+@pytest.mark.row("A4")
 def test_a_precision_whose_gradients_are_far_off_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4."""
 
     def step(device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, float]:
         broken = {torch.bfloat16: float("nan"), torch.float16: 2.0}
@@ -126,8 +129,9 @@ def test_without_fp32_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> No
         assert set(probe.reasons) >= {"works", "seconds", "times_fp32", "difference"}
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 def test_a_compiled_net_is_compared_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, C21."""
     compile_with("aot_eager", monkeypatch)
     probe = probe_compile(CPU)
     assert probe.works, probe.reasons
@@ -136,8 +140,9 @@ def test_a_compiled_net_is_compared_with_itself(monkeypatch: pytest.MonkeyPatch)
     assert probe.difference <= 1e-4
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, C21."""
     monkeypatch.setattr(nn.Module, "compile", fail)
     probe = probe_compile(CPU)
     assert (probe.works, probe.seconds, probe.difference) == (False, None, None)
@@ -146,8 +151,9 @@ def test_a_compiler_that_fails_or_does_nothing_is_told(monkeypatch: pytest.Monke
     assert "without compiling it" in probe_compile(CPU).reasons["works"]
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 def test_a_compiler_that_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, C21."""
     compile_with("aot_eager", monkeypatch)
     real = probes._outputs_and_gradients
     factors = iter([1.01, 1.0])
@@ -158,9 +164,10 @@ def test_a_compiler_that_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch) -> No
     assert "0.0001 is allowed" in probe.reasons["works"]
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 @pytest.mark.slow
 def test_inductor_compiles_here_and_a_missing_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, C21."""
     from torch._inductor import config
 
     probe = probe_compile(CPU)
@@ -169,9 +176,10 @@ def test_inductor_compiles_here_and_a_missing_compiler_is_told(monkeypatch: pyte
     assert "compiler" in probe_compile(CPU).reasons["works"]
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 @pytest.mark.parametrize("found", [True, False])
 def test_hardware_is_asked_not_the_version(found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, C21."""
     monkeypatch.setattr(probes, "cpu_has_bf16", lambda: found)
     monkeypatch.setattr(probes, "cuda_has_bf16", lambda device: found)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9 if found else 6, 0))

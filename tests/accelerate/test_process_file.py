@@ -18,8 +18,8 @@ from hexlit.accelerate.process_file import (
 )
 
 
+@pytest.mark.row("D17")
 def test_a_run_writes_its_process_and_takes_it_away(tmp_path: Path) -> None:
-    """D17."""
     path = write_process_file(tmp_path)
     assert path == tmp_path / "process.json"
     facts = json.loads(path.read_text())
@@ -33,15 +33,15 @@ def test_a_run_writes_its_process_and_takes_it_away(tmp_path: Path) -> None:
     assert read_process_file(tmp_path) is None
 
 
+@pytest.mark.row("D17")
 def test_a_later_process_of_the_same_number_is_not_the_run() -> None:
-    """D17."""
     begun = psutil.Process().create_time()
     assert RunProcess(os.getpid(), begun + 1.0).alive
     assert not RunProcess(os.getpid(), begun - 3600).alive
 
 
+@pytest.mark.row("D17")
 def test_a_process_that_ended_is_not_alive_even_before_its_parent_knows() -> None:
-    """D17."""
     with subprocess.Popen([sys.executable, "-c", "pass"], stdout=subprocess.PIPE) as child:
         process = RunProcess(child.pid, psutil.Process(child.pid).create_time())
         assert child.stdout is not None
@@ -67,8 +67,8 @@ def test_a_file_that_says_nothing_is_none(text: str, tmp_path: Path) -> None:
     assert read_process_file(tmp_path) is None
 
 
+@pytest.mark.row("D17")
 def test_the_newest_live_run_is_found_in_runs_and_in_sweeps(tmp_path: Path) -> None:
-    """D17."""
     assert newest_live_run(tmp_path / "runs") is None
     dead, sweep, broken = (tmp_path / name for name in ("hex5/a", "hex5/b/3", "hex5/c"))
     for folder in (dead, sweep, broken):

@@ -30,16 +30,16 @@ def has_bf16(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return found
 
 
+@pytest.mark.row("A5")
 @pytest.mark.parametrize(("device", "pins"), [(CPU, False), (MPS, False), (CUDA, True)])
 def test_only_cuda_pins_memory(
     device: torch.device, pins: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A5."""
     assert profile_on(device, monkeypatch).pin_memory is pins
 
 
+@pytest.mark.row("A5")
 def test_loader_with_the_profile_of_mps_warns_of_nothing(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A5."""
     made = profile_on(MPS, monkeypatch)
     data = TensorDataset(torch.zeros(8, 1))
     with warnings.catch_warnings():
@@ -48,14 +48,14 @@ def test_loader_with_the_profile_of_mps_warns_of_nothing(has_bf16: bool, monkeyp
     assert len(batches) == 2
 
 
+@pytest.mark.row("A5")
 def test_pinning_asked_for_where_nothing_reads_it_is_refused(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A5."""
     with pytest.raises(UsageError, match="accelerator.pin_memory=true"):
         profile_on(MPS, monkeypatch, pin_memory=True)
 
 
+@pytest.mark.row("A6")
 def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> None:
-    """A6."""
     assert training_precision("auto", CPU) == ("bf16-mixed" if has_bf16 else "32-true")
     assert training_precision("auto", CUDA) == ("bf16-mixed" if has_bf16 else "16-mixed")
     assert training_precision("auto", MPS) == "32-true"
@@ -64,14 +64,14 @@ def test_auto_precision_follows_what_the_device_computes_in(has_bf16: bool) -> N
     assert inference_dtype("auto", MPS) == torch.float32
 
 
+@pytest.mark.row("A6")
 @pytest.mark.parametrize("asked", ["bf16-mixed", "16-mixed", "32-true"])
 def test_mps_trains_in_every_mixed_precision(asked: str) -> None:
-    """A6."""
     assert training_precision(asked, MPS) == asked
 
 
+@pytest.mark.row("A6")
 def test_precision_that_the_device_lacks_is_refused_up_front(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A6."""
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: False)
     with pytest.raises(UsageError, match="accelerator.precision=16-mixed: the cpu"):
         training_precision("16-mixed", CPU)
@@ -83,9 +83,9 @@ def test_precision_that_the_device_lacks_is_refused_up_front(monkeypatch: pytest
         inference_dtype("bf16", CUDA)
 
 
+@pytest.mark.row("A3")
 @pytest.mark.parametrize("form", ["cuda", "cuda:0"])
 def test_precision_policy_is_the_same_for_every_form_of_cuda(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A3."""
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
     made = profile_on(torch.device(form), monkeypatch)
     assert (made.precision, made.accelerator, made.devices) == ("bf16-mixed", "cuda", [0])
@@ -108,17 +108,17 @@ def test_what_the_user_sets_wins_over_the_device_defaults(has_bf16: bool, monkey
     assert made.threads == 5
 
 
+@pytest.mark.row("E8")
 @pytest.mark.parametrize("threads", [1, 2, 6, 64])
 def test_processes_share_the_threads(threads: int, has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """E8."""
     made = profile_on(CPU, monkeypatch, threads=threads)
     assert made.share(0) == made.share(1) == made
     assert made.share(2).threads == max(1, threads // 2)
     assert made.share(1000).threads == 1
 
 
+@pytest.mark.row("A6")
 def test_cpu_with_emulated_bf16_is_not_taken_for_one_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A6."""
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True, raising=False)
     for probe in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
@@ -148,11 +148,11 @@ def test_both_formats_are_timed() -> None:
     assert all(0 < taken < 60 for taken in found.values())
 
 
+@pytest.mark.row("C3")
 @pytest.mark.parametrize(("asked", "tf32"), [("highest", False), ("high", True)])
 def test_apply_sets_products_and_convolutions_alike(
     asked: str, tf32: bool, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A26-27."""
     before = torch.get_float32_matmul_precision(), torch.get_num_threads()
     try:
         profile_on(CPU, monkeypatch, matmul_precision=asked, threads=1).apply()
@@ -165,8 +165,9 @@ def test_apply_sets_products_and_convolutions_alike(
         torch.set_num_threads(before[1])
 
 
+@pytest.mark.row("A6")
 def test_what_a_mac_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A: not verified on hardware; these are the decisions."""
+    """Not verified on hardware: these are the decisions."""
     made = profile_on(MPS, monkeypatch, threads=8)
     assert (made.accelerator, made.precision, made.inference_dtype) == ("mps", "32-true", torch.float32)
     assert (made.pin_memory, made.workers, made.prefetch, made.persistent_workers) == (False, 0, None, False)
@@ -174,8 +175,10 @@ def test_what_a_mac_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPa
     assert (made.fused_optimizer, made.micro_batch, made.train_batch) == (True, 512, 512)
 
 
+@pytest.mark.row("A6")
+@pytest.mark.row("C5")
 def test_what_an_nvidia_card_gets_by_default(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A, C5: an older card trains in float16, whose scaler and fused updates exclude each other."""
+    """An older card trains in float16, whose scaler and fused updates exclude each other."""
     made = profile_on(CUDA, monkeypatch)
     assert (made.accelerator, made.precision) == ("cuda", "bf16-mixed" if has_bf16 else "16-mixed")
     assert made.fused_optimizer is has_bf16
@@ -184,17 +187,17 @@ def test_what_an_nvidia_card_gets_by_default(has_bf16: bool, monkeypatch: pytest
     assert made.memory_cap is None
 
 
+@pytest.mark.row("C5")
 def test_determinism_turns_the_search_for_fast_convolutions_off(
     has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C5."""
     assert profile_on(CUDA, monkeypatch, deterministic=True).cudnn_benchmark is False
     assert profile_on(CUDA, monkeypatch, cudnn_benchmark=False).cudnn_benchmark is False
     assert profile_on(CPU, monkeypatch).cudnn_benchmark is False
 
 
+@pytest.mark.row("A23")
 def test_a_cap_is_set_when_the_profile_is_applied(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A23."""
     caps: list[tuple[torch.device, float]] = []
     monkeypatch.setattr(profile, "set_memory_cap", lambda device, gib: caps.append((device, gib)))
     threads = torch.get_num_threads()
@@ -206,23 +209,24 @@ def test_a_cap_is_set_when_the_profile_is_applied(has_bf16: bool, monkeypatch: p
         profile_on(CPU, monkeypatch, memory_cap=6.0)
 
 
+@pytest.mark.row("A6")
 def test_fused_updates_of_float16_gradients_are_refused(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C2."""
     with pytest.raises(UsageError, match="accelerator.fused_optimizer=true"):
         profile_on(CUDA, monkeypatch, precision="16-mixed", fused_optimizer=True)
 
 
+@pytest.mark.row("A21")
 def test_a_micro_batch_is_never_larger_than_the_batch(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A21."""
     assert profile_on(CPU, monkeypatch, train_batch=64, micro_batch=1000).micro_batch == 64
     assert profile_on(CPU, monkeypatch, train_batch=64, micro_batch=16).micro_batch == 16
 
 
+@pytest.mark.row("A1")
 @pytest.mark.parametrize("device", [CPU, CUDA, MPS], ids=str)
 def test_the_config_of_a_device_says_what_auto_comes_to_there(
     device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A1: `accelerator=auto` and the group of the device it finds are the same run."""
+    """`accelerator=auto` and the group of the device it finds are the same run."""
     conf = Path(__file__).parents[2] / "conf" / "accelerator"
     fields = OmegaConf.to_container(OmegaConf.load(conf / f"{device.type}.yaml"))
     assert isinstance(fields, dict)

@@ -9,9 +9,9 @@ from hexlit.accelerate.profiles import every_profile
 from hexlit.tasks.classify.train_config import DEVICE_DEFAULTS
 
 
-@pytest.mark.row("B1", "B2")
+@pytest.mark.row("B1")
+@pytest.mark.row("B2")
 def test_every_type_of_device_has_a_profile_on_any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B1, B2."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     found = every_profile(AcceleratorConfig(), DEVICE_DEFAULTS)

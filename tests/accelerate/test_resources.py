@@ -77,8 +77,8 @@ def processor_seconds(pid: int) -> float:
     return float(times.user + times.system)
 
 
+@pytest.mark.row("D17")
 def test_the_target_s_processor_time_is_measured_while_the_measurer_idles() -> None:
-    """D17."""
     with child(SPINS) as target:
         tree = ProcessTree(target.pid)
         tree.sample()
@@ -94,8 +94,9 @@ def test_the_target_s_processor_time_is_measured_while_the_measurer_idles() -> N
     assert sample.processes == 1
 
 
+@pytest.mark.row("D17")
 def test_the_measurer_s_own_work_is_not_the_target_s() -> None:
-    """D17: a monitor once measured its own process."""
+    """A monitor once measured its own process."""
     with child(SLEEPS) as target:
         tree = ProcessTree(target.pid)
         tree.sample()
@@ -109,8 +110,8 @@ def test_the_measurer_s_own_work_is_not_the_target_s() -> None:
     assert sample.host_bytes < psutil.Process().memory_info().rss
 
 
+@pytest.mark.row("D17")
 def test_memory_is_what_the_target_holds() -> None:
-    """D17."""
     with child(SLEEPS) as small, child(HOLDS) as large:
         without, with_room = ProcessTree(small.pid).sample(), ProcessTree(large.pid).sample()
     assert without.host_bytes is not None
@@ -118,8 +119,8 @@ def test_memory_is_what_the_target_holds() -> None:
     assert with_room.host_bytes - without.host_bytes == pytest.approx(200 * MIB, abs=10 * MIB)
 
 
+@pytest.mark.row("D17")
 def test_children_count_come_and_go_and_their_time_is_counted_once() -> None:
-    """D17."""
     with child(PARENT) as target:
         tree = ProcessTree(target.pid)
         assert tree.sample().processes == 3
@@ -136,8 +137,8 @@ def test_children_count_come_and_go_and_their_time_is_counted_once() -> None:
         assert sample.cpu_percent < 50  # what the ended child spent before is not counted again
 
 
+@pytest.mark.row("D17")
 def test_descendants_are_measured_on_when_their_parent_is_gone() -> None:
-    """D17."""
     with child(GRANDPARENT) as target:
         tree = ProcessTree(target.pid)
         assert tree.sample().processes == 3
@@ -148,8 +149,8 @@ def test_descendants_are_measured_on_when_their_parent_is_gone() -> None:
                 process.kill()
 
 
+@pytest.mark.row("D17")
 def test_a_process_that_ends_in_the_middle_of_a_sample_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """D17."""
     with child(PARENT) as target:
         tree = ProcessTree(target.pid)
         members = tree._members
@@ -168,8 +169,8 @@ def test_a_process_that_ends_in_the_middle_of_a_sample_is_left_out(monkeypatch: 
         assert sample.processes == 2
 
 
+@pytest.mark.row("D17")
 def test_a_dead_root_is_our_own_exception() -> None:
-    """D17."""
     with child(SLEEPS) as target:
         tree = ProcessTree(target.pid)
         target.send_signal(signal.SIGKILL)
@@ -194,8 +195,8 @@ class Locked:
         raise psutil.AccessDenied(self.pid)
 
 
+@pytest.mark.row("D17")
 def test_what_may_not_be_looked_into_is_none_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """D17."""
     tree = ProcessTree(os.getpid())
     monkeypatch.setattr(tree, "_members", lambda known: {tree._root, Locked()})
     sample = tree.sample()
@@ -231,8 +232,9 @@ def sampled(*readings: DeviceReading, reason: str = "") -> ResourceSample:
     return sample
 
 
+@pytest.mark.row("D17")
+@pytest.mark.row("E16")
 def test_device_memory_is_summed_and_utilisation_is_that_of_the_devices_in_use() -> None:
-    """D17, E16."""
     sample = sampled(reading(0.8, 3 * MIB), reading(0.1, 0))
     assert (sample.device_bytes, sample.device_utilisation) == (3 * MIB, 0.8)
     sample = sampled(reading(0.5, 3 * MIB), reading(0.25, 2 * MIB))
@@ -240,8 +242,8 @@ def test_device_memory_is_summed_and_utilisation_is_that_of_the_devices_in_use()
     assert sampled(reading(0.5, 0), reading(0.0, 0)).device_utilisation == 0.25
 
 
+@pytest.mark.row("D17")
 def test_room_on_the_devices_is_what_all_of_them_have_free() -> None:
-    """D17."""
     driver = Driver([reading(0.5, 0), reading(0.5, 0)])
     tree = ProcessTree(os.getpid(), cast(Nvml, driver))
     assert tree.free_device_bytes() == 8 * MIB
@@ -251,8 +253,9 @@ def test_room_on_the_devices_is_what_all_of_them_have_free() -> None:
     assert tree.free_device_bytes() is None
 
 
+@pytest.mark.row("D17")
 def test_device_figures_that_are_not_known_are_none_with_the_reason() -> None:
-    """D17: never 0."""
+    """Never 0."""
     sample = sampled(reason="no NVIDIA driver")
     assert (sample.device_bytes, sample.device_utilisation) == (None, None)
     assert sample.reasons["device_bytes"] == sample.reasons["device_utilisation"] == "no NVIDIA driver"
@@ -307,8 +310,8 @@ def wait_for(condition: Any) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.row("D17")
 def test_the_sampler_samples_every_interval_until_it_is_stopped() -> None:
-    """D17."""
     start = time.monotonic()
     with sampler(Tree(), 0.05) as running:
         time.sleep(0.52)
@@ -331,23 +334,24 @@ def test_a_slow_sample_makes_no_queue_of_samples() -> None:
     assert len(times) <= (time.monotonic() - start) / 0.1 + 1
 
 
+@pytest.mark.row("D17")
 def test_stopping_early_still_measures_the_processor() -> None:
-    """D17: the first sample alone has no processor time."""
+    """The first sample alone has no processor time."""
     with sampler(Tree(), 60.0) as running:
         wait_for(lambda: running.samples)
     assert len(running.samples) == 2
     assert running.samples[-1].cpu_percent is not None
 
 
+@pytest.mark.row("D17")
 def test_the_end_of_the_target_ends_the_sampling() -> None:
-    """D17."""
     with sampler(Tree(lives=3)) as running:
         assert running.ended.wait(10)
     assert len(running.samples) == 3
 
 
+@pytest.mark.row("D17")
 def test_the_table_has_a_header_and_whole_rows_at_every_instant(tmp_path: Path) -> None:
-    """D17."""
     path = tmp_path / "new" / "resources.csv"
     with sampler(Tree(), 0.001, csv_path=path) as running:
         wait_for(lambda: running.samples)
@@ -400,8 +404,9 @@ def test_a_full_disk_ends_the_table_with_one_warning_and_not_the_sampling(
     assert "r.csv is not continued: No space left on device" in record.getMessage()
 
 
+@pytest.mark.row("D17")
+@pytest.mark.row("E16")
 def test_means_and_peaks_are_those_of_the_time_asked_for() -> None:
-    """D17, E16."""
     tree = Tree()
     running = sampler(tree)
     values = [(None, 10, 5, None), (100.0, 30, 9, 0.5), (50.0, 20, 7, 1.0), (200.0, 90, 1, 0.0)]
@@ -428,6 +433,7 @@ def test_an_interval_that_is_none_is_refused(interval: float) -> None:
         sampler(Tree(), interval)
 
 
+@pytest.mark.row("D17")
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -445,12 +451,11 @@ def test_an_interval_that_is_none_is_refused(interval: float) -> None:
     ],
 )
 def test_the_scarcest_thing_limits_the_parallel_trials(arguments: Any, expected: tuple[int, str]) -> None:
-    """D17."""
     assert recommended_trials(*arguments) == expected
 
 
+@pytest.mark.row("D17")
 def test_a_tree_sees_the_devices_of_the_target_not_of_the_measurer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """D17."""
     seen: list[str | None] = []
 
     def remember(visible: str | None) -> Any:

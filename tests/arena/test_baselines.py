@@ -67,7 +67,6 @@ def wins_at_once(cells: NDArray[np.int8], colour: int) -> list[int]:
 
 @every_baseline
 def test_moves_are_legal_on_every_board(name: str) -> None:
-    """E5."""
     for size in sizes_of(name):
         cells, to_move = positions(size, 8, seed=size)
         given = cells.copy()
@@ -79,7 +78,6 @@ def test_moves_are_legal_on_every_board(name: str) -> None:
 
 @every_baseline
 def test_a_win_in_one_move_is_taken(name: str) -> None:
-    """E5."""
     for size in sizes_of(name):
         cells, to_move = positions(size, 12, seed=size, before_the_end=True)
         moves = BASELINES[name](size, 0).choose(cells, to_move)
@@ -89,7 +87,7 @@ def test_a_win_in_one_move_is_taken(name: str) -> None:
 
 @every_baseline
 def test_a_loss_in_one_move_is_stopped_where_it_can_be(name: str) -> None:
-    """E5: the same positions with the other player to move."""
+    """The same positions with the other player to move."""
     stopped = 0
     for size in sizes_of(name):
         cells, to_move = positions(size, 12, seed=size, before_the_end=True)
@@ -104,7 +102,7 @@ def test_a_loss_in_one_move_is_stopped_where_it_can_be(name: str) -> None:
 
 @every_baseline
 def test_moves_depend_on_the_position_and_the_seed_alone(name: str) -> None:
-    """E5: not on the games played beside it, nor on what was asked before."""
+    """Not on the games played beside it, nor on what was asked before."""
     cells, to_move = positions(5, 24, seed=1)
     moves = BASELINES[name](5, 3).choose(cells, to_move)
     assert np.array_equal(BASELINES[name](5, 3).choose(cells, to_move), moves)
@@ -118,7 +116,7 @@ def test_moves_depend_on_the_position_and_the_seed_alone(name: str) -> None:
 
 @every_baseline
 def test_both_colours_play_alike(name: str) -> None:
-    """E5: the transposed position with the colours exchanged gets the transposed move."""
+    """The transposed position with the colours exchanged gets the transposed move."""
     for size in (3, 6):
         cells, to_move = positions(size, 16, seed=2)
         moves = BASELINES[name](size, 1).choose(cells, to_move)
@@ -128,25 +126,23 @@ def test_both_colours_play_alike(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in BASELINES if "width" not in name])
 def test_the_seed_draws_between_moves_that_tie(name: str) -> None:
-    """E5: on the empty board at least the moves that a turn by 180° exchanges are as good."""
+    """On the empty board at least the moves that a turn by 180° exchanges are as good."""
     cells, to_move = np.zeros((1, 16), np.int8), np.ones(1, np.int8)
     assert len({int(BASELINES[name](4, seed).choose(cells, to_move)[0]) for seed in range(12)}) > 1
 
 
 @pytest.mark.parametrize("name", ["two-distance, depth 1", "resistance, depth 1"])
 def test_an_evaluation_beats_chance(name: str) -> None:
-    """E5: every game."""
+    """Every game."""
     assert play_match(BASELINES[name](7, 0), RandomPlayer(1), size=7, pairs=16, seed=0).share == 1.0
 
 
 def test_rollouts_beat_chance() -> None:
-    """E5."""
     assert play_match(RolloutPlayer(simulations=300), RandomPlayer(1), size=5, pairs=16, seed=0).share >= 0.9
 
 
 @pytest.mark.parametrize("size", [4, 5])
 def test_the_solver_keeps_every_win_and_plays_every_winning_move(size: int) -> None:
-    """E5."""
     known = won_positions(size, 30, seed=4, min_stones=size)
     player = SolverPlayer(size, table_bits=16)
     moves = player.choose(known.cells, known.to_move)

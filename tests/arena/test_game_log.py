@@ -26,7 +26,6 @@ def filled(tmp_path: Path) -> GameLog:
     return log
 
 
-@pytest.mark.row("E5")
 def test_what_was_kept_is_found_again(filled: GameLog) -> None:
     again = GameLog(filled.path, 3)
     assert again.pairs == filled.pairs
@@ -37,7 +36,6 @@ def test_what_was_kept_is_found_again(filled: GameLog) -> None:
     assert filled.path.read_text().splitlines()[0] == ",".join(COLUMNS)
 
 
-@pytest.mark.row("E5")
 def test_a_file_torn_anywhere_keeps_every_whole_pair(filled: GameLog) -> None:
     whole = filled.path.read_bytes()
     for end in range(0, len(whole), 7):

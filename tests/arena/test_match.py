@@ -58,9 +58,10 @@ class Recorder:
         return self.player.choose(cells, to_move)
 
 
+@pytest.mark.row("E5")
 @pytest.mark.parametrize("plies", [1, 2, 3])
 def test_every_opening_is_played_once_with_either_colour(plies: int) -> None:
-    """E5: paired games."""
+    """Paired games."""
     first, second = Recorder(Lowest()), Recorder(Lowest(last=True))
     result = play_match(first, second, size=4, pairs=10, seed=3, opening_plies=plies)
     openings = distinct_openings(4, 10, plies, 3)
@@ -73,9 +74,10 @@ def test_every_opening_is_played_once_with_either_colour(plies: int) -> None:
     assert (result.pairs, result.games) == (10, 20)
 
 
+@pytest.mark.row("E5")
 @pytest.mark.parametrize(("size", "count", "plies"), [(3, 9, 1), (4, 100, 2), (5, 300, 3), (2, 4, 1)])
 def test_openings_are_different_alternating_and_undecided(size: int, count: int, plies: int) -> None:
-    """E5: a repeated opening would count one game twice."""
+    """A repeated opening would count one game twice."""
     openings = distinct_openings(size, count, plies, seed=1)
     assert len({opening.tobytes() for opening in openings}) == count
     assert (np.count_nonzero(openings, axis=1) == plies).all()
@@ -91,9 +93,10 @@ def test_more_openings_than_there_are_and_decided_ones_are_refused() -> None:
         distinct_openings(4, 1, 4, seed=0)
 
 
+@pytest.mark.row("E5")
 @pytest.mark.parametrize("player", [Lowest(), Perfect(4)], ids=["lowest", "perfect"])
 def test_a_player_wins_half_of_the_games_against_itself(player: Player) -> None:
-    """E5: colours are exchanged, so whoever an opening favours, it favours both."""
+    """Colours are exchanged, so whoever an opening favours, it favours both."""
     assert play_match(player, player, size=4, pairs=12, seed=0).share == 0.5
 
 
@@ -113,9 +116,9 @@ def referee(first: Player, second: Player, openings: NDArray[np.int8], to_move: 
     return wins, wins_as_black
 
 
+@pytest.mark.row("E5")
 @pytest.mark.parametrize("plies", [1, 2])
 def test_wins_are_counted_as_a_referee_counts_them(plies: int) -> None:
-    """E5."""
     first, second = Perfect(4), Lowest()
     openings = distinct_openings(4, 12, plies, seed=5)
     expected = referee(first, second, openings, 1 if plies == 2 else -1)
@@ -127,7 +130,7 @@ def test_wins_are_counted_as_a_referee_counts_them(plies: int) -> None:
 
 
 def test_a_perfect_player_beats_a_random_one() -> None:
-    """E5: and never loses a game that it can win."""
+    """And never loses a game that it can win."""
     perfect = Perfect(4)
     openings = distinct_openings(4, 25, 2, seed=1)
     won_for_black = sum(perfect.solver.wins(opening, 1) for opening in openings)
@@ -183,10 +186,11 @@ class Marked:
         value.fill(0.0)
 
 
+@pytest.mark.row("E5")
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("kind", ["policy", "search"])
 def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) -> None:
-    """E5: White's moves are turned back, more positions than the evaluator's batch are split, nobody swaps."""
+    """White's moves are turned back, more positions than the evaluator's batch are split, nobody swaps."""
     evaluator = Marked(7, 4, swap)
     player: Player = (
         PolicyPlayer(evaluator, size=4, batch=3, swap=swap)
@@ -201,7 +205,7 @@ def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) 
 
 @pytest.mark.row("E6")
 def test_a_player_searches_fewer_games_at_once_when_each_has_several_leaves() -> None:
-    """E6: the evaluator's batch stays full-sized."""
+    """The evaluator's batch stays full-sized."""
     config = SearchConfig(simulations=12, leaves=3)
     cells, colours = distinct_openings(4, 11, 2, seed=0), np.ones(11, np.int8)
     evaluator = Marked(7, 4, False)
@@ -212,8 +216,8 @@ def test_a_player_searches_fewer_games_at_once_when_each_has_several_leaves() ->
         SearchPlayer(config, evaluator, size=4, batch=2)
 
 
+@pytest.mark.row("E5")
 def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
-    """E5."""
     cells = distinct_openings(4, 11, 2, seed=0)
     colours = np.ones(11, np.int8)
     results = [

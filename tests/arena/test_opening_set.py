@@ -45,7 +45,6 @@ def test_the_same_position_has_one_key_by_whatever_moves_and_turned() -> None:
     assert position_key((0, 5, 2), 3) != position_key((5, 0, 2), 3)
 
 
-@pytest.mark.row("E5")
 def test_balanced_openings_are_harder_to_win_than_random_ones() -> None:
     """The side that wins has to find one of fewer moves; judged by the exact solver."""
     solver = Solver(4, table_bits=14)

@@ -44,7 +44,6 @@ def test_every_opening_is_played_with_both_colours_however_many_at_once(at_once:
             assert game.moves[ply] == (empty[0] if mover == "low" else empty[-1])
 
 
-@pytest.mark.row("E5")
 def test_games_one_after_another_are_those_played_side_by_side() -> None:
     random = batched("random", lambda games: RandomPlayer(7))
     side_by_side = {pair[0].pair: pair for pair in play_pairs(random, named("low", Lowest()), OPENINGS, 4, at_once=3)}
@@ -60,7 +59,7 @@ def test_games_one_after_another_are_those_played_side_by_side() -> None:
     [(99, "99 is no cell"), (-5, "-5 is no cell"), (16, "without the swap rule"), (5, "b2 is taken")],
 )
 def test_an_illegal_move_loses_that_game_with_a_note_and_the_others_go_on(answer: int, note: str) -> None:
-    """E5: for players of many games and of one alike."""
+    """For players of many games and of one alike."""
     openings = {number: (5, cell) for number, cell in enumerate((0, 1, 2))}
     faulty = Scripted(lambda moves: answer if len(moves) % 2 == 0 and len(moves) >= 4 else lowest_empty(moves))
     for player in (named("faulty", Faulty(answer)), alone("faulty", faulty)):
@@ -94,7 +93,6 @@ def test_a_program_that_crashes_has_lost_with_a_note_of_one_line(as_black: bool)
     assert (game.won_by, game.ending, game.note) == ("low", Ending.FORFEITED, "crashed: exit code 1")
 
 
-@pytest.mark.row("E5")
 def test_a_program_that_does_not_start_loses_and_is_started_again_for_the_next_game() -> None:
     player = Scripted(lowest_empty, fails_at=(1, 4))
     pairs = list(play_pairs(alone("odd", player), named("low", Lowest()), OPENINGS, 4, at_once=9))
@@ -115,7 +113,7 @@ def test_what_a_player_holds_is_given_back_when_a_match_is_broken_off() -> None:
 
 
 def test_random_moves_do_not_depend_on_the_other_games_of_a_batch() -> None:
-    """E5: so that a match that is resumed ends as it would have."""
+    """So that a match that is resumed ends as it would have."""
     cells = np.zeros((6, 16), np.int8)
     cells[np.arange(6), np.arange(6)] = 1
     colours = np.full(6, -1, np.int8)

@@ -32,7 +32,6 @@ def play(pool: RatingPool, *epochs: int) -> None:
         assert pool.play(epoch, RandomPlayer(epoch), save).name == f"epoch {epoch}"
 
 
-@pytest.mark.row("E5")
 def test_a_network_meets_the_fixed_players_and_networks_at_doubling_distances(tmp_path: Path) -> None:
     pool = pool_in(tmp_path)
     play(pool, 1, 3, 5, 7, 9, 11)
@@ -47,7 +46,6 @@ def test_a_network_meets_the_fixed_players_and_networks_at_doubling_distances(tm
     assert [row["name"] for row in document["ratings"]] == [rating.name for rating in pool.ratings]
 
 
-@pytest.mark.row("E5")
 def test_a_run_that_is_resumed_goes_on_with_its_pool_and_forgets_what_came_after_its_checkpoint(
     tmp_path: Path,
 ) -> None:

@@ -43,10 +43,9 @@ def same(one: SolvedPositions, other: SolvedPositions) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("size", [4, 5])
 def test_positions_are_undecided_and_their_value_and_winning_moves_are_right(size: int) -> None:
-    """E5: what the value and the moves are measured on is right, move by move."""
+    """What the value and the moves are measured on is right, move by move."""
     positions = game_positions(size, 60, seed=3)
     black, white = (positions.cells == 1).sum(axis=1), (positions.cells == -1).sum(axis=1)
     assert (black + white == positions.stones).all()
@@ -86,7 +85,7 @@ def test_no_position_comes_twice_turned_or_with_the_colours_exchanged_and_small_
 
 
 def test_each_source_is_stronger_than_the_one_before() -> None:
-    """E5: several strengths; they hold on boards of every size (0.94 and more on 7x7)."""
+    """Several strengths; they hold on boards of every size (0.94 and more on 7x7)."""
     players = [SourcePlayer(source, 5) for source in SOURCES]
     for weaker, stronger in pairwise(players):
         assert play_match(stronger, weaker, size=5, pairs=40, seed=1).share > 0.65

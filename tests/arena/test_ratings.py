@@ -21,7 +21,6 @@ def reference(wins: list[list[float]]) -> list[float]:
     return [400 * math.log10(value / strength[0]) for value in strength]
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("seed", range(4))
 def test_the_fit_is_that_of_a_plain_reference(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -50,7 +49,6 @@ def simulated(
     return results
 
 
-@pytest.mark.row("E5")
 def test_known_strengths_are_found() -> None:
     strengths = {"a": 0.0, "b": 150.0, "c": 200.0, "d": -100.0}
     found = rate(list(strengths), simulated(strengths, 2000, seed=3), "a")
@@ -63,7 +61,6 @@ def test_known_strengths_are_found() -> None:
         assert rating.high - rating.low < 30
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("split", [0.0, 0.6])
 def test_intervals_hold_the_truth_as_often_as_they_say(split: float) -> None:
     """Also where most openings decide their games, so that the games of a pair are no independent ones."""
@@ -77,7 +74,6 @@ def test_intervals_hold_the_truth_as_often_as_they_say(split: float) -> None:
     assert 0.90 <= np.mean(held) <= 0.99
 
 
-@pytest.mark.row("E5")
 def test_a_perfect_score_is_finite_and_says_that_the_prior_holds_it() -> None:
     few, many = (rate(["a", "b"], {("a", "b"): (0, 0, pairs)}, "b") for pairs in (10, 200))
     assert few[0].elo == pytest.approx(400 * math.log10(2 * 10 + 1))

@@ -55,7 +55,6 @@ def test_a_row_tells_strength_and_cost() -> None:
 
 
 def test_perfect_knowledge_is_optimal_however_it_is_searched() -> None:
-    """E5."""
     plain = SearchConfig(simulations=8)
     batched = SearchConfig(simulations=8, leaves=4, root_batch=True)
     row = measure_variant(

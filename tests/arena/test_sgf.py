@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from hexlit.arena.arena_game import ArenaGame
 from hexlit.arena.sgf import as_collection
 from hexlit.hex.notation import parse_cell
@@ -51,7 +49,6 @@ def parsed(text: str) -> list[list[Node]]:
     return games
 
 
-@pytest.mark.row("E5")
 def test_every_game_is_read_back_with_players_result_and_note() -> None:
     odd = "an [odd] na\\me; (x)"
     games = [

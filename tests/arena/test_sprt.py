@@ -25,7 +25,6 @@ def simulated(sprt: Sprt, elo: float, split: float, matches: int) -> tuple[float
     return accepted / matches, played / matches
 
 
-@pytest.mark.row("E5")
 def test_errors_are_as_rare_as_asked_for() -> None:
     """Over 120 matches each; 6% more than asked for is three standard deviations."""
     sprt = Sprt(SprtConfig(elo0=0, elo1=120, alpha=0.05, beta=0.05))
@@ -36,7 +35,6 @@ def test_errors_are_as_rare_as_asked_for() -> None:
     assert max(length, other_length) < 50
 
 
-@pytest.mark.row("E5")
 def test_openings_that_decide_their_games_do_not_spoil_the_error_rate() -> None:
     """Most pairs are split: a test that counted single games would see too much noise."""
     sprt = Sprt(SprtConfig(elo0=0, elo1=60, alpha=0.05, beta=0.05))

@@ -24,16 +24,14 @@ def measured(size: int, evaluator: object, *, final: bool = True, simulations: i
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_perfect_knowledge_gets_full_marks(swap: bool) -> None:
-    """E5: all 25 openings and every winning move."""
+    """All 25 openings and every winning move."""
     figures = measured(5, Oracle(5), swap=swap)
     assert (figures["openings"], figures["openings_right"]) == (25, 25)
     assert figures["search_optimality"] == figures["policy_optimality"] == figures["score"] == 1.0
     assert figures["positions"] == 60
 
 
-@pytest.mark.row("E5")
 def test_the_value_alone_and_positions_from_games_get_full_marks_for_perfect_knowledge() -> None:
-    """E5."""
     figures = measured(4, Oracle(4))
     assert figures["value_openings_right"] == figures["openings"] == 16
     assert [value > 0 for value in figures["value_opening_map"]] == figures["opening_truth"]
@@ -44,7 +42,7 @@ def test_the_value_alone_and_positions_from_games_get_full_marks_for_perfect_kno
 
 
 def test_a_value_that_is_always_wrong_or_always_half_gets_what_it_deserves() -> None:
-    """E5: the measure can fail."""
+    """The measure can fail."""
     wrong = measured(4, Oracle(4, wrong=True), simulations=2)
     assert wrong["value_openings_right"] == 0
     assert wrong["value_brier"] == 1.0
@@ -62,7 +60,7 @@ def test_the_search_of_positions_from_games_is_left_for_the_end() -> None:
 
 
 def test_wrong_knowledge_gets_bad_marks() -> None:
-    """E5: the measure can fail. In some positions every move wins; there even the worst player is right."""
+    """The measure can fail. In some positions every move wins; there even the worst player is right."""
     figures = measured(5, Oracle(5, wrong=True), simulations=2)
     # Liking only moves that lose, and believing that they win, it finds every opening good for White.
     assert figures["openings_right"] == 12
@@ -72,8 +70,8 @@ def test_wrong_knowledge_gets_bad_marks() -> None:
     assert figures["search_optimality"] < 0.6
 
 
+@pytest.mark.row("E5")
 def test_little_knowledge_lies_between_and_more_search_helps() -> None:
-    """E5."""
     few, many = (measured(4, RolloutEvaluator(8), simulations=simulations) for simulations in (1, 200))
     assert isinstance(few["search_optimality"], float)
     assert isinstance(many["search_optimality"], float)
@@ -188,7 +186,7 @@ def test_other_boards_are_measured_by_a_match_against_rollouts(size: int) -> Non
 
 
 def test_the_default_settings_work_on_every_board_that_can_be_trained() -> None:
-    """E5: also where a board has fewer openings than the match would like."""
+    """Also where a board has fewer openings than the match would like."""
     config = EvaluationConfig(simulations=1, rollouts=1)
     strength = Strength(config, SearchConfig(), size=2, swap=False, batch=16)
     assert "score" in strength.measure(UniformEvaluator(), final=True)

@@ -26,7 +26,6 @@ def test_everybody_meets_everybody_or_the_first_all_others() -> None:
         pairings(["a", "b"], "swiss")
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize(("mode", "count"), [("round_robin", 36), ("gauntlet", 24)])
 def test_every_pairing_plays_the_same_openings_with_both_colours(mode: str, count: int, tmp_path: Path) -> None:
     log = GameLog(tmp_path / "games.csv", 4)
@@ -42,7 +41,6 @@ def test_every_pairing_plays_the_same_openings_with_both_colours(mode: str, coun
     assert everything.repeated == 0
 
 
-@pytest.mark.row("E5")
 def test_a_tournament_broken_off_goes_on_and_ends_as_it_would_have(tmp_path: Path) -> None:
     whole = GameLog(tmp_path / "whole.csv", 4)
     tournament(whole).play(lambda pair: None)
@@ -62,7 +60,6 @@ def test_a_tournament_broken_off_goes_on_and_ends_as_it_would_have(tmp_path: Pat
     assert again.pairs == whole.pairs
 
 
-@pytest.mark.row("E5")
 def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(tmp_path: Path) -> None:
     """Openings 1 and 2 come to the position of opening 0, by another order of moves and turned; 3 to another one."""
     openings = {0: (1, 6, 9), 1: (9, 6, 1), 2: (14, 9, 6), 3: (1, 7, 9)}
@@ -79,14 +76,12 @@ def test_games_that_come_a_second_time_are_dropped_with_their_pair_and_counted(t
     assert resumed.repeated == 4
 
 
-@pytest.mark.row("E5")
 def test_a_pairing_ends_when_it_is_decided(tmp_path: Path) -> None:
     log = GameLog(tmp_path / "games.csv", 4)
     tournament(log, mode="gauntlet", every=2, decided=lambda counts: sum(counts) >= 3).play(lambda pair: None)
     assert {pairing: len(group) for pairing, group in log.pairs.items()} == {("low", "high"): 4, ("low", "also low"): 4}
 
 
-@pytest.mark.row("E5")
 def test_a_tournament_broken_off_between_two_looks_ends_where_it_would_have(tmp_path: Path) -> None:
     """Four pairs decide; nobody looks at five, though the first half of the next block is there already."""
     whole = GameLog(tmp_path / "whole.csv", 4)

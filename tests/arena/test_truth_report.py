@@ -34,9 +34,7 @@ def measured(evaluator: Evaluator) -> Document:
     return measure_truth(levels_of(evaluator), positions(), size=4, batch=32)
 
 
-@pytest.mark.row("E5")
 def test_perfect_knowledge_gets_full_marks_without_and_with_search() -> None:
-    """E5."""
     found = measured(Oracle(4))
     assert [level["simulations"] for level in found["openings"]["levels"]] == [0, 8]
     assert [level["right"] for level in found["openings"]["levels"]] == [16, 16]
@@ -52,7 +50,7 @@ def test_perfect_knowledge_gets_full_marks_without_and_with_search() -> None:
 
 
 def test_a_constant_gets_the_base_rates() -> None:
-    """E5: the measure can fail. Its likeliest move is the first empty cell in its own frame."""
+    """The measure can fail. Its likeliest move is the first empty cell in its own frame."""
     found = measured(UniformEvaluator())
     games = positions()["games"]
     kept = []

@@ -29,8 +29,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
+@pytest.mark.row("A8")
+@pytest.mark.row("C16")
 def test_the_first_call_is_told_apart_and_the_rest_are_medians(clock: Clock) -> None:
-    """C15-16: warm-up kept out of the figures."""
+    """Warm-up kept out of the figures."""
     calls = 0
     paces = iter([0.1] * 3 + [0.1, 0.2, 0.4, 0.1, 0.1])  # seconds a round, of the calls after the first
 
@@ -59,8 +61,8 @@ def report() -> Report:
     return Report("11x11 board", {"board": 11}, machine, lines, ["bf16 is faster"])
 
 
+@pytest.mark.row("A29")
 def test_json_names_device_precision_threads_and_torch_of_every_figure() -> None:
-    """A28-30."""
     found: dict[str, Any] = json.loads(report().to_json())
     for line in found["measurements"]:
         assert {"device", "precision", "threads", "torch", "median", "lower_quartile", "upper_quartile"} <= set(line)
@@ -69,8 +71,9 @@ def test_json_names_device_precision_threads_and_torch_of_every_figure() -> None
     assert found["findings"] == ["bf16 is faster"]
 
 
+@pytest.mark.row("A29")
 def test_markdown_is_a_table_with_the_findings_below() -> None:
-    """A28-30: a bar inside a cell does not break it."""
+    """A bar inside a cell does not break it."""
     lines = report().to_markdown().splitlines()
     table = [line for line in lines if line.startswith("|")]
     assert len(table) == 4

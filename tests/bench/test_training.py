@@ -52,8 +52,8 @@ def line(rate: float | None, precision: str = "32-true", **fields: Any) -> Measu
     return Measurement("training 6x64", "positions/s", "cpu", 2, precision, rate, rate, rate, 0.1, **fields)
 
 
+@pytest.mark.row("A29")
 def test_a_training_line_has_rate_parts_and_spread(net: HexNet, profile: DeviceProfile) -> None:
-    """E3-4, A28-30."""
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     found = measure_steps(positions_trainee(net, RECIPE), QUICK, profile)
     assert found.median is not None
@@ -76,10 +76,11 @@ def full_above(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(HexModule, "output", output)
 
 
+@pytest.mark.row("A7")
 def test_the_search_for_a_batch_survives_full_memory(
     net: HexNet, profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A7: larger batches than the first that does not fit are not tried."""
+    """Larger batches than the first that does not fit are not tried."""
     full_above(16, monkeypatch)
     sizes = (8, 16, 32, 64)
     found = dict(zip(sizes, measure_batches(net, RECIPE, QUICK, profile, sizes), strict=False))
@@ -88,8 +89,9 @@ def test_the_search_for_a_batch_survives_full_memory(
     assert best_batch(found, None) in (8, 16)
 
 
+@pytest.mark.row("A7")
 def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
-    """A7: unless it takes more memory than there may be, or does not fit."""
+    """Unless it takes more memory than there may be, or does not fit."""
     rates = {32: line(50.0), 64: line(96.0), 128: line(100.0), 256: line(99.0), 512: line(200.0, fits=False)}
     assert best_batch(rates, None) == 64
     rates[64] = line(94.9)
@@ -100,15 +102,16 @@ def test_the_smallest_batch_within_5_percent_of_the_best_is_taken() -> None:
         best_batch({32: line(None), 64: line(9.0, fits=False)}, None)
 
 
+@pytest.mark.row("A7")
+@pytest.mark.row("D23")
 def test_sizes_go_from_32_to_4096() -> None:
-    """A7."""
     assert (batches.SIZES[0], batches.SIZES[-1]) == (32, 4096)
 
 
+@pytest.mark.row("A7")
 def test_the_batch_is_written_as_a_config_that_hydra_takes(
     profile: DeviceProfile, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A7."""
     from hexlit.commands.train import main
 
     command = write_accelerator(tmp_path / "accelerator" / "tuned.yaml", profile, 48)
@@ -140,9 +143,10 @@ class Slowed(Dataset[Any]):
         return self.data[index]
 
 
+@pytest.mark.row("A10")
 @pytest.mark.slow  # a loader that is slow takes its time
 def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
-    """A10: by a network that has much to compute."""
+    """By a network that has much to compute."""
     net, many = build_net(NetConfig(channels=64, blocks=[4])), replace(profile, train_batch=256)
     _, quick = measure_loader(net, GAME, RECIPE, QUICK, many)
     data = EpochDataset(played_window(GAME).epoch(batch=256, steps=8, seed=0, epoch=0))
@@ -154,7 +158,6 @@ def test_a_slow_loader_flips_the_verdict(profile: DeviceProfile) -> None:
     assert slow.detail.startswith("loader-bound")
 
 
-@pytest.mark.row("E2")
 def test_the_loader_of_recorded_games_is_measured_beside_training(profile: DeviceProfile) -> None:
     found = measure_games_loader(SIZE, line(0.5), QUICK, profile)
     assert found.what == "loading recorded games, batch 16, 0 processes"
@@ -162,8 +165,8 @@ def test_the_loader_of_recorded_games_is_measured_beside_training(profile: Devic
     assert found.detail == f"{found.median / 0.5:.1f} times the rate of training"
 
 
+@pytest.mark.row("C19")
 def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does() -> None:
-    """C19."""
     assert advice([line(100.0), line(150.0, "bf16-mixed"), line(160.0, "bf16-mixed compiled")]) == []
     (slower,) = advice([line(100.0), line(80.0, "bf16-mixed")])
     assert "accelerator.precision=32-true" in slower
@@ -171,8 +174,9 @@ def test_advice_is_given_where_mixed_precision_does_not_help_or_compiling_does()
     assert "accelerator.compile=true" in compiled
 
 
+@pytest.mark.row("A8")
 def test_two_devices_do_the_same_work(net: HexNet, profile: DeviceProfile) -> None:
-    """A8, A26: the cpu stands in for the other device, so their losses are equal."""
+    """The cpu stands in for the other device, so their losses are equal."""
     slower = replace(profile, train_batch=profile.train_batch)
     found = compare(net, RECIPE, QUICK, profile, slower)
     assert set(found.speed_ups) == {"forward", "training"}
@@ -183,16 +187,17 @@ def test_two_devices_do_the_same_work(net: HexNet, profile: DeviceProfile) -> No
     assert all(one.detail for one in alone.lines if one.device != "cpu")
 
 
+@pytest.mark.row("A8")
 def test_the_compared_loss_depends_on_the_weights_and_the_batches_only(net: HexNet, profile: DeviceProfile) -> None:
-    """A8, A26."""
     found = [loss_after(net, RECIPE, profile, batches_of(SIZE, 16)) for _ in range(2)]
     assert found[0] == found[1]
     assert loss_after(net, RECIPE, profile, batches_of(SIZE, 32)) != found[0]
     assert len(batches_of(SIZE, 4)) == optimisation.BATCHES
 
 
+@pytest.mark.row("A28")
+@pytest.mark.row("A30")
 def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: HexNet, profile: DeviceProfile) -> None:
-    """A28-30, A26-27."""
     without_fused = build_net(replace(net.config, activation="silu"))
     ways = [Way("eager", torch.float32), Way("fused", torch.float32)]
     plain, missing = measure_forward(without_fused, SIZE, QUICK, profile, ways, 8)
@@ -204,10 +209,10 @@ def test_forward_lines_say_how_near_they_are_to_the_fastest_and_to_float32(net: 
     assert plain.refresh_milliseconds is not None
 
 
+@pytest.mark.row("F3")
 def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     net: HexNet, profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """F3."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(evaluation, "is_installed", lambda name: False)
     monkeypatch.setattr(evaluation, "BATCHES", (1, 4))

@@ -13,8 +13,8 @@ from tests.tasks.forecast.tables import hourly, save
 TINY = ["board=3", "net=tiny", "accelerator=cpu", "accelerator.train_batch=8", "seconds=0.01", "repeats=2"]
 
 
+@pytest.mark.row("A29")
 def test_one_command_writes_markdown_and_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A28-30."""
     assert main([*TINY, "what=games", f"output={tmp_path}"]) == 0
     found = json.loads((tmp_path / "bench.json").read_text())
     assert [line["what"] for line in found["measurements"]] == ["complete random games", "random playouts, winner only"]
@@ -23,8 +23,8 @@ def test_one_command_writes_markdown_and_json(tmp_path: Path, capfd: pytest.Capt
     assert "complete random games" in capfd.readouterr().out
 
 
+@pytest.mark.row("A8")
 def test_a_network_without_the_fast_path_is_compared_all_the_same(capfd: pytest.CaptureFixture[str]) -> None:
-    """A8."""
     assert main([*TINY, "what=compare", "json=true", "net.activation=gelu"]) == 0
     forward, *_ = json.loads(capfd.readouterr().out)["measurements"]
     assert not forward["precision"].startswith("fused")

@@ -41,7 +41,6 @@ def listed(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != ".lock"}
 
 
-@pytest.mark.row("A24")
 @pytest.mark.parametrize("command", ["train", "plain sweep", "sweep", "match", "strength"])
 def test_a_folder_where_somebody_is_at_work_is_left_as_it_is(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]

@@ -54,7 +54,6 @@ def test_it_says_how_far_it_is_and_with_what(empty: Path, monkeypatch: pytest.Mo
     assert compiling.seconds > 0
 
 
-@pytest.mark.row("E3")
 def test_a_display_can_ask_for_its_state_and_the_time_left(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start_instead(monkeypatch, "import sys; print('solver', flush=True); sys.stdin.read()")
     compiling = Compiling(["solver"])

@@ -24,9 +24,10 @@ def _few_images(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probes, "TIMED_IMAGES", 8)
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("B10")
 @pytest.mark.usefixtures("_few_images")
 def test_json_says_what_this_machine_can_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A4."""
     assert main(["doctor", "compile=false", "json=true"]) == 0
     captured = capsys.readouterr()
     report = json.loads(captured.out)
@@ -43,9 +44,9 @@ def test_json_says_what_this_machine_can_do(tmp_path: Path, capsys: pytest.Captu
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.row("A4")
 @pytest.mark.usefixtures("_few_images")
 def test_text_fits_on_100_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4."""
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["doctor", "compile=false"]) == 0
     out = capsys.readouterr().out
@@ -55,8 +56,9 @@ def test_text_fits_on_100_columns(capsys: pytest.CaptureFixture[str], monkeypatc
     assert "\x1b" not in out
 
 
+@pytest.mark.row("A4")
+@pytest.mark.row("C21")
 def test_fused_operators_are_tried_with_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A4, C21."""
     monkeypatch.setattr(evaluator, "FusedForward", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         doctor.fused_obstacle()
@@ -68,9 +70,9 @@ def test_fused_operators_are_tried_with_a_network(monkeypatch: pytest.MonkeyPatc
     assert "this torch lacks the operators" in doctor.fused_obstacle()
 
 
+@pytest.mark.row("A4")
 @pytest.mark.slow
 def test_the_whole_examination_takes_less_than_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    """A4."""
     assert main(["doctor", "json=true"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["seconds"] < 60

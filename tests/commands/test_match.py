@@ -69,7 +69,6 @@ def match(nets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-@pytest.mark.row("E5")
 def test_checkpoints_folders_and_policies_meet_and_everything_of_it_is_kept(match: Path) -> None:
     document = json.loads((match / "match.json").read_text())
     names = ["a@4", "hex4-abc@12", "policy-hex4-abc", "random"]
@@ -129,7 +128,6 @@ sys.exit(main(arguments))
 """
 
 
-@pytest.mark.row("E5")
 def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(nets: Path, match: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-c", KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5"]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -151,7 +149,6 @@ def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(nets: Path, ma
     assert json.loads((folder / "match.json").read_text())["games_per_second"] == 0, "nothing is left to play"
 
 
-@pytest.mark.row("E5")
 def test_a_sequential_test_stops_a_match_that_is_decided(nets: Path, tmp_path: Path) -> None:
     """Search on a small board beats random play even without a trained network."""
     players = f"players=[checkpoint={nets}/a.ckpt simulations=60,random]"
@@ -195,7 +192,7 @@ for line in sys.stdin:
 
 @pytest.mark.row("E17")
 def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path) -> None:
-    """E5, E17: a foreign program that ends loses that game, and is there again for the next one."""
+    """A foreign program that ends loses that game, and is there again for the next one."""
     script = tmp_path / "foreign.py"
     script.write_text(FOREIGN)
     kinds = [
@@ -218,7 +215,6 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
     assert (foreign["games"], foreign["played"]["games"]) == (20, 10), "a pair with a forfeit is no comparison"
 
 
-@pytest.mark.row("E5")
 def test_a_perfect_player_beats_a_random_one_with_either_colour(tmp_path: Path) -> None:
     document = played(tmp_path, "players=[solver,random]", "pairs=20", "board=4")
     assert document["cross"]["solver"]["random"]["wins"] >= 36

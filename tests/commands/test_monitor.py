@@ -47,10 +47,11 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.row("D17")
 def test_a_process_is_watched_for_the_time_asked_for(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """D17: duration in minutes, interval in seconds, a plain line a sample, and the table beside it."""
+    """Duration in minutes, interval in seconds, a plain line a sample, and the table beside it."""
     assert main(["monitor", f"pid={target.pid}", "duration=0.01", "interval=0.2"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"watching process {target.pid} every 0.2 s\n")
@@ -66,10 +67,10 @@ def test_a_process_is_watched_for_the_time_asked_for(
     assert "\x1b" not in out
 
 
+@pytest.mark.row("D17")
 def test_the_end_of_the_target_ends_the_watching_well(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """D17."""
     table = Path("there.csv").resolve()
 
     def end_after_two_rows() -> None:
@@ -84,10 +85,10 @@ def test_the_end_of_the_target_ends_the_watching_well(
     assert len(rows(Path("there.csv"))) >= 2
 
 
+@pytest.mark.row("D17")
 def test_a_run_is_found_by_its_folder_or_as_the_newest(
     target: subprocess.Popen[bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """D17."""
     folder = run_of(target, Path("runs/hex5/now"))
     for overrides in ([f"run={folder}"], []):
         assert main(["monitor", *overrides, "duration=0.003", "interval=0.1"]) == 0
@@ -95,8 +96,8 @@ def test_a_run_is_found_by_its_folder_or_as_the_newest(
         assert len(rows(folder / "monitor.csv")) >= 2
 
 
+@pytest.mark.row("D17")
 def test_ctrl_c_ends_the_watching_with_its_result(target: subprocess.Popen[bytes]) -> None:
-    """D17."""
     command = [sys.executable, "-m", "hexlit", "monitor", f"pid={target.pid}", "duration=null", "interval=0.2"]
     listen = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import runpy, sys; "
     program = f"{listen}sys.argv = sys.argv[1:]; runpy.run_module('hexlit', run_name='__main__', alter_sys=True)"
@@ -112,8 +113,9 @@ def test_ctrl_c_ends_the_watching_with_its_result(target: subprocess.Popen[bytes
     assert "parallel trials" in out
 
 
+@pytest.mark.row("D17")
 def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
-    """D17: a watcher of hundreds of megabytes would take the memory that it measures."""
+    """A watcher of hundreds of megabytes would take the memory that it measures."""
     program = (
         "import sys; from hexlit.cli import main; "
         f"code = main(['monitor', 'pid={target.pid}', 'duration=0.002', 'interval=0.1']); "
@@ -123,6 +125,7 @@ def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
     assert found.stdout.splitlines()[-1] == "[] 0"
 
 
+@pytest.mark.row("D17")
 @pytest.mark.parametrize(
     ("overrides", "expected"),
     [
@@ -145,7 +148,6 @@ def test_watching_imports_no_torch(target: subprocess.Popen[bytes]) -> None:
 def test_a_mistake_is_one_line_and_exit_code_2(
     overrides: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """D17."""
     Path("empty").mkdir()
     Path("over").mkdir()
     Path("over/process.json").write_text(json.dumps({"pid": os.getpid(), "create_time": 1.0}))

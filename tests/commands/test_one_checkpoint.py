@@ -16,7 +16,7 @@ CPU = ["accelerator=cpu", "accelerator.threads=1"]
 def test_the_checkpoint_of_a_training_serves_every_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """E17: the folder of a run is all that a match, `hexlit strength` and `hexlit htp` need."""
+    """The folder of a run is all that a match, `hexlit strength` and `hexlit htp` need."""
     run = train(tmp_path, "trainer.max_epochs=1").folder.resolve()
     with as_a_process(tmp_path):
         players = f"players=[checkpoint={run} simulations=4,policy={run}]"

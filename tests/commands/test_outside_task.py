@@ -1,4 +1,4 @@
-"""F7: a task of another package trains, goes on after a kill, is swept and measured; nothing of hexlit knows it."""
+"""A task of another package trains, goes on after a kill, is swept and measured; nothing of hexlit knows it."""
 
 import csv
 import json

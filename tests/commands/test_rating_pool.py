@@ -31,7 +31,6 @@ def ratings(run: Run) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.row("E5")
 def test_a_run_rates_its_networks_and_logs_it(rated: Run) -> None:
     document = ratings(rated)
     assert [row["name"] for row in document["ratings"]] == ["random", "rollouts", "epoch 1", "epoch 3"]
@@ -54,7 +53,6 @@ def test_a_run_rates_its_networks_and_logs_it(rated: Run) -> None:
     assert all(torch.equal(tensor, last[f"net.{name}"]) for name, tensor in kept[1].items())
 
 
-@pytest.mark.row("E5")
 def test_a_run_that_is_interrupted_after_a_rating_ends_with_the_same_ones(
     rated: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

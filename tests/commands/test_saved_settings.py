@@ -10,8 +10,6 @@ from hexlit.commands.saved_settings import END, read_overrides
 from hexlit.commands.train import after_the_first
 from hexlit.errors import UsageError
 
-pytestmark = pytest.mark.row("A24")
-
 
 def run_folder(tmp_path: Path, overrides: str | bytes) -> Path:
     (tmp_path / ".hydra").mkdir()

@@ -28,7 +28,7 @@ def checkpoint(tmp_path: Path) -> Path:
 def test_truth_is_told_as_json_and_kept_with_tables_and_figures(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """E5: openings, optimality and calibration without and with search."""
+    """Openings, optimality and calibration without and with search."""
     folder = tmp_path / "found"
     assert main([*SMALL, f"checkpoint={checkpoint}", "simulations=[4,1,4]", "json=true", f"output={folder}"]) == 0
     found = json.loads(capfd.readouterr().out)
@@ -58,10 +58,12 @@ def test_what_is_found_is_drawn_and_goes_to_a_folder_of_its_own(
     assert f"written to runs/strength/{folder.name}" in text
 
 
+@pytest.mark.row("E6")
+@pytest.mark.row("E7")
 def test_searches_are_compared_in_a_table_of_markdown(
     checkpoint: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """E6, E7: every algorithm against the policy, every way of batching against the same search."""
+    """Every algorithm against the policy, every way of batching against the same search."""
     arguments = ["what=search", "simulations=[4]", "leaves=[2]", "pairs=3", "seconds=0.001", f"output={tmp_path / 'o'}"]
     assert main([*SMALL, *arguments, f"checkpoint={checkpoint}", "markdown=true"]) == 0
     text = capfd.readouterr().out
@@ -95,7 +97,7 @@ def test_rows_that_are_done_are_kept_when_the_command_is_broken_off(
 def test_the_checkpoint_of_a_run_serves_here_by_its_folder_and_on_another_board(
     swap: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """E17: one checkpoint everywhere; that of the best epoch is taken."""
+    """One checkpoint everywhere; that of the best epoch is taken."""
     save_untrained(tmp_path / "run" / "checkpoints" / "best.ckpt", size=3, swap=swap)
     (tmp_path / "run" / "checkpoints" / "last.ckpt").write_bytes(b"not this one")
     arguments = ["board=4", "simulations=[2]", "json=true", f"output={tmp_path / 'o'}"]

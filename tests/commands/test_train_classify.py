@@ -54,11 +54,11 @@ def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.row("B5", "B11")
+@pytest.mark.row("B5")
+@pytest.mark.row("B11")
 def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
     tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """B5, B11."""
     assert train(tmp_path, texts, "report=true") == 0
     said = capfd.readouterr().out
     block = "Device: cpu\nDataLoader Configuration for CPU:\n  Training Batch Size: 16\n  Evaluation Batch Size: 16\n"
@@ -79,7 +79,7 @@ def test_a_run_says_how_it_loads_what_it_saved_and_what_the_test_set_showed(
 
 @pytest.mark.row("A25")
 def test_a_resumed_run_ends_like_one_that_was_never_stopped(tmp_path: Path, texts: Path) -> None:
-    """A25: tokens and weights come from the checkpoint, the order of the batches from the epoch."""
+    """Tokens and weights come from the checkpoint, the order of the batches from the epoch."""
     (tmp_path / "whole").mkdir()
     assert train(tmp_path / "whole", texts, "optimizer.schedule=constant") == 0
     assert train(tmp_path, texts, "optimizer.schedule=constant", "trainer.max_epochs=1") == 0
@@ -110,12 +110,12 @@ def test_a_pretrained_encoder_goes_on_and_predicts_without_its_folder(
     assert capfd.readouterr().out.startswith("stars ")
 
 
-@pytest.mark.row("B9", "B10")
+@pytest.mark.row("B9")
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("MPS backend out of memory (MPS allocated: 9 GB)")])
 def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B9, B10: said once, with the same texts a step."""
+    """Said once, with the same texts a step."""
     output = ClassifyModule.output
 
     def full_above_32(module: ClassifyModule, batch: TextBatch) -> Any:
@@ -135,9 +135,9 @@ def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
     assert "going on with 32, and with the same examples a step" in log
 
 
-@pytest.mark.row("B7", "B8")
+@pytest.mark.row("B7")
+@pytest.mark.row("B8")
 def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everything(tmp_path: Path, texts: Path) -> None:
-    """B7, B8."""
     search = [*SMALL, f"data.path={texts}", "sweep=classify", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1"]
     environment = {**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")}
     command = ["train", "--multirun", *search, "hydra.sweep.dir=sweep"]
@@ -161,7 +161,6 @@ def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everythi
 
 @pytest.mark.row("B8")
 def test_best_without_a_best_trial_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """B8."""
     (tmp_path / "sweep").mkdir()
     with as_a_process(tmp_path):
         assert main(["task=classify", "+best=sweep"]) == 2

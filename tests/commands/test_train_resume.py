@@ -168,9 +168,11 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.row("A24")
 def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted: Path, tmp_path: Path) -> None:
-    """A24: in the first self-play, in an optimisation, in an evaluation, between a checkpoint and the row of its epoch
-    in metrics.csv, and when only the summary is missing."""
+    """In the first self-play, in an optimisation, in an evaluation, between a checkpoint and the row of its epoch
+    in metrics.csv, and when only the summary is missing.
+    """
     chance = random.Random(2026)
     kills = [
         ("game", chance.randrange(1, 8)),
@@ -184,9 +186,11 @@ def test_a_run_killed_in_every_phase_ends_as_the_uninterrupted_one(uninterrupted
     assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
 
 
+@pytest.mark.row("A24")
+@pytest.mark.row("E13")
 @pytest.mark.slow
 def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
-    """A24, E13: the games of the next epoch were under way when the run was killed."""
+    """The games of the next epoch were under way when the run was killed."""
     workers = ["selfplay.workers=2", "trainer.max_epochs=3"]
     expected = tmp_path / "uninterrupted"
     assert hexlit("never", 0, *OVERRIDES, *workers, f"hydra.run.dir={expected}") == 0
@@ -195,10 +199,11 @@ def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
-@pytest.mark.slow  # three runs, two of them killed in processes of their own
 @pytest.mark.row("C14")
+@pytest.mark.row("A24")
+@pytest.mark.slow  # three runs, two of them killed in processes of their own
 def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
-    """A24: its patience and its best weights survive, and so does its end, when only the summary is missing."""
+    """Its patience and its best weights survive, and so does its end, when only the summary is missing."""
     more = ["trainer.max_epochs=30", "trainer.patience=2", "trainer.ema_decay=0.5"]
     expected = tmp_path / "uninterrupted"
     assert hexlit("never", 0, *OVERRIDES, *more, f"hydra.run.dir={expected}") == 0
@@ -209,9 +214,10 @@ def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Pa
     assert_ends_alike(tmp_path / "run", expected, survivors)
 
 
+@pytest.mark.row("E13")
 @pytest.mark.slow  # a run with workers in a process of its own
 def test_ctrl_c_ends_a_run_at_once_though_its_workers_are_ahead(tmp_path: Path) -> None:
-    """E13: the games under way are not waited for, those that have ended are kept, and no process is left."""
+    """The games under way are not waited for, those that have ended are kept, and no process is left."""
     folder = tmp_path / "run"
     long = ["selfplay.workers=2", "selfplay.positions=3000", "data.reuse=0.1", "trainer.max_epochs=1000"]
     command = [
@@ -262,20 +268,21 @@ def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(sent: sign
     assert not (tmp_path / "run" / "summary.json").exists()
 
 
+@pytest.mark.row("A24")
 def test_resuming_a_finished_run_changes_nothing(uninterrupted: Path, tmp_path: Path) -> None:
-    """A24."""
     folder = tmp_path / "run"
     shutil.copytree(uninterrupted, folder)
     assert hexlit("never", 0, f"resume={folder}") == 0
     assert_ends_alike(folder, uninterrupted, {record.game_id for record in games_of(uninterrupted)})
 
 
+@pytest.mark.row("A24")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
     seed: int, uninterrupted: Path, tmp_path: Path
 ) -> None:
-    """A24: up to eight kills, at random calls and at random instants, until the run is through."""
+    """Up to eight kills, at random calls and at random instants, until the run is through."""
     chance = random.Random(seed)
     places = ["game", "part", "step", "evaluation", "evaluated", "checkpoint", "saved", "summary"]
     kills = [
@@ -286,6 +293,7 @@ def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
     assert_ends_alike(tmp_path / "run", uninterrupted, survivors)
 
 
+@pytest.mark.row("A24")
 @pytest.mark.parametrize(
     ("override", "was"),
     [
@@ -297,7 +305,7 @@ def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
 def test_what_the_checkpoint_would_overrule_is_refused(
     override: str, was: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A24: rather than ignored; and it is forgotten, so that the run goes on as it was."""
+    """Rather than ignored; and it is forgotten, so that the run goes on as it was."""
     folder = tmp_path_factory.getbasetemp() / "refused"
     if not folder.exists():
         assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}", "trainer.max_epochs=1") == 0

@@ -69,7 +69,7 @@ def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 @pytest.mark.row("D2")
 def test_a_training_comes_to_the_same_beside_another(side_by_side: Sweep, tmp_path: Path) -> None:
-    """D2: on a CPU with the same threads, every metric and every weight."""
+    """On a CPU with the same threads, every metric and every weight."""
     alone = sweep(tmp_path, "accelerator.threads=1", "hydra.sweeper.n_jobs=1", "logger=csv")
     assert [trial.params for trial in alone.trials] == [trial.params for trial in side_by_side.trials]
     for one, other in zip(alone.trials, side_by_side.trials, strict=True):
@@ -103,7 +103,7 @@ def test_every_trial_is_a_run_and_the_sweep_another_of_the_same_group(side_by_si
 
 @pytest.mark.row("B8")
 def test_the_best_trial_is_trained_in_full(side_by_side: Sweep, tmp_path: Path) -> None:
-    """B8: with what was found, and without the trial's budget."""
+    """With what was found, and without the trial's budget."""
     with as_a_process(tmp_path):
         code = main([f"+best={side_by_side.folder}", "trainer.max_epochs=1", "hydra.run.dir=run", "logger=csv"])
     assert code == 0

@@ -61,10 +61,16 @@ class SweepOf24:
         return [process.pid for process in living if process.info["cwd"] == str(self.folder)]
 
 
-@pytest.mark.slow
+@pytest.mark.row("C9")
+@pytest.mark.row("C10")
+@pytest.mark.row("C12")
 @pytest.mark.row("D9")
+@pytest.mark.row("D10")
+@pytest.mark.row("D11")
+@pytest.mark.row("D12")
+@pytest.mark.slow
 def test_a_sweep_survives_its_trials_and_itself(tmp_path: Path) -> None:
-    """C9-12, D6-13: accidents fail their own trials, bad ones are pruned, a killed sweep goes on to the same count."""
+    """Accidents fail their own trials, bad ones are pruned, a killed sweep goes on to the same count."""
     sweep = SweepOf24(tmp_path.resolve())
     process = sweep.start()
     try:

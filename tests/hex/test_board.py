@@ -27,7 +27,7 @@ def games(draw: st.DrawFn) -> reference.Game:
 @pytest.mark.row("E10")
 @given(games())
 def test_a_board_is_what_plain_python_says_after_every_move(game: reference.Game) -> None:
-    """E10: legal moves, stones, winner and player to move, forwards and backwards."""
+    """Legal moves, stones, winner and player to move, forwards and backwards."""
     board, replayed = Board(game.size, swap=game.swap), reference.Game(game.size, swap=game.swap)
     trail = []
     for move in game.moves:

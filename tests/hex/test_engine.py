@@ -40,7 +40,7 @@ def random_moves(random: np.random.Generator, size: int, swap: bool) -> list[int
 
 @pytest.mark.row("E10")
 def test_ten_thousand_random_games_agree_with_plain_python_after_every_move() -> None:
-    """E10: stones and winner after every move, sizes 2 to 26, a quarter of the games under the swap rule."""
+    """Stones and winner after every move, sizes 2 to 26, a quarter of the games under the swap rule."""
     assert sum(GAMES.values()) == 10_000
     random = np.random.default_rng(10)
     for size, games in GAMES.items():
@@ -79,7 +79,6 @@ def short_games(seed: int) -> Iterator[tuple[int, reference.Game]]:
 
 @pytest.mark.row("E10")
 def test_a_sequence_of_moves_gives_the_ply_of_the_win() -> None:
-    """E10."""
     for size, game in short_games(seed=1):
         stones, moves = empty_stones(1, size), np.array(game.moves, np.int16)
         assert play_sequence(stones, 0, moves, geometry(size)) == len(moves)
@@ -89,7 +88,7 @@ def test_a_sequence_of_moves_gives_the_ply_of_the_win() -> None:
 
 @pytest.mark.row("E10")
 def test_a_set_up_position_has_the_winner_that_flood_fill_finds() -> None:
-    """E10: any numbers of stones, in games that others played before."""
+    """Any numbers of stones, in games that others played before."""
     random = np.random.default_rng(3)
     for _ in range(2000):
         size = int(random.integers(2, 8))
@@ -130,7 +129,7 @@ def test_exactly_one_player_connects_on_a_full_board(board: tuple[int, list[int]
 
 @pytest.mark.row("E10")
 def test_the_walk_along_the_border_finds_the_winner_of_union_find() -> None:
-    """E10: 5,000 full boards, sizes 2 to 26, all shares of colours."""
+    """5,000 full boards, sizes 2 to 26, all shares of colours."""
     random = np.random.default_rng(5)
     for _ in range(5000):
         size = int(random.choice([2, 3, 4, 5, 7, 11, 19, 26]))

@@ -16,7 +16,6 @@ from tests.hex import reference
 @pytest.mark.row("E10")
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 11])
 def test_random_games_end_exactly_at_the_winning_move(size: int) -> None:
-    """E10."""
     games = 100
     moves, lengths = np.zeros((games, size * size), np.int16), np.zeros(games, np.int16)
     wins = random_games(games, 7, geometry(size), moves, empty_stones(1, size), lengths)

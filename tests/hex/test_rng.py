@@ -17,7 +17,7 @@ def key_of(seed: int = 0, game: int = 0, ply: int = 0, purpose: int = MOVE) -> n
 
 @pytest.mark.row("A25")
 def test_a_draw_does_not_depend_on_the_order_of_work() -> None:
-    """A25: the same keys in another order, with other draws between, give the same numbers."""
+    """The same keys in another order, with other draws between, give the same numbers."""
     wanted = list(itertools.product(range(3), range(10), range(5), range(4)))
     forwards = {case: uniform(key_of(*case[:3]), case[3]) for case in wanted}
     for case in np.random.default_rng(0).permutation(wanted).tolist():
@@ -27,7 +27,7 @@ def test_a_draw_does_not_depend_on_the_order_of_work() -> None:
 
 @pytest.mark.row("E8")
 def test_no_two_decisions_share_a_key() -> None:
-    """E8: seeds, games, plies and purposes."""
+    """Seeds, games, plies and purposes."""
     cases = list(itertools.product((0, 1, 2**31, 2**62), range(40), range(60), PURPOSES))
     assert len({int(key_of(*case)) for case in cases}) == len(cases)
 

@@ -35,10 +35,10 @@ def trained_like(config: NetConfig) -> HexNet:
     return net
 
 
+@pytest.mark.row("A18")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(attention: str, block: str) -> None:
-    """A18-19."""
     net = trained_like(small(attention=attention, block=block))
     for size in range(2, 20):
         net.zero_grad()
@@ -54,8 +54,8 @@ def test_same_weights_give_finite_answers_and_gradients_on_boards_2_to_19(attent
             assert parameter.grad.shape == parameter.shape
 
 
+@pytest.mark.row("A18")
 def test_gate_stands_in_every_block_and_attention_after_every_stage() -> None:
-    """A18-19."""
     gated = build_net(small(attention="se"))
     assert [sum(isinstance(m, SqueezeExcitation) for m in block.modules()) for block in gated.blocks] == [1, 1, 1]
     attending = build_net(small(attention="self"))
@@ -76,8 +76,9 @@ def test_attention_none_has_the_weights_it_always_had_and_settings_saved_before_
     assert inner == {"layers", "bias"}
 
 
+@pytest.mark.row("A18")
 def test_squeeze_and_excitation_weighs_channels_by_their_means() -> None:
-    """A18-19: the formula of Hu et al. 2018, written out."""
+    """The formula of Hu et al. 2018, written out."""
     torch.manual_seed(0)
     layer, x = SqueezeExcitation(8, "relu"), torch.randn(3, 8, 5, 5)
     squeeze, excite = layer.squeeze, layer.excite
@@ -87,8 +88,9 @@ def test_squeeze_and_excitation_weighs_channels_by_their_means() -> None:
     assert torch.allclose(layer(x), torch.einsum("bchw,bc->bchw", x, weights), atol=1e-6)
 
 
+@pytest.mark.row("A18")
 def test_self_attention_mixes_the_values_of_all_cells_by_their_likeness() -> None:
-    """A18-19: the formula of Vaswani et al. 2017, written out cell by cell."""
+    """The formula of Vaswani et al. 2017, written out cell by cell."""
     torch.manual_seed(0)
     layer, x = SelfAttention(8, 2), torch.randn(2, 8, 3, 3)
     assert torch.equal(layer(x), x), "an untrained layer passes its input on"
@@ -124,10 +126,10 @@ def test_self_attention_makes_a_far_stone_matter() -> None:
     assert not torch.equal(seen[0][0, :, 18, 18], seen[1][0, :, 18, 18])
 
 
+@pytest.mark.row("A28")
 @pytest.mark.parametrize("attention", ["se", "self"])
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_folded_twin_answers_as_the_network(attention: str, channels_last: bool) -> None:
-    """A26-27."""
     net = trained_like(small(attention=attention)).eval()
     twin = folded_twin(net, torch.device("cpu"), torch.float32, channels_last)
     for size in (2, 5, 11):

@@ -23,6 +23,7 @@ def backend(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("size", [2, 5, 11])
 @pytest.mark.parametrize(
     "fields",
@@ -37,7 +38,6 @@ def backend(request: pytest.FixtureRequest) -> str:
     ids=str,
 )
 def test_float32_of_a_backend_equals_the_plain_network(backend: str, fields: dict[str, Any], size: int) -> None:
-    """F3."""
     net = trained_like(**fields)
     evaluator = NetworkEvaluator(net, size=size, swap=True, batch=6, profile=cpu_profile(backend))
     assert evaluator.path == backend
@@ -46,9 +46,9 @@ def test_float32_of_a_backend_equals_the_plain_network(backend: str, fields: dic
         np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("activation", ["gelu", "silu", "mish", "leaky_relu"])
 def test_a_backend_has_every_activation(backend: str, activation: str) -> None:
-    """F3."""
     net = trained_like(activation=activation, attention="se")
     evaluator = NetworkEvaluator(net, size=5, swap=False, batch=3, profile=cpu_profile(backend))
     assert evaluator.path == backend
@@ -57,8 +57,8 @@ def test_a_backend_has_every_activation(backend: str, activation: str) -> None:
         np.testing.assert_allclose(got, expected, atol=1e-3)
 
 
+@pytest.mark.row("F3")
 def test_a_refreshed_backend_has_the_new_weights(backend: str) -> None:
-    """F3."""
     planes = random_positions(8, 5)
     evaluator = NetworkEvaluator(trained_like(0), size=5, swap=False, batch=8, profile=cpu_profile(backend))
     before, _ = evaluated(evaluator, planes)
@@ -117,8 +117,8 @@ assert heard == ["interrupt"]
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.row("F3")
 def test_bfloat16_of_openvino_is_near_the_plain_network() -> None:
-    """F3."""
     if not is_installed("openvino") or not cpu_has_bf16():
         pytest.skip("no openvino, or a processor without bfloat16")
     net, planes = trained_like(), random_positions(64, 7)

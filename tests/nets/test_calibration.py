@@ -11,9 +11,7 @@ from hexlit.nets.calibration import SMALLEST_CHANCE, calibrate
 WON = np.array([True, True, True, False])
 
 
-@pytest.mark.row("E5")
 def test_certainty_that_is_always_right_is_perfect() -> None:
-    """E5."""
     found = calibrate(np.where(WON, 1, -1).astype(np.float32), WON)
     assert found.brier == found.calibration_error == 0.0
     assert found.sign_accuracy == 1.0
@@ -29,7 +27,7 @@ def test_certainty_that_is_always_wrong_is_as_bad_as_can_be() -> None:
 
 
 def test_a_constant_gets_the_base_rates() -> None:
-    """E5: the share won as the constant chance has the Brier score of its variance, and is calibrated."""
+    """The share won as the constant chance has the Brier score of its variance, and is calibrated."""
     found = calibrate(np.full(4, 0.5, np.float32), WON)  # a chance of 0.75
     assert found.won == 0.75
     assert found.brier == pytest.approx(0.75 * 0.25)

@@ -46,12 +46,12 @@ def assert_equal(plain: HexNet, lean: HexNet, atol: float) -> None:
     assert not buffers
 
 
+@pytest.mark.row("A20")
 @pytest.mark.parametrize(("autocast", "atol"), [(False, 1e-6), (True, 1e-3)])
 @pytest.mark.parametrize("fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str)
 def test_gradients_and_running_statistics_equal_those_of_the_plain_network(
     fields: dict[str, object], autocast: bool, atol: float
 ) -> None:
-    """A20."""
     plain, lean = pair_of(**fields)
     for size in (3, 7):  # the second pass would add up what the first got wrong
         for net in (plain, lean):
@@ -60,8 +60,8 @@ def test_gradients_and_running_statistics_equal_those_of_the_plain_network(
     assert lean.stem.norm.num_batches_tracked == lean.blocks[0].layers[0].norm.num_batches_tracked == 2  # type: ignore[union-attr, index]
 
 
+@pytest.mark.row("A20")
 def test_dropout_within_a_block_and_in_the_heads_repeats() -> None:
-    """A20."""
     plain, lean = pair_of(dropout=0.5)
     for net in (plain, lean):
         for block in net.blocks:
@@ -70,8 +70,8 @@ def test_dropout_within_a_block_and_in_the_heads_repeats() -> None:
     assert_equal(plain, lean, 1e-6)
 
 
+@pytest.mark.row("A20")
 def test_compiled_network_has_the_gradients_of_the_plain_one() -> None:
-    """A20, A28-30."""
     plain, lean = pair_of()
     lean.compile(backend="aot_eager")
     for net in (plain, lean):
@@ -96,9 +96,10 @@ def kept_bytes(net: nn.Module, forward: Callable[[], object]) -> int:
     return sum(kept.values())
 
 
+@pytest.mark.row("A20")
 @pytest.mark.parametrize("fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str)
 def test_far_fewer_activations_are_kept(fields: dict[str, object]) -> None:
-    """A20: on any backend, as it counts what autograd keeps."""
+    """On any backend, as it counts what autograd keeps."""
     plain, lean = pair_of(blocks=[6], channels=64, **fields)
     planes = planes_of(8, 7)
     assert kept_bytes(lean, lambda: lean(planes)) < 0.4 * kept_bytes(plain, lambda: plain(planes))
@@ -134,10 +135,10 @@ def test_statistics_are_given_back_when_the_computation_fails() -> None:
     assert norm.num_batches_tracked == 0
 
 
+@pytest.mark.row("A20")
 @pytest.mark.gpu
 @pytest.mark.parametrize("attention", ["none", "self"])
 def test_cuda_needs_less_memory_at_its_peak_for_equal_gradients(attention: str) -> None:
-    """A20."""
     plain, lean = pair_of(blocks=[6], channels=64, attention=attention)
     planes = planes_of(256, 11).cuda()
     peaks = []

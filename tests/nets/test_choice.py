@@ -47,19 +47,21 @@ def path_of(net: HexNet, batch: int = 4, precision: str = "fp32") -> str:
     return NetworkEvaluator(net, size=4, swap=False, batch=batch, profile=automatic(precision)).path
 
 
+@pytest.mark.row("F3")
+@pytest.mark.row("F4")
 def test_nothing_is_measured_in_bfloat16_where_torch_is_alone(
     measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F3, F4: and so no kernel of another way is compiled."""
+    """And so no kernel of another way is compiled."""
     install(monkeypatch)
     assert path_of(trained_like(), precision="bf16") == "fused"
     assert measured == []
 
 
+@pytest.mark.row("F3")
 def test_float32_has_a_choice_without_further_packages(
     measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F3."""
     install(monkeypatch)
     assert path_of(trained_like()) == "winograd"
     assert measured == [["fused", "winograd"]]
@@ -71,8 +73,8 @@ def test_a_network_without_a_graph_is_not_measured(measured: list[list[str]], mo
     assert measured == []
 
 
+@pytest.mark.row("F3")
 def test_the_choice_is_measured_once_for_each_batch(measured: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """F3."""
     if not is_installed("onnxruntime"):
         pytest.skip("onnxruntime is not installed")
     install(monkeypatch, "onnxruntime")
@@ -84,11 +86,11 @@ def test_the_choice_is_measured_once_for_each_batch(measured: list[list[str]], m
     assert len(measured) == 3
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("damage", [b"{", b"[]", b"\xff\xfe", b"", None])
 def test_a_damaged_memory_is_measured_again(
     damage: bytes | None, measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F3."""
     if not is_installed("onnxruntime"):
         pytest.skip("onnxruntime is not installed")
     install(monkeypatch, "onnxruntime")
@@ -117,8 +119,8 @@ def test_a_chosen_path_that_does_not_work_gives_way_to_torchs_own_with_a_warning
     assert "libonnx is broken" in caplog.records[0].getMessage()
 
 
+@pytest.mark.row("F3")
 def test_a_measurement_has_a_time_for_every_path_that_can_be_built() -> None:
-    """F3."""
     paths = ["eager", "winograd", *installed_backends(torch.float32), "broken"]
     evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile("eager"))
 

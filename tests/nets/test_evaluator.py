@@ -70,6 +70,7 @@ def plain(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
     return policy.numpy(), output.value.numpy()
 
 
+@pytest.mark.row("A28")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("global_pooling", [True, False])
 @pytest.mark.parametrize("path", ["fused", "eager"])
@@ -77,7 +78,6 @@ def plain(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
 def test_fp32_path_equals_the_plain_network(
     path: str, block: str, global_pooling: bool, size: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A26-27."""
     net = trained_like(block=block, global_pooling=global_pooling)
     evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile(path))
     planes = random_positions(8, size)
@@ -87,10 +87,10 @@ def test_fp32_path_equals_the_plain_network(
         assert evaluator.path == path
 
 
+@pytest.mark.row("A28")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("size", [2, 5, 11])
 def test_fused_path_with_squeeze_and_excitation_equals_the_plain_network(block: str, size: int) -> None:
-    """A18-19, A26-27."""
     net = trained_like(block=block, attention="se")
     if fused.fused_obstacle(net):
         pytest.skip("no fused operators on this machine")
@@ -101,9 +101,9 @@ def test_fused_path_with_squeeze_and_excitation_equals_the_plain_network(block: 
         np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
+@pytest.mark.row("A28")
 @pytest.mark.parametrize(("attention", "path"), [("se", "fused"), ("se", "eager"), ("self", "eager")])
 def test_bf16_path_with_attention_is_near_the_plain_network(attention: str, path: str) -> None:
-    """A18-19, A26-27."""
     net = trained_like(attention=attention)
     evaluator = NetworkEvaluator(net, size=7, swap=True, batch=64, profile=cpu_profile(path, "bf16"))
     planes = random_positions(64, 7)
@@ -111,9 +111,9 @@ def test_bf16_path_with_attention_is_near_the_plain_network(attention: str, path
         np.testing.assert_allclose(got, expected, atol=0.05)
 
 
+@pytest.mark.row("A28")
 @pytest.mark.parametrize("path", ["fused", "eager"])
 def test_bf16_path_agrees_on_the_best_move(path: str) -> None:
-    """A26-27."""
     net = trained_like()
     planes = random_positions(512, 7)
     evaluator = NetworkEvaluator(net, size=7, swap=True, batch=512, profile=cpu_profile(path, "bf16"))
@@ -241,9 +241,9 @@ def test_run_with_one_copy_each_way_says_what_the_run_in_host_memory_says(swap: 
         np.testing.assert_allclose(got, expected, atol=1e-5)
 
 
+@pytest.mark.row("A28")
 @pytest.mark.slow
 def test_compiled_path_equals_the_plain_network_and_refreshes_without_compiling_again() -> None:
-    """A28-30."""
     evaluator = NetworkEvaluator(trained_like(0), size=5, swap=True, batch=8, profile=cpu_profile("compile"))
     if evaluator.path != "compile":
         pytest.skip("no compiler on this machine")
@@ -255,11 +255,12 @@ def test_compiled_path_equals_the_plain_network_and_refreshes_without_compiling_
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == compiled_before
 
 
+@pytest.mark.row("A26")
+@pytest.mark.row("A28")
 @pytest.mark.gpu
 @pytest.mark.parametrize("path", ["graph", "eager", "compile"])
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
 def test_cuda_path_equals_the_plain_network_and_refreshes(path: str, precision: str) -> None:
-    """A26-27."""
     profile = build_profile(
         AcceleratorConfig(device="cuda", inference=path, inference_precision=precision, matmul_precision="highest")
     )

@@ -38,7 +38,7 @@ def test_shapes_alone_give_what_running_the_network_does(config: NetConfig) -> N
 
 
 def test_counting_takes_no_random_draws() -> None:
-    """A25: else a run that counts would be another run."""
+    """Else a run that counts would be another run."""
     before = torch.get_rng_state()
     forward_flops(NetConfig(dropout=0.1), 5)
     assert torch.equal(before, torch.get_rng_state())

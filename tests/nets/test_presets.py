@@ -34,14 +34,15 @@ def parameters(net: HexNet) -> int:
     return sum(parameter.numel() for parameter in net.parameters())
 
 
+@pytest.mark.row("A12")
 def test_every_preset_has_its_count_of_parameters() -> None:
-    """A12."""
     found = {path.stem: parameters(build_net(preset(path.stem))) for path in CONF.glob("*.yaml")}
     assert found == PARAMETERS
 
 
+@pytest.mark.row("A12")
 def test_count_follows_from_the_layers_written_out() -> None:
-    """A12: the default network by hand, so that the table is no mere echo."""
+    """The default network by hand, so that the table is no mere echo."""
     C, P, V, H, planes = 64, 32, 32, 64, 5
     stem = planes * C * 9 + 2 * C
     blocks = 4 * 2 * (C * C * 9 + 2 * C) + (3 * C * C + C)  # one of four has a bias from the whole board
@@ -55,6 +56,7 @@ def test_count_follows_from_the_layers_written_out() -> None:
     assert PARAMETERS["attention"] - PARAMETERS["small"] == layers
 
 
+@pytest.mark.row("A17")
 @pytest.mark.parametrize(
     ("name", "blocks", "block"),
     [
@@ -64,7 +66,6 @@ def test_count_follows_from_the_layers_written_out() -> None:
     ],
 )
 def test_resnets_have_three_different_layouts(name: str, blocks: list[int], block: str) -> None:
-    """A17."""
     config = preset(name)
     assert (config.blocks, config.block) == (blocks, block)
     net = build_net(config)
@@ -72,14 +73,14 @@ def test_resnets_have_three_different_layouts(name: str, blocks: list[int], bloc
     assert {len(part.layers) for part in net.blocks} == {2 if block == "basic" else 3}  # type: ignore[arg-type]
 
 
+@pytest.mark.row("A17")
 def test_blocks_set_the_depth_of_a_preset() -> None:
-    """A17."""
     shallow, deep = (build_net(preset("resnet18", blocks=blocks)) for blocks in ([1, 1], [3, 3, 3]))
     assert (len(shallow.blocks), len(deep.blocks)) == (2, 9)
     assert parameters(shallow) < PARAMETERS["resnet18"] < parameters(deep)
 
 
+@pytest.mark.row("A18")
 def test_attention_presets_attend() -> None:
-    """A18-19."""
     for name, kind, count in (("se", SqueezeExcitation, 4), ("attention", SelfAttention, 2)):
         assert sum(isinstance(module, kind) for module in build_net(preset(name)).modules()) == count

@@ -26,9 +26,9 @@ def small(**fields: object) -> NetConfig:
     return NetConfig(**settings)  # type: ignore[arg-type]
 
 
+@pytest.mark.row("A17")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(layout: str) -> None:
-    """A17."""
     block, blocks, convolutions = LAYOUTS[layout]
     net = build_net(small(block=block, blocks=blocks))
     inner = [m for part in net.blocks for m in part.modules() if isinstance(m, torch.nn.Conv2d)]
@@ -44,9 +44,9 @@ def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(
         assert all(torch.isfinite(g).all() for g in gradients)
 
 
+@pytest.mark.row("A19")
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: str) -> None:
-    """A18-19."""
     torch.manual_seed(0)
     net = build_net(small(activation=activation))
     torch.manual_seed(0)
@@ -61,6 +61,7 @@ def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: 
         assert not torch.equal(output.policy_logits, plain(planes).policy_logits)
 
 
+@pytest.mark.row("A19")
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
@@ -75,13 +76,12 @@ def test_every_activation_gives_finite_gradients_and_its_own_answer(activation: 
     ],
 )
 def test_value_out_of_range_is_refused_with_what_is_right(key: str, value: object, said: str) -> None:
-    """A18-19."""
     with pytest.raises(UsageError, match=f"net.{key}=.*{said}"):
         NetConfig(**{key: value})  # type: ignore[arg-type]
 
 
+@pytest.mark.row("A18")
 def test_heads_that_do_not_divide_the_channels_are_refused_where_they_attend() -> None:
-    """A18-19."""
     with pytest.raises(UsageError, match=r"net.attention_heads=4: must divide net.channels=30, such as 3"):
         NetConfig(channels=30, attention="self")
     NetConfig(channels=30, attention="se")

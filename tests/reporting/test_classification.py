@@ -54,7 +54,6 @@ def test_many_classes_are_drawn_too(size: int) -> None:
 
 @pytest.mark.row("B11")
 def test_the_padding_that_was_saved_is_said() -> None:
-    """B11."""
     said = padding_line({"tokens": 600, "fixed_tokens": 1000, "saved": 0.4})
     assert said == "padding: 600 tokens trained instead of 1,000 with every text filled up to the maximum, 40.0% saved"
 

@@ -57,8 +57,8 @@ def line(found: str, heading: str) -> str:
     return next(row for row in found.splitlines() if row.strip().startswith(heading)).strip()
 
 
+@pytest.mark.row("A4")
 def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
-    """A4."""
     shown = text(report(device("cpu", fused=True), device("cuda:0")))
     assert max(map(len, shown.splitlines())) <= 100
     assert "accelerator=auto takes cuda:0" in shown
@@ -72,12 +72,13 @@ def test_a_device_that_works_is_told_with_its_figures_in_100_columns() -> None:
     assert line(shown, "optuna") == "optuna      – not installed"
 
 
+@pytest.mark.row("A4")
 def test_a_device_that_is_not_there_is_told_why() -> None:
-    """A4."""
     shown = text(report(device("mps", available=False, reasons={"available": "macOS 13.6 is too old for MPS"})))
     assert line(shown, "not there") == "not there   macOS 13.6 is too old for MPS"
 
 
+@pytest.mark.row("A4")
 @pytest.mark.parametrize(
     ("changes", "heading", "expected"),
     [
@@ -116,10 +117,10 @@ def test_a_device_that_is_not_there_is_told_why() -> None:
     ],
 )
 def test_what_fails_is_a_line_with_its_reason(changes: dict[str, Any], heading: str, expected: str) -> None:
-    """A4."""
     assert line(text(report(device("cpu", **changes))), heading).removeprefix(heading).strip() == expected
 
 
+@pytest.mark.row("A2")
+@pytest.mark.row("A4")
 def test_a_warning_of_auto_is_shown() -> None:
-    """A2, A4."""
     assert "going on with cpu" in text(report(auto={"device": "cpu", "warnings": ["cuda fails; going on with cpu"]}))

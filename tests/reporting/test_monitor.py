@@ -42,8 +42,8 @@ def row(text: str, heading: str) -> list[str]:
     return line.strip(" │").removeprefix(heading).split()
 
 
+@pytest.mark.row("D17")
 def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
-    """D17."""
     shown, file = display()
     with shown:
         shown.update(Sample(cpu_percent=None))
@@ -59,8 +59,8 @@ def test_without_a_terminal_there_is_one_plain_line_a_sample() -> None:
     ]
 
 
+@pytest.mark.row("D17")
 def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
-    """D17."""
     shown, file = display()
     with shown:
         shown.update(Sample(cpu_percent=None, device_bytes=2 * MIB, device_utilisation=0.5, reasons={}))
@@ -79,8 +79,8 @@ def test_the_summary_has_means_and_peaks_and_says_how_many_trials_fit() -> None:
     assert "\x1b" not in text
 
 
+@pytest.mark.row("D17")
 def test_the_live_picture_shows_now_mean_peak_trend_time_left_and_what_is_not_measured() -> None:
-    """D17."""
     shown, _ = display(live=True)
     for percent in (0.0, 100.0, 50.0):
         shown.update(Sample(cpu_percent=percent))

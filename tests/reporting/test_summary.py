@@ -45,7 +45,8 @@ def printed(summary: dict[str, Any]) -> str:
     return console.export_text()
 
 
-def test_e3_table_shows_each_phase_and_the_time_that_no_phase_explains() -> None:
+@pytest.mark.row("E3")
+def test_table_shows_each_phase_and_the_time_that_no_phase_explains() -> None:
     lines = {line.split()[0]: line.split() for line in printed(SUMMARY).splitlines() if line.strip()}
     assert lines["selfplay"][1:] == ["1:00", "60.0%", "93.0%", "25.0%", "20.0", "–", "14.7k"]
     assert lines["optimise"][1:] == ["30.0", "s", "30.0%", "–", "–", "–", "1.48k", "–"]
@@ -90,7 +91,6 @@ def test_the_value_alone_and_positions_from_games_have_a_row_and_a_map_of_their_
 
 
 def test_memory_and_the_number_format_are_told_where_they_were_measured() -> None:
-    """A23, A26-27, E16."""
     assert "memory" not in printed(SUMMARY)
     memory = {"host_peak_bytes": 3 * 2**29, "device_peak_bytes": 2**29}
     agreement = {

@@ -56,7 +56,6 @@ def found(algorithm: str, case: tuple[int, bool, str, int, float]) -> dict[str, 
 @pytest.mark.parametrize("number", range(len(CASES)))
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_search_finds_what_is_on_record(algorithm: str, number: int) -> None:
-    """E5."""
     expected = json.loads((GOLDEN / f"{algorithm}.json").read_text(encoding="utf-8"))[number]
     today = found(algorithm, CASES[number])
     policy, value = today.pop("policy"), today.pop("value")
@@ -72,9 +71,7 @@ B1, A2 = 1, 2
 
 @pytest.mark.row("E5")
 def test_three_simulations_of_puct_done_by_hand() -> None:
-    """E5.
-
-    1. Both moves are untried: the first, b1, is tried and worth 0.
+    """1. Both moves are untried: the first, b1, is tried and worth 0.
     2. b1 scores 0 + 1.25·√2·0.5/2 = 0.44; a2 scores 0 - 0.2·√0.5 + 1.25·√2·0.5 = 0.74, is tried and wins.
     3. b1 scores 1.25·√3·0.5/2 = 0.54; a2 scores 1 + 0.54.
     """
@@ -87,9 +84,7 @@ def test_three_simulations_of_puct_done_by_hand() -> None:
 
 @pytest.mark.row("E5")
 def test_three_simulations_of_gumbel_done_by_hand() -> None:
-    """E5.
-
-    1., 2. Sequential halving visits each of the two moves once: b1 is worth 0, a2 is worth 1.
+    """1., 2. Sequential halving visits each of the two moves once: b1 is worth 0, a2 is worth 1.
     3. The better one again: a2, worth 1.
     v_mix does not matter, no move being untried. The scale of the Q values, moved from [-1, 1] to [0, 1], is
     (50 + 2)·0.1 = 5.2, so a2's weight is e^5.2 against b1's e^2.6: shares 1/(1 + e^-2.6) and 1/(1 + e^2.6).

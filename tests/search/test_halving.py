@@ -12,7 +12,7 @@ from tests.search.reference import considered_visits, planes_of
 
 @pytest.mark.row("E5")
 def test_the_schedule_is_that_of_the_paper() -> None:
-    """E5: all numbers of considered moves to 64, and of simulations to 200."""
+    """All numbers of considered moves to 64, and of simulations to 200."""
     for considered in range(65):
         for simulations in (*range(1, 66), 100, 128, 200):
             assert list(halving_row(considered, simulations)) == considered_visits(considered, simulations)
@@ -38,7 +38,7 @@ def test_the_table_has_a_row_for_every_budget_and_number_of_moves() -> None:
 @pytest.mark.parametrize("considered", [1, 2, 5, 16, 40])
 @pytest.mark.parametrize("simulations", [1, 7, 16, 50])
 def test_visits_of_the_root_follow_the_schedule(considered: int, simulations: int) -> None:
-    """E5: the numbers of visits are those of the schedule, whichever moves they fall on."""
+    """The numbers of visits are those of the schedule, whichever moves they fall on."""
     config = SearchConfig("gumbel", simulations, gumbel=GumbelConfig(considered=considered))
     for game in [Game(4), *random_games(seed=considered, count=4)]:
         moves = game.size**2 - len(game.moves)

@@ -57,7 +57,7 @@ VARIANTS = {
 @pytest.mark.parametrize("root_batch", [False, True])
 @either
 def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, root_batch: bool) -> None:
-    """E6, E7: in as many calls of the evaluator, with and without the swap rule."""
+    """In as many calls of the evaluator, with and without the swap rule."""
     random = np.random.default_rng(61)
     games = [*random_games(seed=61, count=25), *random_games(seed=62, count=15, swap=True), Game(2), Game(2, moves=[1])]
     for number, game in enumerate(games):
@@ -82,7 +82,7 @@ def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, roo
 @pytest.mark.row("E6")
 @either
 def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> None:
-    """E6: exactly."""
+    """Exactly."""
     for number, game in enumerate(random_games(seed=63, count=30, swap=True)):
         config = replace(VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1)
         search = begun(game, config)
@@ -106,7 +106,7 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
 @pytest.mark.parametrize("root_batch", [False, True])
 @either
 def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> None:
-    """E6, E7: and with root batching no root move either; none of them has been evaluated before."""
+    """And with root batching no root move either; none of them has been evaluated before."""
     widest = 0
     for game in random_games(seed=64, count=12, sizes=(3, 4, 5)):
         search = begun(game, SearchConfig(algorithm, 200, leaves=8, root_batch=root_batch))
@@ -127,7 +127,7 @@ def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> No
 @pytest.mark.row("E6")
 @either
 def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
-    """E6: visits and sums of values are what they were, bit by bit, however the ways of the leaves overlap."""
+    """Visits and sums of values are what they were, bit by bit, however the ways of the leaves overlap."""
     search = begun(Game(5, moves=[12]), SearchConfig(algorithm, 300))
     while search.advance():
         search.evaluate(KeyedEvaluator(salt=b"thirds"))
@@ -151,7 +151,7 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
 @pytest.mark.row("E7")
 @pytest.mark.parametrize("leaves", [2, 5, 16, 32])
 def test_root_batching_changes_nothing_under_sequential_halving(leaves: int) -> None:
-    """E7: visits, move, policy and value are exactly those of the search without batches."""
+    """Visits, move, policy and value are exactly those of the search without batches."""
     for number, game in enumerate([Game(5), Game(5, moves=[12]), *random_games(seed=65, count=30, swap=True)]):
         considered = (16, 3, 8, 5)[number % 4]
         config = SearchConfig("gumbel", 11 * number + 5, gumbel=GumbelConfig(considered=considered))
@@ -165,7 +165,7 @@ def test_root_batching_changes_nothing_under_sequential_halving(leaves: int) -> 
 @pytest.mark.parametrize("root_batch", [False, True])
 @either
 def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch: bool) -> None:
-    """E6, E7: alone, in company and with rows left over, each finds the same."""
+    """Alone, in company and with rows left over, each finds the same."""
     games = random_games(seed=66, count=7, sizes=(4,), swap=True)
     config = SearchConfig(algorithm, 60, leaves=4, root_batch=root_batch)
     together = search_games(games, config, KeyedEvaluator(), room=9)
@@ -178,7 +178,7 @@ def test_games_side_by_side_do_not_notice_each_other(algorithm: str, root_batch:
 @pytest.mark.row("E6")
 @either
 def test_rows_are_counted_as_they_are_used(algorithm: str) -> None:
-    """E6: the trade-off can be measured."""
+    """The trade-off can be measured."""
     calls = {}
     for leaves in (1, 8):
         search = begun(Game(7), SearchConfig(algorithm, 100, leaves=leaves))

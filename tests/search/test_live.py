@@ -98,7 +98,6 @@ def assert_identical(one: SearchResult, other: SearchResult) -> None:
 def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds(
     algorithm: str, swap: bool, leaves: int
 ) -> None:
-    """E5."""
     for number, game in enumerate(random_games(seed=20, count=30, swap=swap)):
         config = SearchConfig(algorithm, 1 + 3 * number, leaves=leaves)
         search = LiveSearch(config, KeyedEvaluator(), size=game.size, swap=swap)
@@ -111,7 +110,7 @@ def test_from_an_empty_tree_it_finds_exactly_what_the_search_of_many_games_finds
 @pytest.mark.row("E5")
 @either
 def test_a_game_in_which_the_tree_is_dropped_at_every_move_is_that_of_the_search(algorithm: str) -> None:
-    """E5: nothing of earlier moves is left."""
+    """Nothing of earlier moves is left."""
     config, game = SearchConfig(algorithm, 40), Game(4)
     search = LiveSearch(config, KeyedEvaluator(), size=4)
     while not game.winner:
@@ -127,7 +126,7 @@ def test_a_game_in_which_the_tree_is_dropped_at_every_move_is_that_of_the_search
 @pytest.mark.parametrize("swap", [False, True])
 @either
 def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap: bool, plies: int) -> None:
-    """E5: visits, values, priors and the order of children; the root's own priors are those of a new search."""
+    """Visits, values, priors and the order of children; the root's own priors are those of a new search."""
     for game in random_games(seed=21 + plies, count=12, sizes=(4, 5), swap=swap):
         search = LiveSearch(SearchConfig(algorithm, 150), KeyedEvaluator(), size=game.size, swap=swap)
         go_to(search, game)
@@ -162,7 +161,7 @@ def test_the_tree_below_the_moves_played_is_kept_as_it_was(algorithm: str, swap:
 @pytest.mark.row("E5")
 @either
 def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm: str) -> None:
-    """E5: without a plan for its simulations, a tree is a function of their number."""
+    """Without a plan for its simulations, a tree is a function of their number."""
     config = SearchConfig(algorithm, simulations=1)  # sequential halving plans no more than one
     for game in random_games(seed=23, count=8, sizes=(4,)):
         search = LiveSearch(config, KeyedEvaluator(), size=4)
@@ -182,7 +181,7 @@ def test_a_kept_tree_goes_on_as_if_it_had_been_searched_from_its_root(algorithm:
 @pytest.mark.row("E5")
 @pytest.mark.parametrize("leaves", [1, 3])
 def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int) -> None:
-    """E5: turns follow the plan for the missing simulations, whatever visits there are; values count from the start."""
+    """Turns follow the plan for the missing simulations, whatever visits there are; values count from the start."""
     for game in random_games(seed=24, count=25, sizes=(4,)):
         config = SearchConfig("gumbel", 200, gumbel=GumbelConfig(considered=6), leaves=leaves)
         search = LiveSearch(config, KeyedEvaluator(), size=4)
@@ -208,7 +207,7 @@ def test_sequential_halving_spreads_what_is_missing_over_a_kept_tree(leaves: int
 @pytest.mark.row("E5")
 @either
 def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
-    """E5: the stone changes its colour and its place."""
+    """The stone changes its colour and its place."""
     opening = Game(3, swap=True, moves=[1])
     search = LiveSearch(SearchConfig(algorithm, 200), KeyedEvaluator(swap_weight=100.0), size=3, swap=True)
     go_to(search, opening)
@@ -221,7 +220,7 @@ def test_the_swap_is_followed_in_the_tree(algorithm: str) -> None:
 @pytest.mark.row("E5")
 @either
 def test_a_position_that_does_not_follow_starts_anew(algorithm: str) -> None:
-    """E5: a move taken back, another game, the other player to move, another ply."""
+    """A move taken back, another game, the other player to move, another ply."""
     config, game = SearchConfig(algorithm, 60), Game(4, swap=True, moves=[5, 6])
     others = [Game(4, swap=True, moves=[5]), Game(4, swap=True, moves=[1, 6, 9]), Game(4, swap=True)]
     for other in others:
@@ -266,12 +265,11 @@ def after_calls(evaluator: Counting, calls: int) -> Callable[[], bool]:
     return lambda: evaluator.calls >= calls
 
 
-@pytest.mark.row("E5")
 @pytest.mark.parametrize("leaves", [1, 4])
 @pytest.mark.parametrize("calls", [0, 1, 2, 7, 20])
 @either
 def test_a_search_that_is_told_to_stop_asks_the_evaluator_no_more(algorithm: str, calls: int, leaves: int) -> None:
-    """E5: beyond the position itself, which is always evaluated; what it has is a result."""
+    """Beyond the position itself, which is always evaluated; what it has is a result."""
     evaluator = Counting()
     search = LiveSearch(SearchConfig(algorithm, 100, leaves=leaves), evaluator, size=4)
     result = search.run(100, until=after_calls(evaluator, calls))
@@ -317,7 +315,7 @@ def test_decided_lines_do_not_keep_a_search_from_being_stopped(algorithm: str) -
 @pytest.mark.parametrize("leaves", [1, 4])
 @either
 def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str, leaves: int) -> None:
-    """E5: far beyond the room that it starts with."""
+    """Far beyond the room that it starts with."""
     search = LiveSearch(SearchConfig(algorithm, 32, leaves=leaves), KeyedEvaluator(), size=4)
     for block in range(1, 26):
         result = search.run(32)
@@ -342,7 +340,6 @@ def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str, monkeypatc
 @pytest.mark.row("E5")
 @either
 def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_played(algorithm: str) -> None:
-    """E5."""
     for game in random_games(seed=30, count=20, swap=True):
         search = LiveSearch(SearchConfig(algorithm, 120), KeyedEvaluator(), size=game.size, swap=True)
         go_to(search, game)
@@ -356,10 +353,9 @@ def test_the_principal_variation_is_a_legal_line_that_starts_with_the_move_playe
             after.play(move)
 
 
-@pytest.mark.row("E5")
 @either
 def test_candidates_are_the_visited_moves_on_the_board(algorithm: str) -> None:
-    """E5: for White as for Black; of the two colours' mirror images one is the mirror image of the other."""
+    """For White as for Black; of the two colours' mirror images one is the mirror image of the other."""
     game = random_game(np.random.default_rng(3), 5, 7)
     cells = np.array(game.cells, np.int8)
     search = LiveSearch(SearchConfig(algorithm, 80), KeyedEvaluator(), size=5)

@@ -47,7 +47,7 @@ def assert_same(game: Game, config: SearchConfig, seed: int | None = None) -> No
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_compiled_search_visits_what_plain_python_visits(algorithm: str, swap: bool) -> None:
-    """E5, E11: identical visit counts on random positions of sizes 3 to 5, 1 to 64 simulations, all settings."""
+    """Identical visit counts on random positions of sizes 3 to 5, 1 to 64 simulations, all settings."""
     random = np.random.default_rng(len(algorithm))
     for number, game in enumerate(random_games(seed=number_of(algorithm, swap), count=120, swap=swap)):
         variant = VARIANTS[algorithm][number % len(VARIANTS[algorithm])]
@@ -60,7 +60,7 @@ def number_of(algorithm: str, swap: bool) -> int:
 
 @pytest.mark.row("E11")
 def test_gumbel_noise_at_the_root_is_that_of_the_key() -> None:
-    """E11: sequential halving with noise, the draws being those of (seed, index, ply)."""
+    """Sequential halving with noise, the draws being those of (seed, index, ply)."""
     for seed, game in enumerate(random_games(seed=9, count=40, swap=True)):
         assert_same(game, SearchConfig("gumbel", simulations=20 + seed), seed=seed + 100)
 
@@ -68,6 +68,6 @@ def test_gumbel_noise_at_the_root_is_that_of_the_key() -> None:
 @pytest.mark.row("E11")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_small_boards_searched_through_to_the_end_agree_too(algorithm: str) -> None:
-    """E11: trees in which every action of many nodes has been tried and decided games come up again and again."""
+    """Trees in which every action of many nodes has been tried and decided games come up again and again."""
     for game in [Game(2), Game(2, swap=True), Game(2, moves=[1]), Game(3, moves=[4, 0]), Game(3, swap=True, moves=[4])]:
         assert_same(game, SearchConfig(algorithm, simulations=150))

@@ -30,7 +30,7 @@ def assert_identical(first: SearchResult, second: SearchResult) -> None:
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("simulations", [1, 2, 5, 33, 200])
 def test_visits_sum_to_the_simulations_and_fall_on_legal_moves(algorithm: str, simulations: int, swap: bool) -> None:
-    """E5: and the policy is a distribution over legal moves, the action one that was visited."""
+    """And the policy is a distribution over legal moves, the action one that was visited."""
     games = random_games(seed=simulations, count=12, sizes=(4,), swap=swap)
     result = search_games(games, SearchConfig(algorithm, simulations), KeyedEvaluator())
     assert (result.visits.sum(axis=1) == simulations).all()
@@ -45,7 +45,7 @@ def test_visits_sum_to_the_simulations_and_fall_on_legal_moves(algorithm: str, s
 
 @pytest.mark.row("E5")
 def test_a_position_and_its_colour_exchanged_mirror_image_have_mirrored_results(algorithm: str) -> None:
-    """E5: exactly, noise at the root included."""
+    """Exactly, noise at the root included."""
     games = random_games(seed=4, count=20, sizes=(5,))
     cells = np.array([game.cells for game in games], np.int8)
     to_move = np.array([game.to_move for game in games], np.int8)
@@ -68,7 +68,6 @@ def all_threads() -> Iterator[int]:
 
 @pytest.mark.row("A25")
 def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int) -> None:
-    """A25."""
     if all_threads < 2:
         pytest.skip("one core")
     games = random_games(seed=6, count=24, sizes=(5,))
@@ -81,7 +80,7 @@ def test_the_number_of_threads_changes_nothing(algorithm: str, all_threads: int)
 
 @pytest.mark.row("A25")
 def test_a_position_does_not_notice_the_others_of_its_batch(algorithm: str) -> None:
-    """A25: alone, in company, in another row and with rows left empty, the search finds the same."""
+    """Alone, in company, in another row and with rows left empty, the search finds the same."""
     games = random_games(seed=7, count=9, sizes=(4,), swap=True)
     config = SearchConfig(algorithm, 40)
     together = search_games(games, config, KeyedEvaluator())

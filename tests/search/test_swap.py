@@ -15,7 +15,7 @@ SWAP = 9
 
 @pytest.mark.row("E5")
 def test_the_swap_is_searched_as_the_second_move_and_never_elsewhere(algorithm: str) -> None:
-    """E5: however much the evaluator likes it."""
+    """However much the evaluator likes it."""
     evaluator = KeyedEvaluator(swap_weight=1000.0)
     games = [Game(3, swap=True, moves=moves) for moves in ([], [1], [1, 0], [1, SWAP], [4, 0, 8], [2, SWAP, 1])]
     result = search_games(games, SearchConfig(algorithm, 60), evaluator)
@@ -25,7 +25,7 @@ def test_the_swap_is_searched_as_the_second_move_and_never_elsewhere(algorithm: 
 
 @pytest.mark.row("E5")
 def test_inside_the_tree_the_swap_is_legal_after_the_first_stone_only(algorithm: str) -> None:
-    """E5: from the empty board, the evaluator is asked about swaps where one stone has been played."""
+    """From the empty board, the evaluator is asked about swaps where one stone has been played."""
     evaluator = KeyedEvaluator(swap_weight=1000.0)
     search_games([Game(3, swap=True)], SearchConfig(algorithm, 300), evaluator)
     # One stone again after a swap, when nobody may swap; two and more stones, of which some come after a swap.
@@ -42,7 +42,7 @@ def test_without_the_rule_nobody_is_asked_about_a_swap(algorithm: str) -> None:
 
 @pytest.mark.row("E5")
 def test_white_swaps_a_winning_opening_and_leaves_a_losing_one(algorithm: str) -> None:
-    """E5: on 3×3 the centre wins and a1 loses; the search knows nothing but the rules."""
+    """On 3×3 the centre wins and a1 loses; the search knows nothing but the rules."""
     games = [Game(3, swap=True, moves=[4]), Game(3, swap=True, moves=[0])]
     result = search_games(games, SearchConfig(algorithm, 2000), UniformEvaluator())
     assert result.action[0] == SWAP

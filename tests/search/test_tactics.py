@@ -59,7 +59,6 @@ def config_of(algorithm: str, simulations: int) -> SearchConfig:
 
 @pytest.mark.row("E5")
 def test_a_forced_win_in_one_is_played(algorithm: str) -> None:
-    """E5."""
     games = list(positions("wins"))
     result = search_games(games, config_of(algorithm, 64), UniformEvaluator())
     for row, game in enumerate(games):
@@ -70,7 +69,7 @@ def test_a_forced_win_in_one_is_played(algorithm: str) -> None:
 @pytest.mark.row("E5")
 @pytest.mark.parametrize(("evaluator", "simulations"), [(RolloutEvaluator(8), 400), (UniformEvaluator(), 4000)])
 def test_a_forced_win_in_two_is_found(algorithm: str, evaluator: Evaluator, simulations: int) -> None:
-    """E5: by rules alone with many simulations, sooner with playouts; the exact solver agrees that the move wins."""
+    """By rules alone with many simulations, sooner with playouts; the exact solver agrees that the move wins."""
     games, solver = list(positions("in two")), Solver(4, table_bits=12)
     result = search_games(games, config_of(algorithm, simulations), evaluator)
     for row, game in enumerate(games):
@@ -82,7 +81,7 @@ def test_a_forced_win_in_two_is_found(algorithm: str, evaluator: Evaluator, simu
 
 @pytest.mark.row("E5")
 def test_a_lost_position_has_a_negative_value(algorithm: str) -> None:
-    """E5: a child's value enters its parent negated."""
+    """A child's value enters its parent negated."""
     games = list(positions("lost"))
     result = search_games(games, config_of(algorithm, 400), UniformEvaluator())
     assert (result.value < 0).all()
@@ -90,7 +89,7 @@ def test_a_lost_position_has_a_negative_value(algorithm: str) -> None:
 
 @pytest.mark.row("E5")
 def test_moves_agree_with_the_solver_more_and_more_as_simulations_grow(algorithm: str) -> None:
-    """E5: on 4×4 positions in which some moves win and some lose."""
+    """On 4×4 positions in which some moves win and some lose."""
     random, solver = np.random.default_rng(44), Solver(4, table_bits=12)
     games: list[Game] = []
     winning = []

@@ -110,12 +110,12 @@ def replay(record: GameRecord) -> Iterator[Game]:
         yield game
 
 
+@pytest.mark.row("E1")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize(("size", "swap"), [(2, True), (3, False), (4, True), (5, False)])
 def test_games_are_legal_and_their_winner_is_confirmed_by_a_flood_fill(
     search: SearchConfig, size: int, swap: bool
 ) -> None:
-    """E1."""
     records = play(search=search, size=size, swap=swap)
     assert Ending.CONNECTED in {record.ending for record in records.values()}
     for record in records.values():
@@ -128,10 +128,10 @@ def test_games_are_legal_and_their_winner_is_confirmed_by_a_flood_fill(
         assert (np.abs(record.values) <= 1).all()
 
 
+@pytest.mark.row("E1")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize("swap", [False, True])
 def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfig, swap: bool) -> None:
-    """E1."""
     for record in play(search=search, swap=swap).values():
         assert record.policies.shape == (len(record.policy_plies), 16 + swap)
         legal = [set(game.legal_moves()) for game in replay(record)]
@@ -141,7 +141,6 @@ def test_policies_sum_to_one_and_are_zero_on_illegal_actions(search: SearchConfi
             assert set(np.flatnonzero(policy).tolist()) <= legal[ply]
 
 
-@pytest.mark.row("F6")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 def test_surprises_are_the_divergence_of_the_searched_policy_from_the_prior(search: SearchConfig) -> None:
     """Against the definition, with the prior that the evaluator gives."""
@@ -163,8 +162,8 @@ def test_surprises_are_the_divergence_of_the_searched_policy_from_the_prior(sear
     assert seen > 20
 
 
+@pytest.mark.row("E1")
 def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
-    """E1."""
     records = play(size=3, swap=True, config=SelfPlayConfig(fast_simulations=FAST, opening_share=0.0), positions=400)
     plies = Counter(ply for record in records.values() for ply in np.flatnonzero(record.moves == 9).tolist())
     assert set(plies) == {1}
@@ -172,7 +171,7 @@ def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
 
 
 def test_random_openings_are_bounded_undecided_and_never_targets() -> None:
-    """E1: what was drawn at random is not learned."""
+    """What was drawn at random is not learned."""
     config = SelfPlayConfig(fast_simulations=FAST, opening_share=0.5, opening_plies=6)
     records = play(config=config, size=3, positions=600)
     openings = Counter(record.opening for record in records.values())
@@ -188,7 +187,6 @@ def test_random_openings_are_bounded_undecided_and_never_targets() -> None:
 
 
 def test_a_searched_move_has_the_full_or_the_fast_budget_and_only_full_ones_are_targets() -> None:
-    """E1."""
     config = SelfPlayConfig(fast_simulations=FAST, full_share=0.25)
     budgets: Counter[int] = Counter()
     for record in play(config=config, positions=300).values():
@@ -199,8 +197,9 @@ def test_a_searched_move_has_the_full_or_the_fast_budget_and_only_full_ones_are_
     assert 0.2 < budgets[FULL] / budgets.total() < 0.3
 
 
+@pytest.mark.row("E3")
 def test_the_counts_are_those_of_the_games() -> None:
-    """E3: games, positions and moves of the phase table."""
+    """Games, positions and moves of the phase table."""
     records, counts = collect(SelfPlay(PLAY, SEARCH, size=4, games=8, seed=5), 200)
     assert counts.games == len(records)
     assert counts.positions == sum(len(record.policy_plies) for record in records.values()) >= 200
@@ -222,7 +221,6 @@ def would_give_up(record: GameRecord, threshold: float, plies: int) -> int:
 
 @pytest.mark.parametrize(("threshold", "plies"), [(0.5, 1), (0.3, 2), (0.05, 3)])
 def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(threshold: float, plies: int) -> None:
-    """E1."""
     config = SelfPlayConfig(
         fast_simulations=FAST, resign_threshold=threshold, resign_plies=plies, resign_off_share=0.3, opening_plies=3
     )
@@ -250,7 +248,7 @@ def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(thres
 
 
 def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
-    """E1: White is told that it is lost, yet wins some of the games in which it must play on."""
+    """White is told that it is lost, yet wins some of the games in which it must play on."""
     config = SelfPlayConfig(
         fast_simulations=2, full_share=1.0, opening_share=0.0, resign_threshold=0.8, resign_off_share=0.5
     )
@@ -267,7 +265,6 @@ def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
 
 
 def test_nobody_resigns_at_the_threshold_of_one() -> None:
-    """E1."""
     records = play(BlackIsHappy(1.0), config=SelfPlayConfig(fast_simulations=FAST, resign_threshold=1.0))
     assert {record.ending for record in records.values()} == {Ending.CONNECTED}
     assert {record.would_resign for record in records.values()} == {0}
@@ -323,15 +320,16 @@ def test_moves_are_drawn_in_proportion_to_the_heated_policy(heat: float) -> None
     assert [draws[action] / 10_000 for action in range(5)] == pytest.approx(expected, abs=2e-4)
 
 
+@pytest.mark.row("A25")
 @pytest.mark.parametrize("search", [SEARCH, PUCT], ids=["gumbel", "puct"])
 @pytest.mark.parametrize("beside", [{"games": 1}, {"games": 37}, {"games": 8, "groups": 3}], ids=str)
 def test_a_game_does_not_depend_on_the_games_beside_it(search: SearchConfig, beside: dict[str, Any]) -> None:
-    """A25: every draw is keyed by seed, game and ply."""
+    """Every draw is keyed by seed, game and ply."""
     assert_common_games_alike(play(search=search, positions=150), play(search=search, positions=150, **beside))
 
 
+@pytest.mark.row("A25")
 def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
-    """A25."""
     before = numba.get_num_threads()
     try:
         numba.set_num_threads(1)
@@ -344,8 +342,9 @@ def test_a_game_does_not_depend_on_the_number_of_threads() -> None:
     assert_common_games_alike(one, all_of_them)
 
 
+@pytest.mark.row("A25")
 def test_the_seed_decides_the_games() -> None:
-    """A25: the same seed gives the same games in the same order, another seed other ones."""
+    """The same seed gives the same games in the same order, another seed other ones."""
     first, again, other = play(seed=5), play(seed=5), play(seed=6)
     assert list(first) == list(again)
     assert_common_games_alike(first, again)
@@ -353,15 +352,16 @@ def test_the_seed_decides_the_games() -> None:
     assert not any(np.array_equal(first[game].moves, other[game].moves) for game in common if game % 8)
 
 
+@pytest.mark.row("E9")
 def test_no_two_games_are_the_same() -> None:
-    """E9."""
     config = SelfPlayConfig(fast_simulations=FAST, opening_share=0.0)
     records = play(size=5, games=64, config=config, positions=3000)
     assert len({record.moves.tobytes() for record in records.values()}) == len(records) > 200
 
 
+@pytest.mark.row("E9")
 def test_each_slot_goes_on_with_its_own_numbers() -> None:
-    """E9: no number is left out, none comes twice."""
+    """No number is left out, none comes twice."""
     records = play(games=8, positions=300)
     longest: dict[int, list[int]] = {slot: [] for slot in range(8)}
     for game in records:
@@ -371,9 +371,9 @@ def test_each_slot_goes_on_with_its_own_numbers() -> None:
         assert all(after - before == 8 for before, after in pairwise(games))
 
 
+@pytest.mark.row("A24")
 @pytest.mark.parametrize("groups", [1, 2])
 def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> None:
-    """A24."""
 
     def fresh() -> SelfPlay:
         return SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3, swap=True, groups=groups)
@@ -393,8 +393,9 @@ def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> N
     assert (again.games, again.positions, again.evaluations) == (counts.games, counts.positions, counts.evaluations)
 
 
+@pytest.mark.row("A24")
 def test_playing_in_two_stretches_gives_the_games_of_one() -> None:
-    """A24: the searches that begin anew find what they would have found."""
+    """The searches that begin anew find what they would have found."""
     actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
     parts = collect(actor, 60)[0] | collect(actor, 90)[0]
     assert_common_games_alike(parts, collect(SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3), 150)[0])
@@ -430,8 +431,8 @@ def test_answers_of_another_network_are_forgotten() -> None:
     assert_common_games_alike(games[0], games[1], least=20)
 
 
+@pytest.mark.row("E13")
 def test_a_game_carries_the_network_version_it_started_with() -> None:
-    """E13."""
     actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
     first, _ = collect(actor, 60, version=0)
     second, _ = collect(actor, 200, version=7)

@@ -20,8 +20,6 @@ from hexlit.selfplay.store import SCHEMA, GameStore, read_games, to_table
 from hexlit.selfplay.verifying import verify_games
 from tests.selfplay.games import read
 
-pytestmark = pytest.mark.row("E14")
-
 FORGED: dict[str, tuple[dict[str, Any], str]] = {
     "winner": ({"winner": 5}, "the winner is 5"),
     "no winner": ({"winner": None}, "winner is empty"),
@@ -81,6 +79,7 @@ def store_of(folder: Path, number: int, change: dict[str, Any]) -> Path:
     return folder
 
 
+@pytest.mark.row("E1")
 @pytest.mark.parametrize("name", [*FORGED, *ALONG])
 def test_a_forged_row_is_found_and_no_other(name: str) -> None:
     change, said = {**FORGED, **ALONG}[name]
@@ -91,6 +90,7 @@ def test_a_forged_row_is_found_and_no_other(name: str) -> None:
     assert again == fault._replace(row=1)
 
 
+@pytest.mark.row("E1")
 def test_sound_games_have_no_fault() -> None:
     searched = GameRecord(
         1,
@@ -109,6 +109,7 @@ def test_sound_games_have_no_fault() -> None:
     assert faults_of(to_table([])) == []
 
 
+@pytest.mark.row("E1")
 def test_whole_columns_agree_with_one_game_after_the_other() -> None:
     """The moves of random games, some of them illegal, are judged as a replay judges them."""
     random = np.random.default_rng(3)

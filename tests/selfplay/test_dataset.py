@@ -16,7 +16,6 @@ from tests.selfplay.recorded_games import expected, opened, plies_of, random_gam
 from tests.selfplay.test_window import random_game as searched_game
 
 
-@pytest.mark.row("E2")
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("size", "swap"), [(2, True), (3, False), (5, True), (5, False), (10, False)])
 def test_positions_are_those_of_the_board_with_the_move_played_and_the_result(
@@ -121,7 +120,7 @@ def test_a_swap_of_sides_is_not_taken_for_a_decision_against_swapping(tmp_path: 
 
 
 def test_games_of_self_play_are_learned_from_by_the_moves_played(tmp_path: Path) -> None:
-    """E2: their searched policies and values are not read."""
+    """Their searched policies and values are not read."""
     records = [searched_game(number, 4, swap=True) for number in range(12)]
     positions = opened(save(tmp_path / "store", records), swap=True)
     by_plain_board = [expected(record, ply, swap=True) for record in records for ply in range(len(record.moves))]
@@ -140,8 +139,9 @@ def test_parts_and_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
         assert np.array_equal(array, parts.arrays[name]), name
 
 
+@pytest.mark.row("D5")
 def test_arrays_are_made_once_for_a_state_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """D5: not again for the next who asks, but for other settings, and when games have come."""
+    """Not again for the next who asks, but for other settings, and when games have come."""
     built = []
 
     def counted(parts: list[Path], **settings: Any) -> Any:
@@ -162,7 +162,6 @@ def test_arrays_are_made_once_for_a_state_of_the_store(tmp_path: Path, monkeypat
 
 
 def test_an_epoch_has_every_row_once_in_whole_batches(tmp_path: Path) -> None:
-    """E2."""
     positions = opened(save(tmp_path / "store", random_games(20)))
     rows = np.arange(len(positions))[5:]
     epoch = GameRows(positions, rows).shuffled(batch=16, seed=1, epoch=0)
@@ -238,8 +237,9 @@ def test_a_cache_that_cannot_be_used_is_told_in_one_line(tmp_path: Path) -> None
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.row("D5")
 def test_a_copy_for_another_process_maps_the_same_files(tmp_path: Path) -> None:
-    """D5: nothing of the arrays is sent."""
+    """Nothing of the arrays is sent."""
     positions = opened(save(tmp_path / "store", random_games(5)))
     make, arguments = positions.__reduce__()
     assert len(repr(arguments)) < 300

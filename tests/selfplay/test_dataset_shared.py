@@ -17,7 +17,7 @@ PROCESSES = 3
 
 @pytest.mark.row("D5")
 def test_processes_that_start_together_build_the_arrays_once_and_map_the_same_files(tmp_path: Path) -> None:
-    """D5: one copy in memory for all, and the same batches."""
+    """One copy in memory for all, and the same batches."""
     store, cache = save(tmp_path / "store", random_games(200)), tmp_path / "cache"
     command = [sys.executable, opens_games.__file__, str(store), str(cache), str(time.time() + 4)]
     opens = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]

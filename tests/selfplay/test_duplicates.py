@@ -59,7 +59,6 @@ def is_symmetric(planes: bytes, size: int) -> bool:
     return bool((cells == cells[:, ::-1, ::-1]).all())
 
 
-@pytest.mark.row("F6")
 @pytest.mark.parametrize(("size", "swap"), [(2, True), (3, False), (3, True)])
 @pytest.mark.parametrize("duplicates", ["average", "merge"])
 def test_equal_positions_get_the_mean_of_their_targets(duplicates: str, size: int, swap: bool) -> None:
@@ -82,7 +81,6 @@ def test_equal_positions_get_the_mean_of_their_targets(duplicates: str, size: in
                 assert policy == pytest.approx(mean_policy, abs=1e-6)
 
 
-@pytest.mark.row("F6")
 def test_equal_positions_keep_their_own_targets_unless_asked_otherwise() -> None:
     records = [random_game(game, 3, swap=False) for game in range(30)]
     expected = reference(records)
@@ -91,7 +89,6 @@ def test_equal_positions_keep_their_own_targets_unless_asked_otherwise() -> None
         assert Counter(value for _, value in found[planes]) == Counter(value for _, value in targets)
 
 
-@pytest.mark.row("F6")
 def test_a_merged_position_has_the_mean_surprise() -> None:
     """Two games with the same first move, one turned; all draws go by surprise."""
 

@@ -249,7 +249,6 @@ importing.import_games(GameReader(find_sources([Path(sys.argv[1])])), Path(sys.a
 """
 
 
-@pytest.mark.row("A24")
 def test_two_imports_into_one_store_at_once_write_no_game_twice(file: Path, tmp_path: Path) -> None:
     """The second one is refused while the first works, and finds the folder free when that was killed."""
     target = tmp_path / "store"

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-pytestmark = [pytest.mark.row("E8"), pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")]
+pytestmark = [pytest.mark.row("D10"), pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")]
 
 KILLS = 20
 SECONDS_TO_DIE = 2.0

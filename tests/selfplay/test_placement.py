@@ -7,9 +7,10 @@ from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import Placement, placement_of
 
 
+@pytest.mark.row("E8")
 @pytest.mark.parametrize(("threads", "workers"), [(1, 1), (2, 2), (6, 6), (64, 8)])
 def test_a_cpu_plays_in_processes_of_their_own(threads: int, workers: int) -> None:
-    """E8: other devices have one such process, as more would only cut their calls into pieces."""
+    """Other devices have one such process, as more would only cut their calls into pieces."""
     assert placement_of(SelfPlayConfig(), "cpu", threads).workers == workers
     assert placement_of(SelfPlayConfig(), "cuda", threads).workers == 1
     assert placement_of(SelfPlayConfig(), "mps", threads).workers == 1

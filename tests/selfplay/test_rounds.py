@@ -51,7 +51,8 @@ def moves(games: list[list[GameRecord]]) -> list[dict[int, tuple[int, list[int]]
     return [{game.game_id: (game.network_version, game.moves.tolist()) for game in one} for one in games]
 
 
-def test_e13_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfPlayRounds, tmp_path: Path) -> None:
+@pytest.mark.row("E13")
+def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfPlayRounds, tmp_path: Path) -> None:
     played = epochs(ahead, WEIGHTS)
     plain = rounds_in(tmp_path / "plain", 2, ahead=False)
     lagging = [plain.play(salt, max(0, epoch - 1), no_news)[0] for epoch, salt in enumerate([b"a", *WEIGHTS[:-1]])]
@@ -63,7 +64,8 @@ def test_e13_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: S
     assert all([game.game_id for game in one] == sorted(game.game_id for game in one) for one in played)
 
 
-def test_e13_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds) -> None:
+@pytest.mark.row("E13")
+def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds) -> None:
     ahead.play(b"a", 0, no_news)
     before = len(ahead.store)
     ahead.set_off(b"a", 0)
@@ -82,8 +84,9 @@ def test_e13_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRou
     assert news[-1] is counts
 
 
+@pytest.mark.row("A24")
 @pytest.mark.parametrize("interrupted_after", [1, 2])
-def test_a24_rounds_go_on_from_their_state_as_if_nothing_had_happened(
+def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
     interrupted_after: int, ahead: SelfPlayRounds, tmp_path: Path
 ) -> None:
     whole = epochs(ahead, WEIGHTS)

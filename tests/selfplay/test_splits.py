@@ -21,6 +21,7 @@ def sides(positions: GamePositions, records: list[GameRecord], split: Split) -> 
     return {content(records[game]) for game in train}, {content(records[game]) for game in validation}
 
 
+@pytest.mark.row("D1")
 def test_no_game_is_on_both_sides_and_every_position_on_one(tmp_path: Path) -> None:
     records = random_games(300, 5)
     positions = opened(save(tmp_path / "store", records), 5)
@@ -33,6 +34,7 @@ def test_no_game_is_on_both_sides_and_every_position_on_one(tmp_path: Path) -> N
     assert [rows.dtype for rows in split] == [np.int64] * 2
 
 
+@pytest.mark.row("D1")
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
 def test_the_share_of_games_held_out_is_about_that_asked_for(tmp_path: Path, share: float) -> None:
     records = random_games(1500, 5)
@@ -42,6 +44,7 @@ def test_the_share_of_games_held_out_is_about_that_asked_for(tmp_path: Path, sha
         assert abs(len(validation) / 1500 - share) < (0.04 if by == "game" else 0.08)
 
 
+@pytest.mark.row("D1")
 def test_the_side_of_a_game_depends_on_no_other_game(tmp_path: Path) -> None:
     """Nor on their order, nor on the number that the store gives it."""
     records = random_games(200, 5)
@@ -104,8 +107,9 @@ def test_of_too_many_positions_whole_games_are_taken_from_both_sides(tmp_path: P
     ]
 
 
+@pytest.mark.row("D5")
 def test_the_seed_decides(tmp_path: Path) -> None:
-    """Trials of a sweep share one validation set (D5)."""
+    """Trials of a sweep share one validation set."""
     positions = opened(save(tmp_path / "store", random_games(100)))
 
     held_out = [split_games(positions, seed=seed).validation_rows.tolist() for seed in (1, 1, 2)]

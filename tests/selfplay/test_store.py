@@ -62,7 +62,6 @@ def assert_same(found: list[GameRecord], expected: list[GameRecord]) -> None:
 
 
 def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
-    """E1."""
     games = [record(0), record(1, swap=True), record(2, plies=0), imported(3), record(4, plies=9)]
     store = GameStore(tmp_path)
     store.append(games[:2])
@@ -89,8 +88,9 @@ def test_a_table_and_its_slices_give_their_records() -> None:
     assert to_records(to_table([])) == []
 
 
+@pytest.mark.row("E9")
 def test_games_that_are_known_are_passed_over(tmp_path: Path) -> None:
-    """E9: none twice, in the journal, in a part, and after opening again."""
+    """None twice, in the journal, in a part, and after opening again."""
     store = GameStore(tmp_path)
     store.append([record(1), record(2)])
     store.append([record(2), record(3)])
@@ -106,7 +106,7 @@ def test_games_that_are_known_are_passed_over(tmp_path: Path) -> None:
 
 
 def test_parts_are_plain_parquet_of_the_documented_schema(tmp_path: Path) -> None:
-    """E1: pandas, polars and DuckDB read the games."""
+    """Pandas, polars and DuckDB read the games."""
     store = GameStore(tmp_path)
     store.append([record(game) for game in range(5)])
     store.flush()
@@ -128,8 +128,9 @@ def test_flush_without_games_leaves_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
+@pytest.mark.row("A24")
 def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A24: a writer that dies inside a part leaves its journal, from which the games come back."""
+    """A writer that dies inside a part leaves its journal, from which the games come back."""
     store = GameStore(tmp_path)
     store.append([record(1)])
 
@@ -147,8 +148,9 @@ def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monk
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "part-000000.parquet"}
 
 
+@pytest.mark.row("A24")
 def test_the_games_of_a_process_that_still_writes_are_left_alone(tmp_path: Path) -> None:
-    """A24: opening its folder tidies up after the dead, never after the living."""
+    """Opening its folder tidies up after the dead, never after the living."""
     store = GameStore(tmp_path)
     store.append([record(1)])
     with pytest.raises(UsageError, match="another process is writing"):
@@ -158,10 +160,10 @@ def test_the_games_of_a_process_that_still_writes_are_left_alone(tmp_path: Path)
     assert [one.game_id for one in GameStore(tmp_path).records()] == [1, 2]
 
 
+@pytest.mark.row("A24")
 def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A24."""
     store = GameStore(tmp_path)
     store.append([record(1), record(2)])
     with monkeypatch.context() as patch:
@@ -173,8 +175,9 @@ def test_a_kill_between_the_part_and_the_end_of_its_journal_keeps_games_once(
     assert not (tmp_path / "journal.arrows").exists()
 
 
+@pytest.mark.row("A24")
 def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) -> None:
-    """A24: a kill can fall between any two bytes."""
+    """A kill can fall between any two bytes."""
     writer = GameStore(tmp_path / "writer")
     journal = tmp_path / "writer" / "journal.arrows"
     ends = [0]
@@ -198,9 +201,10 @@ def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) 
         assert found == expected, f"cut after byte {cut} of {ends}"
 
 
+@pytest.mark.row("A24")
 @pytest.mark.parametrize("tail", [b"\0" * 200, b"\xff" * 200, bytes(range(256)) * 4])
 def test_rubbish_at_the_end_of_a_journal_is_dropped(tmp_path: Path, tail: bytes) -> None:
-    """A24: a machine that lost power may leave blocks of zeros or of something else."""
+    """A machine that lost power may leave blocks of zeros or of something else."""
     GameStore(tmp_path).append([record(1), record(2)])
     journal = tmp_path / "journal.arrows"
     journal.write_bytes(journal.read_bytes() + tail)
@@ -226,9 +230,10 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.row("A24")
 @pytest.mark.parametrize("games", [3, 5, 13])
 def test_a_killed_process_loses_no_game_it_has_appended(tmp_path: Path, games: int) -> None:
-    """A24, E14: kill -9."""
+    """Kill -9."""
     run = subprocess.run(
         [sys.executable, "-c", KILLED, str(tmp_path), str(games)], capture_output=True, text=True, check=False
     )
@@ -312,8 +317,9 @@ def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> No
     assert_same(read_games(tmp_path / "part-000000.parquet"), [record(0), record(1)])
 
 
+@pytest.mark.row("E9")
 def test_a_store_is_one_processs_from_its_opening_to_its_close(tmp_path: Path) -> None:
-    """E9: before the first game, and between two parts."""
+    """Before the first game, and between two parts."""
     with GameStore(tmp_path) as store:
         for number in range(2):
             with pytest.raises(UsageError, match="another process is writing games here"):

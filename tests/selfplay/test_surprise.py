@@ -15,7 +15,6 @@ def _divergence(policy: np.ndarray, prior: np.ndarray) -> float:
     return divergence(policy, prior)
 
 
-@pytest.mark.row("F6")
 @pytest.mark.parametrize("seed", range(5))
 def test_the_divergence_is_that_of_its_definition(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -29,7 +28,6 @@ def test_the_divergence_is_that_of_its_definition(seed: int) -> None:
     assert _divergence(policy, policy) == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.row("F6")
 def test_a_share_of_the_draws_follows_the_surprise_and_the_rest_is_even() -> None:
     weights = surprise_weights(np.array([0, 1, 3, 0], np.float32), 0.5)
     assert weights.tolist() == [0.5, 1.0, 2.0, 0.5]
@@ -37,7 +35,6 @@ def test_a_share_of_the_draws_follows_the_surprise_and_the_rest_is_even() -> Non
     assert surprise_weights(np.zeros(3, np.float32), 0.5).tolist() == [1, 1, 1]
 
 
-@pytest.mark.row("F6")
 @pytest.mark.parametrize("draws", [1, 7, 100, 1001])
 def test_every_row_comes_as_often_as_its_weight_says_give_or_take_one(draws: int) -> None:
     random = np.random.default_rng(3)
@@ -50,7 +47,6 @@ def test_every_row_comes_as_often_as_its_weight_says_give_or_take_one(draws: int
     assert all(abs(counts[row] - expected[row]) < 1 for row in range(61))
 
 
-@pytest.mark.row("F6")
 def test_over_many_epochs_the_shares_are_those_of_the_weights() -> None:
     """A row of weight 1/8 among 4 draws comes in half of the epochs."""
     random = np.random.default_rng(0)
@@ -59,7 +55,6 @@ def test_over_many_epochs_the_shares_are_those_of_the_weights() -> None:
     assert total / 16000 == pytest.approx(weights / 8, abs=0.01)
 
 
-@pytest.mark.row("F6")
 def test_the_order_of_the_draws_does_not_follow_the_rows() -> None:
     found = drawn_by_weight(np.random.default_rng(1), np.ones(1000), 1000)
     assert sorted(found.tolist()) == list(range(1000))

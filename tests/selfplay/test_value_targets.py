@@ -35,7 +35,6 @@ def reference(record: GameRecord, ply: int, share: float, decay: float) -> float
     return (1 - share) * record.winner * mover + share * searched
 
 
-@pytest.mark.row("F6")
 @pytest.mark.parametrize("decay", [0.0, 0.5, 0.9])
 @pytest.mark.parametrize("share", [0.25, 1.0])
 @pytest.mark.parametrize("seed", range(6))
@@ -48,7 +47,6 @@ def test_targets_are_the_weighted_sum_of_later_searches_and_the_result(seed: int
     assert np.abs(found).max() <= 1
 
 
-@pytest.mark.row("F6")
 def test_games_that_end_sooner_than_the_mean_reaches_tell_their_result() -> None:
     record = replace(game(1, plies=2), policy_plies=np.array([0, 1], np.int16))
     assert value_targets(record, 1.0, 0.999) == pytest.approx([1, -1], abs=0.01)

@@ -85,10 +85,11 @@ def rows(batch: Batch) -> list[Position]:
     ]
 
 
+@pytest.mark.row("E2")
 @pytest.mark.parametrize("share", [0.0, 0.25])
 @pytest.mark.parametrize(("size", "swap"), [(2, True), (4, False), (5, True)])
 def test_positions_are_rebuilt_as_the_board_plays_them(size: int, swap: bool, share: float) -> None:
-    """E2: planes, policy and value in the mover's frame, for White, after a swap, and turned."""
+    """Planes, policy and value in the mover's frame, for White, after a swap, and turned."""
     records = games(30, size, swap=swap)
     window = window_of(records, share=share)
     expected: dict[Position, tuple[int, int]] = {}
@@ -106,8 +107,8 @@ def test_positions_are_rebuilt_as_the_board_plays_them(size: int, swap: bool, sh
     assert min(both_ways.values()) > 0.3 * len(window)
 
 
+@pytest.mark.row("E2")
 def test_every_position_comes_once_before_any_comes_again() -> None:
-    """E2."""
     records = games(40)
     window = window_of(records)
     turned = {as_drawn(r, ply, turned=True): as_drawn(r, ply, turned=False) for r in records for ply in r.policy_plies}
@@ -118,9 +119,10 @@ def test_every_position_comes_once_before_any_comes_again() -> None:
     assert len(epoch) == 8
 
 
+@pytest.mark.row("E2")
 @pytest.mark.parametrize("batch", [512, 1024])
 def test_batches_have_the_size_asked_for(batch: int) -> None:
-    """E2: 512 to 1024 positions, also from a window with fewer."""
+    """512 to 1024 positions, also from a window with fewer."""
     window = window_of(games(60))
     assert len(window) < batch
     epoch = window.epoch(batch=batch, steps=3, seed=0, epoch=0)
@@ -130,9 +132,10 @@ def test_batches_have_the_size_asked_for(batch: int) -> None:
     assert max(counts.values()) < 12
 
 
+@pytest.mark.row("E2")
 @pytest.mark.parametrize("capacity", [1, 20, 100])
 def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: int) -> None:
-    """E2: the window is honoured."""
+    """The window is honoured."""
     records = games(50)
     window = ReplayWindow(size=4, swap=False, capacity=capacity)
     for record in records:
@@ -146,8 +149,9 @@ def test_the_window_keeps_the_latest_games_and_no_more_than_it_needs(capacity: i
     assert set(rows(window.epoch(batch=400, steps=1, seed=0, epoch=0)[0])) <= allowed
 
 
+@pytest.mark.row("A24")
 def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
-    """A24: a resumed run fills its window at once."""
+    """A resumed run fills its window at once."""
     records = games(50)
     at_once, one_by_one = window_of(records, capacity=60), ReplayWindow(size=4, swap=False, capacity=60)
     for record in records:
@@ -157,8 +161,8 @@ def test_games_added_one_by_one_or_at_once_leave_the_same_window() -> None:
     assert rows(drawn[0][1]) == rows(drawn[1][1])
 
 
+@pytest.mark.row("A25")
 def test_seed_and_epoch_decide_the_batches() -> None:
-    """A25."""
 
     def drawn(seed: int, epoch: int) -> list[Position]:
         return rows(window.epoch(batch=64, steps=2, seed=seed, epoch=epoch)[1])
@@ -181,7 +185,7 @@ def test_an_epoch_stays_as_it_was_drawn_when_games_arrive() -> None:
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, [1.0, -1.0]), (1.0, [0.5, 0.25]), (0.5, [0.75, -0.375])])
 def test_the_value_target_mixes_result_and_searched_value(share: float, expected: list[float]) -> None:
-    """E1: for the player to move; Black won."""
+    """For the player to move; Black won."""
     policies: NDArray[np.float16] = np.full((2, 4), 0.25, np.float16)
     record = GameRecord(
         0,
@@ -219,7 +223,6 @@ def test_a_game_of_another_board_or_rule_is_refused() -> None:
         ReplayWindow(size=4, swap=False, capacity=0)
 
 
-@pytest.mark.row("F6")
 @pytest.mark.parametrize("share", [0.5, 1.0])
 def test_a_share_of_the_draws_goes_by_surprise(share: float) -> None:
     """Each position comes as often as the plain formula says, give or take one."""
@@ -239,7 +242,6 @@ def _surprises(record: GameRecord) -> NDArray[np.float32]:
     return np.random.default_rng(record.game_id).exponential(size=len(record.policy_plies)).astype(np.float32)
 
 
-@pytest.mark.row("F6")
 def test_games_without_surprises_are_refused_where_draws_go_by_them() -> None:
     window = ReplayWindow(size=4, swap=False, capacity=9, surprise_share=0.5)
     with pytest.raises(UsageError, match=r"data\.surprise_share=0\.5: game 0"):
@@ -260,7 +262,6 @@ def drawn_of(others: GameRows) -> dict[Position, int]:
     return found
 
 
-@pytest.mark.row("E2")
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.3, 0.9])
 def test_a_share_of_every_batch_comes_from_the_other_games(tmp_path: Path, share: float) -> None:
     """Rounded so that it holds over the epoch; the number of batches and their size stay."""
@@ -285,8 +286,8 @@ def test_other_positions_come_once_before_any_comes_again(tmp_path: Path) -> Non
     assert max(Counter(taken).values()) <= 2
 
 
+@pytest.mark.row("A25")
 def test_seed_and_epoch_decide_a_mixed_epoch(tmp_path: Path) -> None:
-    """A25."""
     window, others = window_of(games(30)), imported(tmp_path)
 
     def drawn(seed: int, epoch: int) -> list[Position]:

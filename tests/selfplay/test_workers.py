@@ -42,8 +42,10 @@ def played(player: Player, positions: int, salt: bytes = b"a") -> tuple[dict[int
     return found, counts
 
 
+@pytest.mark.row("E8")
+@pytest.mark.row("E9")
 def test_workers_play_the_games_of_one_process_each_once(two: WorkerPlayers) -> None:
-    """E8, E9: unique draws, no duplicate games, and a game is the same wherever it is played."""
+    """Unique draws, no duplicate games, and a game is the same wherever it is played."""
     start = two.snapshot()
     found, counts = played(two, 60)
     assert {game % 8 // 4 for game in found} == {0, 1}
@@ -77,8 +79,8 @@ def test_preparing_compiles_and_touches_no_game(two: WorkerPlayers) -> None:
         assert all(np.array_equal(old[name], new[name]) for name in old)
 
 
+@pytest.mark.row("E3")
 def test_workers_say_what_processor_time_they_took() -> None:
-    """E3."""
     player = make_player(PLACE, 1)
     player.prepare()
     before = player.cpu_seconds()
@@ -90,8 +92,9 @@ def test_workers_say_what_processor_time_they_took() -> None:
     assert LocalPlayer(PLACE).cpu_seconds() == 0
 
 
+@pytest.mark.row("E13")
 def test_workers_use_the_weights_they_are_sent(two: WorkerPlayers) -> None:
-    """E13: and every game says which version it started with."""
+    """And every game says which version it started with."""
     start = two.snapshot()
     first, _ = played(two, 40, b"a")
     two.restore(start)
@@ -120,7 +123,6 @@ def test_a_deadline_that_is_over_stops_the_workers(two: WorkerPlayers) -> None:
 def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
     weights: bytes, error: type[Exception], message: str
 ) -> None:
-    """E8."""
     before = psutil.Process().children()
     player = make_player(PLACE, 1)
     try:

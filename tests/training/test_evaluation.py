@@ -59,11 +59,11 @@ def fit(epochs: int, callbacks: list[L.Callback], *, logger: Any = False) -> L.T
     return trainer
 
 
+@pytest.mark.row("E3")
 @pytest.mark.parametrize(("every", "expected"), [(1, [0, 1, 2, 3, 4]), (2, [1, 3, 4]), (3, [2, 4]), (9, [4])])
 def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
     every: int, expected: list[int], tmp_path: Path
 ) -> None:
-    """E3."""
     calls: list[bool] = []
 
     def measure(final: bool) -> Mapping[str, Any]:
@@ -84,8 +84,8 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
     assert not any("opening_map" in name for name in table[0])
 
 
+@pytest.mark.row("E3")
 def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> None:
-    """E3."""
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
     fit(2, [OptimisationPhase(clock, display)])
     totals = clock.totals()["training"]
@@ -95,8 +95,8 @@ def test_steps_and_losses_of_an_epoch_are_timed_and_shown(tmp_path: Path) -> Non
     assert display.losses[1]["loss"] < display.losses[0]["loss"]
 
 
+@pytest.mark.row("E3")
 def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -> None:
-    """E3."""
 
     class Fails(L.Callback):
         def on_train_batch_start(self, trainer: L.Trainer, pl_module: Any, batch: Any, batch_idx: int) -> None:
@@ -111,8 +111,10 @@ def test_an_error_in_a_step_closes_the_phase_and_leaves_no_row(tmp_path: Path) -
         pass
 
 
+@pytest.mark.row("C13")
+@pytest.mark.row("C14")
 def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path) -> None:
-    """C13, C14: not those of the last, and not those of an epoch that was not measured."""
+    """Not those of the last, and not those of an epoch that was not measured."""
     scores = iter([0.5, 0.9, 0.7])
     weights: list[float] = []
 

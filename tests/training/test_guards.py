@@ -30,8 +30,9 @@ def epoch_end(watch: MemoryWatch) -> dict[str, float]:
     return logged
 
 
+@pytest.mark.row("D18")
 def test_memory_is_logged_each_epoch_in_mb() -> None:
-    """D18: what cannot be read is left out, not 0."""
+    """What cannot be read is left out, not 0."""
     asked: list[int] = []
 
     def peaks(epoch: int) -> dict[str, int | None]:
@@ -45,11 +46,12 @@ def test_memory_is_logged_each_epoch_in_mb() -> None:
     assert epoch_end(MemoryWatch(8000, lambda epoch: {"host": None})) == {}
 
 
+@pytest.mark.row("D18")
 @pytest.mark.parametrize(("limit", "expected"), [(8000.0, 0), (1499.0, 1)])
 def test_one_warning_names_the_figure_and_the_threshold(
     limit: float, expected: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """D18: above 8,000 MB unless another threshold is set."""
+    """Above 8,000 MB unless another threshold is set."""
     watch = MemoryWatch(limit, lambda epoch: {"host": 1_500_000_000, "device": 10**9})
     with caplog.at_level(logging.WARNING, "hexlit"):
         for _ in range(3):

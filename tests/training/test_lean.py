@@ -33,8 +33,8 @@ def weights(model: nn.Module) -> Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
+@pytest.mark.row("A22")
 def test_bf16_rounding_goes_to_a_neighbour_and_is_right_on_average() -> None:
-    """A22."""
     x = torch.tensor([1 + 2**-9, -3.3, 1e-20, 0.0, 1 + 2**-7])
     many = rounded_to_bf16(x.expand(20_000, 5).contiguous(), torch.Generator().manual_seed(0)).float()
     assert [len(column.unique()) for column in many.T] == [2, 2, 2, 1, 1], "what bfloat16 can hold stays exact"
@@ -52,8 +52,9 @@ def test_bf16_rounding_keeps_what_is_not_finite() -> None:
         assert rounded[2:].tolist() == [torch.inf, -torch.inf]
 
 
+@pytest.mark.row("A22")
 def test_second_moment_in_bf16_falls_as_in_fp32_where_the_nearest_value_would_stand_still() -> None:
-    """A22: gradients of 1, then of 0.1; the mean of the squares has to follow."""
+    """Gradients of 1, then of 0.1; the mean of the squares has to follow."""
     gradients = [1.0] * 500 + [0.1] * 1500
     exact, nearest = 0.0, torch.zeros((), dtype=torch.bfloat16)
     parameter = nn.Parameter(torch.zeros(1000))
@@ -69,8 +70,8 @@ def test_second_moment_in_bf16_falls_as_in_fp32_where_the_nearest_value_would_st
     assert nearest.item() > 2 * exact
 
 
+@pytest.mark.row("A22")
 def test_bf16_moments_take_the_steps_of_adamw() -> None:
-    """A22."""
     ours, theirs = net(), net()
     settings: dict[str, Any] = {"lr": 0.01, "betas": (0.8, 0.99), "weight_decay": 0.1}
     lean, plain = AdamWBf16(ours.parameters(), **settings), torch.optim.AdamW(theirs.parameters(), **settings)
@@ -83,8 +84,8 @@ def test_bf16_moments_take_the_steps_of_adamw() -> None:
     assert (weights(ours) - weights(theirs)).abs().mean() < 0.02 * moved
 
 
+@pytest.mark.row("A22")
 def test_bf16_draws_depend_on_the_seed_alone_and_leave_the_stream_of_torch_alone() -> None:
-    """A22."""
     results: list[Tensor] = []
     for seed in (5, 5, 6):
         model = net()
@@ -99,9 +100,9 @@ def test_bf16_draws_depend_on_the_seed_alone_and_leave_the_stream_of_torch_alone
     assert not torch.equal(results[0], results[2])
 
 
+@pytest.mark.row("A22")
 @pytest.mark.parametrize("kind", LEAN)
 def test_state_goes_through_a_file_and_training_goes_on_as_if_never_stopped(kind: type[AdamWBf16 | Adafactor]) -> None:
-    """A22."""
     model = net()
     optimizer = kind(model.parameters(), lr=0.01)
     train(model, optimizer, range(5))
@@ -144,8 +145,8 @@ def test_closure_is_evaluated_with_gradients_and_its_loss_returned(kind: type[Ad
     assert unused not in optimizer.state
 
 
+@pytest.mark.row("A22")
 def test_adafactor_takes_the_steps_of_torch_where_matrices_are_matrices() -> None:
-    """A22."""
     torch.manual_seed(0)
     ours = nn.Sequential(nn.Linear(5, 4), nn.LayerNorm(4), nn.Linear(4, 1))
     theirs = copy.deepcopy(ours)
@@ -156,9 +157,9 @@ def test_adafactor_takes_the_steps_of_torch_where_matrices_are_matrices() -> Non
     assert torch.allclose(weights(ours), weights(theirs), atol=1e-5)
 
 
+@pytest.mark.row("A22")
 @pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last])
 def test_adafactor_sees_a_kernel_as_a_matrix(memory_format: torch.memory_format) -> None:
-    """A22."""
     torch.manual_seed(0)
     kernel = nn.Parameter(torch.randn(6, 4, 3, 3).to(memory_format=memory_format))
     matrix = nn.Parameter(kernel.detach().flatten(1).clone())
@@ -173,10 +174,11 @@ def test_adafactor_sees_a_kernel_as_a_matrix(memory_format: torch.memory_format)
     assert sum(tensor.numel() for tensor in lean.state[kernel].values() if isinstance(tensor, Tensor)) == 6 + 36
 
 
+@pytest.mark.row("A22")
 @pytest.mark.gpu
 @pytest.mark.parametrize("kind", LEAN)
 def test_cuda_takes_the_steps_of_the_cpu(kind: type[AdamWBf16 | Adafactor]) -> None:
-    """A22: bf16 moments up to their rounding, as devices draw differently."""
+    """Bf16 moments up to their rounding, as devices draw differently."""
     host, device = net(), net().cuda()
     train(host, kind(host.parameters(), lr=0.01), range(20))
     train(device, kind(device.parameters(), lr=0.01), range(20))

@@ -126,7 +126,7 @@ def test_nothing_imports_wandb_where_only_the_table_is_asked_for(tmp_path: Path)
 
 @pytest.mark.row("F12")
 def test_an_epoch_is_a_row_under_grouped_names_over_all_axes(tmp_path: Path) -> None:
-    """F12: one table maps the dots of metrics.csv to groups; what comes before its epoch joins it."""
+    """One table maps the dots of metrics.csv to groups; what comes before its epoch joins it."""
     names = MetricTable([Metric("made.units", axis=True)])
     built = build_loggers(LoggerConfig(), tmp_path, "run", names, facts={"a": {"b": 1}}, tags=["x"])
     for epoch in range(2):

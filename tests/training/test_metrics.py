@@ -145,8 +145,9 @@ def test_a_file_that_is_no_table_of_metrics_is_refused(tmp_path: Path) -> None:
         MetricsCsv(tmp_path)
 
 
+@pytest.mark.row("A24")
 def test_the_row_in_a_checkpoint_holds_what_its_epoch_logged_and_no_more(tmp_path: Path) -> None:
-    """A24: Lightning remembers the strength of an earlier epoch, which a resumed run would take for this one's."""
+    """Lightning remembers the strength of an earlier epoch, which a resumed run would take for this one's."""
     phase = EvaluationPhase(
         lambda final: {"score": 0.5}, PhaseClock(None), Display(), prefix="strength", every_epochs=3
     )
@@ -162,8 +163,9 @@ def test_the_row_in_a_checkpoint_holds_what_its_epoch_logged_and_no_more(tmp_pat
     assert all("train.loss" in row for row in rows)
 
 
+@pytest.mark.row("A24")
 def test_a_row_that_was_only_begun_before_a_kill_is_made_whole_from_the_checkpoint(tmp_path: Path) -> None:
-    """A24: what is validated is logged before the checkpoint, what is trained after it."""
+    """What is validated is logged before the checkpoint, what is trained after it."""
     log(MetricsCsv(tmp_path), {"epoch": 0, "val.loss": 0.5})
     table = MetricsCsv(tmp_path)
     latest = LatestRow(table)

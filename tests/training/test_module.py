@@ -90,9 +90,9 @@ def plain_weights(data: list[Batch], lr: float = 0.1, clip: float = 0.0) -> Tens
     return weights(module)
 
 
+@pytest.mark.row("A21")
 @pytest.mark.parametrize("micro", [None, 8, 5, 1])
 def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> None:
-    """A21."""
     seen: list[int] = []
     module = Regression(lambda x: seen.append(len(x)), accelerator={"train_batch": 16, "micro_batch": micro})
     fit(module, batches())
@@ -110,9 +110,10 @@ MESSAGES = {
 }
 
 
+@pytest.mark.row("A21")
 @pytest.mark.parametrize("kind", MESSAGES)
 def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A21: for what each of the backends says."""
+    """For what each of the backends says."""
     seen: list[int] = []
 
     def full_above_4(x: Tensor) -> None:
@@ -129,8 +130,9 @@ def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(kind: str, capl
     assert ["going on with 8" in line or "going on with 4" in line for line in said] == [True, True]
 
 
+@pytest.mark.row("A21")
 def test_memory_that_runs_out_late_in_a_step_leaves_no_trace_in_its_gradient() -> None:
-    """A21: the parts of the step that had gone well are not counted twice."""
+    """The parts of the step that had gone well are not counted twice."""
     calls = 0
 
     def fails_once(x: Tensor) -> None:
@@ -145,8 +147,8 @@ def test_memory_that_runs_out_late_in_a_step_leaves_no_trace_in_its_gradient() -
     assert module.micro_batch == 2
 
 
+@pytest.mark.row("A21")
 def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
-    """A21."""
 
     def always(x: Tensor) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
@@ -155,8 +157,9 @@ def test_a_single_example_too_large_for_the_device_is_one_line() -> None:
         fit(Regression(always), batches())
 
 
+@pytest.mark.row("A21")
+@pytest.mark.row("A22")
 def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A21, A22."""
 
     def full(*_: Any, **settings: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory")
@@ -166,8 +169,8 @@ def test_no_memory_for_the_optimizer_is_one_line_that_names_smaller_ones(monkeyp
         fit(Regression(), batches())
 
 
+@pytest.mark.row("A21")
 def test_another_error_is_not_taken_for_full_memory() -> None:
-    """A21."""
 
     def broken(x: Tensor) -> None:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
@@ -176,9 +179,9 @@ def test_another_error_is_not_taken_for_full_memory() -> None:
         fit(Regression(broken), batches())
 
 
+@pytest.mark.row("C2")
 @pytest.mark.parametrize("micro", [16, 4])
 def test_the_gradient_of_the_whole_step_is_clipped(micro: int) -> None:
-    """C2."""
     module = Regression(gradient_clip=0.05, accelerator={"train_batch": 16, "micro_batch": micro})
     fit(module, batches())
     torch.testing.assert_close(weights(module), plain_weights(batches(), clip=0.05), atol=1e-6, rtol=1e-4)
@@ -208,8 +211,9 @@ class Order(torch.amp.GradScaler):
         super().update(new_scale)
 
 
+@pytest.mark.row("C2")
 def test_scale_backward_unscale_clip_step_update_in_this_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """C2: with float16's scaler, and with two micro-batches a step; the clipped norm is that of the true gradient."""
+    """With float16's scaler, and with two micro-batches a step; the clipped norm is that of the true gradient."""
     from hexlit.training import module as under_test
 
     log: list[str] = []
@@ -253,8 +257,8 @@ def poison(module: TrainedModule, step: int, value: float) -> None:
     module.net[0].weight.register_hook(hook)
 
 
+@pytest.mark.row("C1")
 def test_an_infinite_gradient_skips_the_step_and_backs_the_scale_off() -> None:
-    """C1."""
     scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
     module = Regression(gradient_clip=5.0, accelerator={"fused_optimizer": False})
     poison(module, 1, float("inf"))
@@ -276,13 +280,14 @@ class Skipped(L.Callback):
         self.skipped = int(pl_module.skipped_steps)  # type: ignore[arg-type]
 
 
+@pytest.mark.row("C1")
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize(("step", "value"), [(0, float("nan")), (1, float("inf")), (1, float("nan"))])
 def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either(
     name: str, fused: bool, step: int, value: float, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    """C1: the state of the optimizer stays what it was, too."""
+    """The state of the optimizer stays what it was, too."""
     settings: dict[str, Any] = {"optimizer": {"name": name, "momentum": 0.9}, "accelerator": {"fused_optimizer": fused}}
     module, expected = Regression(gradient_clip=5.0, **settings), Regression(gradient_clip=5.0, **settings)
     poison(module, step, value)
@@ -295,17 +300,18 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
     torch.testing.assert_close(weights(module), weights(expected))
 
 
+@pytest.mark.row("C18")
 def test_an_epoch_that_learned_nothing_ends_the_run(tmp_path: Path) -> None:
-    """C18."""
     module = Regression()
     module.net[0].weight.register_hook(lambda gradient: gradient * float("nan"))
     with pytest.raises(UsageError, match="none of the 4 steps of epoch 0 had finite gradients"):
         fit(module, batches(), callbacks=[FiniteGuard(tmp_path)])
 
 
+@pytest.mark.row("C18")
 @pytest.mark.parametrize("step", [0, 2, 3])
 def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(step: int, tmp_path: Path) -> None:
-    """C18: in the middle of an epoch, and in its last step."""
+    """In the middle of an epoch, and in its last step."""
     data = batches()
     data[step][1][5] = float("nan")
     module = Regression()
@@ -318,8 +324,8 @@ def test_a_nan_loss_ends_the_run_and_keeps_the_batch_and_the_weights(step: int, 
     assert weights(module).isfinite().all()
 
 
+@pytest.mark.row("C8")
 def test_gradients_are_none_between_steps() -> None:
-    """C8."""
     found: list[bool] = []
 
     class Look(L.Callback):
@@ -351,8 +357,9 @@ def test_averaged_weights_follow_the_formula_and_are_the_ones_in_use() -> None:
     assert plain.net_in_use is plain.net
 
 
+@pytest.mark.row("A21")
+@pytest.mark.row("C4")
 def test_memory_that_runs_out_while_compiling_is_tried_is_not_the_compilers_fault() -> None:
-    """A21, C4."""
     sizes: list[int] = []
 
     def full_above_4(x: Tensor) -> None:
@@ -366,8 +373,10 @@ def test_memory_that_runs_out_while_compiling_is_tried_is_not_the_compilers_faul
     assert module.micro_batch == 4
 
 
+@pytest.mark.row("C4")
+@pytest.mark.row("C16")
 def test_compiling_is_tried_before_training_and_keeps_the_names_of_weights(tmp_path: Path) -> None:
-    """C4, C16: equal within 1e-4; the seconds are known apart."""
+    """Equal within 1e-4; the seconds are known apart."""
     module = Regression(accelerator={"compile": True, "train_batch": 16})
     before = weights(module).clone()
     seconds = module.prepare()
@@ -380,10 +389,10 @@ def test_compiling_is_tried_before_training_and_keeps_the_names_of_weights(tmp_p
     assert [name for name in module.state_dict() if "_orig_mod" in name] == []
 
 
+@pytest.mark.row("C4")
 def test_a_failure_to_compile_warns_once_and_training_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """C4."""
     module = Regression(accelerator={"compile": True, "train_batch": 16})
 
     def broken(*args: Any, **settings: Any) -> None:
@@ -401,8 +410,9 @@ def test_a_failure_to_compile_warns_once_and_training_goes_on(
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.row("A27")
+@pytest.mark.row("C17")
 def test_bf16_ends_within_2_percent_of_the_loss_of_fp32() -> None:
-    """A26-27, C17."""
     data = batches(60, 64)
     ends = []
     for precision in ("32-true", "bf16-mixed"):

@@ -36,10 +36,10 @@ def preset(name: str) -> OptimizerConfig:
     return config
 
 
+@pytest.mark.row("A22")
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("fused", [False, True])
 def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(name: str, fused: bool) -> None:
-    """A22."""
     model = net()
     optimizer = build_optimizer(OptimizerConfig(name=name, lr=0.1, weight_decay=0.3), model, fused=fused)
     assert isinstance(optimizer, KINDS[name])
@@ -57,8 +57,8 @@ def test_only_kernels_and_matrices_decay_and_every_parameter_is_updated_once(nam
     assert all((was != now).all() for was, now in zip(before, model.parameters(), strict=True))
 
 
+@pytest.mark.row("A22")
 def test_fused_and_plain_updates_agree() -> None:
-    """A22, A26."""
     results = []
     for fused in (False, True):
         torch.manual_seed(0)
@@ -72,47 +72,47 @@ def test_fused_and_plain_updates_agree() -> None:
     assert torch.allclose(results[0], results[1], atol=1e-6)
 
 
+@pytest.mark.row("A11")
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_rate_that_is_given_takes_the_place_of_the_configured_one(name: str) -> None:
-    """A11."""
     config = OptimizerConfig(name=name, lr=0.25)
     for given, used in ((None, 0.25), (0.5, 0.5)):
         optimizer = build_optimizer(config, net(), fused=False, lr=given)
         assert [group["lr"] for group in optimizer.param_groups] == [used, used]
 
 
+@pytest.mark.row("A11")
 @pytest.mark.parametrize(
     ("scaling", "rates"), [("none", [1, 1, 1]), ("linear", [0.5, 1, 8]), ("sqrt", [0.707, 1, 2.83])]
 )
 def test_the_rate_is_scaled_to_the_batch_as_configured(scaling: str, rates: list[float]) -> None:
-    """A11."""
     config = OptimizerConfig(lr=1.0, lr_scaling=scaling, lr_batch=128)
     assert [scaled_lr(config, batch) for batch in (64, 128, 1024)] == pytest.approx(rates, rel=1e-3)
 
 
+@pytest.mark.row("A11")
 def test_the_rate_is_left_alone_unless_asked_for() -> None:
-    """A11."""
     assert scaled_lr(OptimizerConfig(lr=0.002), 4096) == 0.002
     assert set(LR_SCALINGS) == {"none", "linear", "sqrt"}
     with pytest.raises(UsageError, match=r"optimizer.lr_scaling=log: choose one of none, linear, sqrt"):
         OptimizerConfig(lr_scaling="log")
 
 
+@pytest.mark.row("A22")
 def test_every_optimizer_has_a_preset_of_its_name() -> None:
-    """A22."""
     assert {path.stem for path in CONF.glob("*.yaml")} == set(OPTIMIZERS)
     for name in OPTIMIZERS:
         assert isinstance(build_optimizer(preset(name), net(), fused=False), KINDS[name])
 
 
+@pytest.mark.row("A22")
 def test_unknown_optimizer_is_an_error_that_lists_the_names() -> None:
-    """A22."""
     with pytest.raises(UsageError, match=r"optimizer.name=lion: choose one of adamw, sgd, adafactor, adamw_bf16"):
         OptimizerConfig(name="lion")
 
 
+@pytest.mark.row("A22")
 def test_momentum_is_09_unless_given_and_refused_where_there_is_none() -> None:
-    """A22."""
     assert build_optimizer(OptimizerConfig(name="sgd"), net(), fused=False).defaults["momentum"] == 0.9
     for name in ("adamw", "adamw_bf16"):
         assert build_optimizer(OptimizerConfig(name=name), net(), fused=False).defaults["betas"] == (0.9, 0.999)
@@ -146,8 +146,8 @@ def regression(name: str) -> tuple[float, float]:
     return before, loss(unseen).item()
 
 
+@pytest.mark.row("A22")
 def test_every_optimizer_lowers_the_loss_of_a_regression_and_bf16_state_as_far_as_fp32() -> None:
-    """A22."""
     last = {}
     for name in OPTIMIZERS:
         before, last[name] = regression(name)
@@ -155,8 +155,9 @@ def test_every_optimizer_lowers_the_loss_of_a_regression_and_bf16_state_as_far_a
     assert last["adamw_bf16"] == pytest.approx(last["adamw"], rel=0.05)
 
 
+@pytest.mark.row("A22")
 def test_state_takes_8_bytes_a_parameter_4_or_hardly_any() -> None:
-    """A22: on the network of the default run."""
+    """On the network of the default run."""
     model = build_net(NetConfig(blocks=[4]))
     found = {}
     for name in OPTIMIZERS:

@@ -1,4 +1,4 @@
-"""The clock of the phases and its table (requirement E3)."""
+"""The clock of the phases and its table."""
 
 import csv
 import os
@@ -20,7 +20,8 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_e3_phases_of_a_run_add_up_to_its_wall_time_within_two_percent() -> None:
+@pytest.mark.row("E3")
+def test_phases_of_a_run_add_up_to_its_wall_time_within_two_percent() -> None:
     clock = PhaseClock(None, units=UNITS)  # without the disk, whose speed is not the clock's
     start = time.perf_counter()
     for epoch in range(2):
@@ -31,7 +32,8 @@ def test_e3_phases_of_a_run_add_up_to_its_wall_time_within_two_percent() -> None
     assert sum(total.wall_seconds for total in clock.totals().values()) == pytest.approx(wall, rel=0.02)
 
 
-def test_e3_rows_of_the_file_are_in_order_and_add_up_to_the_totals(tmp_path: Path) -> None:
+@pytest.mark.row("E3")
+def test_rows_of_the_file_are_in_order_and_add_up_to_the_totals(tmp_path: Path) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     for epoch in range(2):
         for name in ("selfplay", "optimise", "evaluate"):
@@ -46,7 +48,8 @@ def test_e3_rows_of_the_file_are_in_order_and_add_up_to_the_totals(tmp_path: Pat
         assert measured >= 0.02
 
 
-def test_e3_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path) -> None:
+@pytest.mark.row("E3")
+def test_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: Path) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     with clock.phase("selfplay", epoch=3) as phase:
         phase.add(games=2, positions=100, network_seconds=0.01)
@@ -62,7 +65,8 @@ def test_e3_row_holds_counts_rates_and_the_share_outside_the_network(tmp_path: P
     assert float(row["outside_network_share"]) == pytest.approx((wall - 0.02) / wall)
 
 
-def test_e13_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path) -> None:
+@pytest.mark.row("E13")
+def test_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: Path) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     clock.cpu_clock = iter([10.0, 17.5]).__next__  # of this process and of those that work for it
     with clock.phase("selfplay", epoch=0) as phase:
@@ -75,8 +79,9 @@ def test_e13_rates_of_work_beside_other_phases_refer_to_its_own_time(tmp_path: P
         assert total.cpu_seconds == 7.5
 
 
+@pytest.mark.row("E3")
 @pytest.mark.parametrize("threads", [None, 1, 4])
-def test_e3_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Path, threads: int | None) -> None:
+def test_utilisation_is_the_share_of_the_threads_time_that_was_used(tmp_path: Path, threads: int | None) -> None:
     for _ in range(2):  # the second clock reads the rows of the first
         gauge = None if threads is None else DeviceGauge(torch.device("cpu"), threads)
         clock = PhaseClock(tmp_path / "phases.csv", gauge, UNITS)
@@ -214,8 +219,10 @@ def test_listeners_hear_of_start_progress_and_end() -> None:
     ]
 
 
+@pytest.mark.row("C15")
+@pytest.mark.row("C16")
 def test_the_steady_state_leaves_the_first_epoch_out(tmp_path: Path) -> None:
-    """C15-16: it warms up; where there is no other it is all there is."""
+    """It warms up; where there is no other it is all there is."""
     clock = PhaseClock(None, units=UNITS)
     assert clock.steady("training").epochs == 0
     for epoch in range(3):
@@ -226,7 +233,8 @@ def test_the_steady_state_leaves_the_first_epoch_out(tmp_path: Path) -> None:
             pass
 
 
-def test_f5_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> None:
+@pytest.mark.row("F5")
+def test_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> None:
     """Whatever is done between the phases, and however busy the machine is."""
     started = time.monotonic() - 0.5
     clock = PhaseClock(tmp_path / "phases.csv", DeviceGauge(torch.device("cpu"), 1))
@@ -264,7 +272,8 @@ def test_f5_with_accounting_the_rows_add_up_to_the_wall_time(tmp_path: Path) -> 
     )
 
 
-def test_f5_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(tmp_path: Path) -> None:
+@pytest.mark.row("F5")
+def test_a_checkpoint_in_the_middle_of_the_time_between_phases_counts_it_once(tmp_path: Path) -> None:
     clock = PhaseClock(tmp_path / "phases.csv", units=UNITS)
     clock.account(time.monotonic(), 0)
     with clock.phase("training", 0):

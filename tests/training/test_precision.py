@@ -21,7 +21,6 @@ def profile_on(device: str, precision: str) -> DeviceProfile:
 
 @pytest.mark.row("B4")
 def test_float16_on_mps_builds_no_scaler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """B4."""
 
     def built(*arguments: Any, **settings: Any) -> None:
         raise AssertionError("a scaler was built")
@@ -38,7 +37,7 @@ def test_float16_on_mps_builds_no_scaler(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.row("B3")
 def test_float16_on_cuda_scales_its_gradients() -> None:
-    """B3: Lightning builds the scaler for this name."""
+    """Lightning builds the scaler for this name."""
     assert precision_arguments(profile_on("cuda", "16-mixed")) == {"precision": "16-mixed"}
     assert MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler("cuda", enabled=False)).scaler is not None
 
@@ -47,7 +46,6 @@ def test_float16_on_cuda_scales_its_gradients() -> None:
 @pytest.mark.parametrize("device", ["cpu", "mps", "cuda"])
 @pytest.mark.parametrize("precision", ["bf16-mixed", "32-true"])
 def test_other_formats_have_no_scaler_anywhere(device: str, precision: str) -> None:
-    """B4."""
     arguments = precision_arguments(profile_on(device, precision))
     assert arguments == {"precision": precision}
     trainer = L.Trainer(accelerator="cpu", logger=False, enable_progress_bar=False, **arguments)

@@ -81,7 +81,6 @@ def attributes(spec: str) -> list[str]:
     return sorted(trial.user_attrs["who"] for trial in study.trials)
 
 
-@pytest.mark.row("D2")
 @pytest.mark.parametrize("url", ["{}/deep/study.journal", "journal://{}/study.journal", "sqlite:///{}/study.db"])
 def test_four_processes_write_at_once_and_nothing_is_lost(url: str, tmp_path: Path) -> None:
     """They find the storage missing, so they also make it at once."""

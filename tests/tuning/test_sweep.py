@@ -122,9 +122,11 @@ def until(condition: Any, seconds: float = 300.0) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.row("D7")
 @pytest.mark.row("D9")
+@pytest.mark.row("D10")
 def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
-    """D7-11: whatever happens to some, all others come to their end, and every reason is told."""
+    """Whatever happens to some, all others come to their end, and every reason is told."""
     accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
     place.run(
         LR,
@@ -176,8 +178,9 @@ def test_each_trial_has_its_share_of_the_cores(place: Place) -> None:
 
 
 @pytest.mark.row("C9")
+@pytest.mark.row("C12")
 def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place) -> None:
-    """C9, C12: nothing within five epochs, nothing among the first trials, and the best value is the unpruned one's."""
+    """Nothing within five epochs, nothing among the first trials, and the best value is the unpruned one's."""
     place.run(LR, "hydra.sweeper.n_trials=11", "hydra.sweeper.n_jobs=1", "hydra.sweeper.pruner.n_startup_trials=5")
     trials = place.trials()
     assert not [trial for trial in trials[:5] if trial.state == TrialState.PRUNED], "startup"
@@ -194,7 +197,7 @@ def test_the_median_pruner_waits_prunes_the_bad_and_spares_the_best(place: Place
 
 @pytest.mark.row("D2")
 def test_trials_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> None:
-    """D2: the same trials, the same values."""
+    """The same trials, the same values."""
     found = []
     for jobs in (1, 3):
         place = Place(tmp_path / str(jobs))
@@ -205,6 +208,8 @@ def test_trials_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> N
 
 
 @pytest.mark.row("C10")
+@pytest.mark.row("C11")
+@pytest.mark.row("D10")
 @pytest.mark.parametrize(
     "how",
     [
@@ -214,7 +219,7 @@ def test_trials_side_by_side_give_what_they_give_one_by_one(tmp_path: Path) -> N
     ],
 )
 def test_a_killed_sweep_goes_on_where_it_was(place: Place, how: signal.Signals) -> None:
-    """C10-11, D10: no process is left, and resuming counts on; what was under way is done again with its parameters."""
+    """No process is left, and resuming counts on; what was under way is done again with its parameters."""
     overrides = [LR, "hydra.sweeper.n_trials=7", "hydra/sweeper/pruner=none"]
     process = place.start(*overrides, seconds=0.25)
     until(lambda: (place.sweep / "study.journal").exists())
@@ -451,7 +456,7 @@ def test_other_launchers_get_one_launch_a_trial(place: Place, launcher: str) -> 
 
 @pytest.mark.row("D16")
 def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
-    """D16: the same results, and one warning."""
+    """The same results, and one warning."""
     place.run(LR, "hydra.sweeper.n_trials=4")
     with_processes = [(trial.params, trial.values, trial.state) for trial in place.trials()]
     arguments = place.arguments(LR, "hydra.sweeper.n_trials=4", "hydra.sweep.dir=starved")
@@ -470,7 +475,7 @@ def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
 
 @pytest.mark.row("D8")
 def test_a_trial_waits_for_memory(place: Place) -> None:
-    """D7-8: with a budget that is free once, but not twice, the trials run one after another.
+    """With a budget that is free once, but not twice, the trials run one after another.
 
     What the first has not taken yet is not free for a second.
     """

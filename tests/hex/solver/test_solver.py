@@ -75,6 +75,7 @@ def agrees(solver: Solver, board: npt.NDArray[np.int8], player: int) -> bool:
     )
 
 
+@pytest.mark.row("E5")
 @pytest.mark.parametrize(
     ("size", "count", "fewest", "most"),
     [
@@ -88,7 +89,7 @@ def agrees(solver: Solver, board: npt.NDArray[np.int8], player: int) -> bool:
     ],
 )
 def test_random_positions_have_the_winning_moves_of_brute_force(size: int, count: int, fewest: int, most: int) -> None:
-    """E5: the solver that the search is measured against is exact, for either side to move."""
+    """The solver that the search is measured against is exact, for either side to move."""
     rng = np.random.default_rng(size)
     solver = Solver(size, table_bits=16)
     for _ in range(count):
@@ -128,9 +129,10 @@ def test_where_passing_wins_every_move_wins_and_none_is_searched() -> None:
     assert solution.nodes == 1
 
 
+@pytest.mark.row("E5")
 @pytest.mark.parametrize("size", [3, 4, 5, 6, pytest.param(7, marks=pytest.mark.slow)])
 def test_every_opening_has_its_published_value(size: int) -> None:
-    """E5: one solve of the empty board lists exactly the winning openings."""
+    """One solve of the empty board lists exactly the winning openings."""
     solution = Solver(size).solve(np.zeros(size * size, dtype=np.int8), 1)
     assert solution.winner == 1
     assert solution.winning_moves == tuple(np.flatnonzero(solved_openings(size)).tolist())

@@ -24,20 +24,21 @@ def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
         np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("size", range(2, 20))
 def test_every_board_size_equals_the_plain_network(size: int) -> None:
-    """F3."""
     assert_equal(trained_like(channels=16, blocks=[3]), size)
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("tile", POINTS)
 @pytest.mark.parametrize("size", [5, 11])
 def test_every_tile_equals_the_plain_network(size: int, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F3."""
     monkeypatch.setattr(network, "best_tile", lambda size, channels, batch: tile)
     assert_equal(trained_like(channels=16, blocks=[3]), size)
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("size", [2, 5, 11])
 @pytest.mark.parametrize(
     "fields",
@@ -53,12 +54,12 @@ def test_every_tile_equals_the_plain_network(size: int, tile: int, monkeypatch: 
     ids=str,
 )
 def test_every_network_equals_the_plain_one(fields: dict[str, Any], size: int) -> None:
-    """F3."""
     assert_equal(trained_like(**fields), size)
 
 
+@pytest.mark.row("F3")
 def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F3: bit for bit, in one slice of all as in slices of one position, whole or in groups, in any order."""
+    """Bit for bit, in one slice of all as in slices of one position, whole or in groups, in any order."""
     net, planes = trained_like(), torch.from_numpy(random_positions(7, 5))
 
     def equal(threads: int, order: list[int]) -> bool:
@@ -74,8 +75,8 @@ def test_threads_and_neighbours_change_no_answer(monkeypatch: pytest.MonkeyPatch
     assert equal(1, forwards)
 
 
+@pytest.mark.row("F3")
 def test_refresh_takes_over_the_new_weights() -> None:
-    """F3."""
     planes = random_positions(8, 5)
     evaluator = NetworkEvaluator(trained_like(0), size=5, swap=False, batch=8, profile=cpu_profile("winograd"))
     before, _ = evaluated(evaluator, planes)

@@ -39,10 +39,10 @@ def expected(x: Floats, weight: Floats, bias: Floats) -> Floats:
     return found
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("tile", [1, *POINTS])
 @pytest.mark.parametrize("size", [2, 5, 8])
 def test_a_layer_equals_torchs_convolution(size: int, tile: int) -> None:
-    """F3."""
     kernel, positions, depth, outputs = 3 if tile > 1 else 1, 7, 5, 11
     x, weight, bias = random(positions, depth, size, size), random(outputs, depth, kernel, kernel), random(outputs)
     part, layer = Part(size, positions), packed(weight, bias, tile, 1)
@@ -53,9 +53,9 @@ def test_a_layer_equals_torchs_convolution(size: int, tile: int) -> None:
     assert (outside == 0).all()  # the next layer reads it beyond the edge
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("channels", [1, 2 * LANES, 3 * LANES, 4 * LANES, 5 * LANES])
 def test_products_of_every_width(channels: int) -> None:
-    """F3."""
     positions, columns = SUMS + 1, columns_of([channels])
     x, weight, bias = random(positions, channels, 3, 3), random(channels, channels, 3, 3), random(channels)
     part, layer = Part(3, positions), packed(weight / channels**0.5, bias, 3, columns)
@@ -65,8 +65,8 @@ def test_products_of_every_width(channels: int) -> None:
     np.testing.assert_allclose(board(out, positions, channels), right, atol=2e-4)
 
 
+@pytest.mark.row("F3")
 def test_bias_of_each_position_sum_and_relu_come_with_the_result() -> None:
-    """F3."""
     positions, channels, size = 3, 6, 5
     x, weight = random(positions, channels, size, size), random(channels, channels, 3, 3)
     bias, added = random(positions, channels, 1, 1, seed=1), random(positions, channels, size, size, seed=2)

@@ -8,9 +8,9 @@ import pytest
 from hexlit.nets.winograd.transforms import POINTS, best_tile, tiles_across, transformed_kernels, transforms, work
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("tile", [1, *POINTS])
 def test_the_matrices_give_a_correlation_exactly(tile: int) -> None:
-    """F3."""
     data, kernel, result = (np.array(rows, dtype=object) for rows in transforms(tile))
     generator = np.random.default_rng(0)
     cells, taps = data.shape[1], kernel.shape[1]
@@ -33,9 +33,9 @@ def test_fewer_positions_take_tiles_with_fewer_weights(size: int, channels: int)
     assert tiles[0] < tiles[-1]
 
 
+@pytest.mark.row("F3")
 @pytest.mark.parametrize("size", range(2, 20))
 def test_the_best_tile_takes_less_work_than_the_plain_convolution(size: int) -> None:
-    """F3."""
     assert work(size, 32, 256, best_tile(size, 32, 256)) < 256 * 9 * size**2 * 32
     assert tiles_across(size, best_tile(size, 32, 256)) <= -(-size // 2)
 

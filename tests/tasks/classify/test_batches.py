@@ -33,7 +33,6 @@ def test_seed_and_epoch_alone_decide_the_batches() -> None:
 
 @pytest.mark.row("B11")
 def test_batches_by_length_fill_up_far_less_than_random_ones_and_those_less_than_the_maximum() -> None:
-    """B11."""
 
     def filled(batches: list[list[int]]) -> int:
         return sum(len(batch) * int(LENGTHS[batch].max()) for batch in batches)
@@ -58,7 +57,6 @@ def test_validation_begins_with_the_longest() -> None:
 
 @pytest.mark.row("B11")
 def test_a_batch_is_filled_up_to_its_longest_text() -> None:
-    """B11."""
     encoded = EncodedTexts(np.array([5, 6, 7, 8, 9, 4], np.int32), np.array([0, 2, 3, 6]), 0)
     data = PaddedTexts(encoded, np.array([1, 0, 1]), pad=0)
     batch = data[[1, 0]]

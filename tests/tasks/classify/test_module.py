@@ -46,7 +46,6 @@ def test_validation_logs_scores_over_all_texts(path: Path) -> None:
 
 @pytest.mark.row("B6")
 def test_validation_leaves_weights_and_buffers_bit_identical(path: Path) -> None:
-    """B6."""
     data, tokens = make_data(path)
     module = make_module(data, tokens, kind="transformer", dropout=0.3, token_dropout=0.3, ema_decay=0.9)
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
@@ -62,7 +61,7 @@ def test_validation_leaves_weights_and_buffers_bit_identical(path: Path) -> None
 
 @pytest.mark.row("C17")
 def test_bf16_ends_within_2_percent_of_fp32(path: Path) -> None:
-    """C17: trained with either, on the same batches."""
+    """Trained with either, on the same batches."""
     found = {}
     for precision in ("32-true", "bf16-mixed"):
         data, tokens = make_data(path)

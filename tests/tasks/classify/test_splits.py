@@ -43,7 +43,6 @@ def test_copies_are_dropped_and_counted_so_that_no_text_is_in_two_splits() -> No
 
 @pytest.mark.row("B7")
 def test_a_subset_is_seeded_by_class_and_apart_from_validation() -> None:
-    """B7."""
     texts = found(100)
     whole, part, again = (split_texts(texts, TextDataConfig(subset=subset)).rows for subset in (1.0, 0.3, 0.3))
     assert np.array_equal(part["train"], again["train"])

@@ -31,6 +31,7 @@ def find(rows: list[ErrorRow], forecaster: str, horizon: int | str, target: str 
     return found
 
 
+@pytest.mark.row("F8")
 def test_the_table_has_every_forecaster_target_and_horizon_on_the_same_windows(path: Path) -> None:
     data = make_data(path, targets=["temp", "wind"], features=[], horizons=[1, 3])
     rows = test_table(make_net(data), data)

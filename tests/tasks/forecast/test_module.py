@@ -61,6 +61,7 @@ def test_every_network_learns_a_daily_wave_far_better_than_persistence(kind: str
     assert found["r2"] > 0.8
 
 
+@pytest.mark.row("F8")
 def test_validation_logs_errors_in_units_over_all_windows_and_skill_over_the_same(path: Path) -> None:
     """In batches and micro-batches of unequal size, as a plain formula over all windows at once."""
     data = make_data(path, accelerator={"micro_batch": 13, "evaluation_batch": 29}, **WAVE)

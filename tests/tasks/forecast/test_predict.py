@@ -40,6 +40,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ForecastMod
     return folder / "net.ckpt", module, data
 
 
+@pytest.mark.row("F9")
 def test_forecasts_are_those_of_the_network_at_the_end_of_each_series(trained: Any, tmp_path: Path) -> None:
     """Of two of the series, in a file that begins later, where they stand at other places than in training."""
     checkpoint, module, data = trained
@@ -85,6 +86,7 @@ def test_a_file_that_cannot_be_forecast_is_refused_in_one_line(
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.row("F9")
 def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: Path) -> None:
     found = forecast_file(trained[0], save(hourly(50), tmp_path / "t.csv"))
     write_forecasts(found, tmp_path / "out" / "f.csv")

@@ -90,6 +90,7 @@ def rows_of(data: ForecastDataModule, split: str) -> set[tuple[int, int]]:
     }
 
 
+@pytest.mark.row("F8")
 def test_no_row_is_in_windows_of_two_splits_and_time_only_runs_forward(path: Path) -> None:
     data = make_data(path, max_gap=9)
     rows = [rows_of(data, split) for split in SPLITS]
@@ -98,6 +99,7 @@ def test_no_row_is_in_windows_of_two_splits_and_time_only_runs_forward(path: Pat
         assert max(step for _, step in rows[earlier]) < min(step for _, step in rows[later])
 
 
+@pytest.mark.row("F8")
 def test_nothing_after_the_training_rows_changes_a_training_batch_or_the_scaling(path: Path, tmp_path: Path) -> None:
     table = gappy()
     data = make_data(path)

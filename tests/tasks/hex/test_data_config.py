@@ -33,7 +33,6 @@ from hexlit.tasks.hex.config import DataConfig
     ],
 )
 def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: Any) -> None:
-    """E2."""
     with pytest.raises(UsageError, match=f"data.{key}={value}"):
         DataConfig(**{key: value})
 

@@ -53,7 +53,7 @@ def held_out(data: GamesDataModule) -> tuple[list[GameRecord], list[GameRecord]]
     return train, [RECORDS[game] for game in sorted(games)]
 
 
-@pytest.mark.row("E2")
+@pytest.mark.row("D1")
 def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_the_others(store: Path) -> None:
     data = data_of(store, train_batch=1)
     train, _ = held_out(data)
@@ -68,8 +68,9 @@ def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_t
     assert 0.3 < sum(one in as_played for one in found) / len(found) < 0.7
 
 
+@pytest.mark.row("A25")
 def test_each_epoch_has_an_order_of_its_own_which_comes_again(store: Path) -> None:
-    """A25: a resumed run goes on with the same batches."""
+    """A resumed run goes on with the same batches."""
     first = positions(data_of(store).train_dataloader())
     assert positions(data_of(store).train_dataloader()) == first
     assert positions(data_of(store, epoch=1).train_dataloader()) != first
@@ -77,7 +78,6 @@ def test_each_epoch_has_an_order_of_its_own_which_comes_again(store: Path) -> No
 
 
 def test_batches_are_whole_and_mix_the_games(store: Path) -> None:
-    """E2."""
     data = data_of(store)
     loader = data.train_dataloader()
     assert {len(batch.value) for batch in loader} == {BATCH}
@@ -98,8 +98,10 @@ def test_validation_is_whole_in_order_and_not_turned(store: Path) -> None:
     assert sizes[-1] == len(in_order) % 50
 
 
+@pytest.mark.row("D5")
+@pytest.mark.row("A9")
 def test_processes_that_load_change_nothing(store: Path) -> None:
-    """D5, A9: each maps the arrays for itself."""
+    """Each maps the arrays for itself."""
     found = {workers: positions(data_of(store, workers=workers).train_dataloader()) for workers in (0, 2)}
     assert found[0] == found[2]
 
@@ -135,8 +137,8 @@ def test_some_planes_are_of_the_validation_games(store: Path) -> None:
     assert len(data.some_planes(10**6)) == len(data.validation.rows)
 
 
+@pytest.mark.row("D5")
 def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path) -> None:
-    """D5."""
     kept = [data_of(store, seed=seed).validation.rows.tolist() for seed in (1, 2)]
     assert kept[0] == kept[1]
     assert data_of(store, split_seed=7).validation.rows.tolist() != kept[0]

@@ -71,7 +71,7 @@ def losses_of(module: HexModule, batch: Batch) -> dict[str, float]:
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_losses_equal_the_plain_formula(swap: bool) -> None:
-    """E2: cross-entropy over legal actions; cross-entropy of the chance to win, on a value of tanh(logit)."""
+    """Cross-entropy over legal actions; cross-entropy of the chance to win, on a value of tanh(logit)."""
     module = make_module(swap=swap, policy_weight=0.25, value_weight=0.5).eval()
     with torch.no_grad():
         for parameter in module.parameters():  # far from the near-uniform start
@@ -111,7 +111,7 @@ def test_the_comparable_loss_weighs_the_same_in_every_run_and_has_no_gradient() 
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
-    """E1: whatever the network says of a taken cell, or of a swap that is not allowed."""
+    """Whatever the network says of a taken cell, or of a swap that is not allowed."""
     module = make_module(swap=swap)
     planes, policy, value = make_batch(swap=swap)
     output = module(planes.float())
@@ -135,10 +135,10 @@ def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
     assert (logits.grad[:, :16][taken[:, :16] == 0] != 0).any()
 
 
+@pytest.mark.row("A6")
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(precision: str, optimizer: str) -> None:
-    """A6, E2."""
     module = make_module(optimizer=OptimizerConfig(name=optimizer, lr=0.02, warmup_steps=0, schedule="constant"))
     batch = make_batch()
     before = losses_of(module, batch)
@@ -149,9 +149,10 @@ def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(precisio
     assert after["value_loss"] < before["value_loss"]
 
 
+@pytest.mark.row("C2")
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_the_gradient_is_clipped_to_its_norm_before_the_update(precision: str) -> None:
-    """A6: also with fused optimizers, which Lightning's own clipping refuses."""
+    """Also with fused optimizers, which Lightning's own clipping refuses."""
     rate = 0.5
     plain = OptimizerConfig(name="sgd", lr=rate, momentum=0.0, weight_decay=0.0, warmup_steps=0, schedule="constant")
     steps = []
@@ -164,8 +165,10 @@ def test_the_gradient_is_clipped_to_its_norm_before_the_update(precision: str) -
     assert steps[1] > 0.1
 
 
+@pytest.mark.row("A24")
+@pytest.mark.row("A25")
 def test_dropout_draws_depend_on_seed_and_epoch_only() -> None:
-    """A24, A25: a run resumed at epoch 2 repeats the draws that the uninterrupted run has there."""
+    """A run resumed at epoch 2 repeats the draws that the uninterrupted run has there."""
 
     class Epochs:
         """Stands in for a trainer, which an epoch's number is asked of."""
@@ -188,9 +191,9 @@ def test_dropout_draws_depend_on_seed_and_epoch_only() -> None:
     assert draws([2, 3]) == uninterrupted[2:]
 
 
+@pytest.mark.row("E17")
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path: Path) -> None:
-    """E17."""
     net = NetConfig(channels=8, blocks=[1, 2], activation="silu", policy_channels=4, value_channels=4, value_hidden=8)
     module = make_module(net=net, swap=swap)
     trainer = fit(module, [make_batch(swap=swap)] * 3)
@@ -207,9 +210,10 @@ def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path
     torch.testing.assert_close(found, expected)  # which is laid out in another way, and rounds in another order
 
 
+@pytest.mark.row("A24")
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_training_goes_on_with_other_kernels_and_another_memory_layout(optimizer: str, tmp_path: Path) -> None:
-    """A24: each moment stays with its weight, though it lies elsewhere, and fused kernels take over from plain ones."""
+    """Each moment stays with its weight, though it lies elsewhere, and fused kernels take over from plain ones."""
     learning = OptimizerConfig(name=optimizer, lr=0.01, warmup_steps=0, schedule="constant")
     plain: dict[str, Any] = {"precision": "32-true"}
     other = plain | {"channels_last": False, "fused_optimizer": False}
@@ -226,8 +230,9 @@ def test_training_goes_on_with_other_kernels_and_another_memory_layout(optimizer
     assert difference.mean() < 1e-4  # a weight without a gradient may take a whole step by the sign of a rounding error
 
 
+@pytest.mark.row("E17")
 def test_a_loaded_checkpoint_plays_by_search_and_by_policy(tmp_path: Path) -> None:
-    """E17: one checkpoint serves search and match."""
+    """One checkpoint serves search and match."""
     trainer = fit(make_module(), [make_batch()])
     trainer.save_checkpoint(tmp_path / "net.ckpt")
     loaded = load_network(tmp_path / "net.ckpt")
@@ -302,8 +307,8 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
     assert 0 <= found["value_calibration_error"] <= 1
 
 
+@pytest.mark.row("B6")
 def test_validation_changes_no_weight_and_no_statistic() -> None:
-    """B6."""
     module = make_module(net=NetConfig(channels=8, blocks=[1], dropout=0.5))
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     first = validated(module, [one_hot(make_batch())])

@@ -1,4 +1,4 @@
-"""F2: what is learned does not depend on the device: steps, learning rate, and networks that a game meets."""
+"""What is learned does not depend on the device: steps, learning rate, and networks that a game meets."""
 
 from collections import Counter
 from dataclasses import replace
@@ -69,7 +69,7 @@ def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
 @pytest.mark.row("F2")
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_steps_and_learning_rate_are_the_same_on_every_device(experiment: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F2: steps an epoch follow from positions, reuse and batch, and the rate from the batch."""
+    """Steps an epoch follow from positions, reuse and batch, and the rate from the batch."""
     found = {}
     for device in DEVICES:
         config = recipe(device, f"experiment={experiment}")
@@ -84,7 +84,7 @@ def test_steps_and_learning_rate_are_the_same_on_every_device(experiment: str, m
 def test_games_meet_as_many_networks_on_every_device(
     workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F2: with the batches of cuda (2 groups of 1,024 and more at once before) they met six times as many."""
+    """With the batches of cuda (2 groups of 1,024 and more at once before) they met six times as many."""
     monkeypatch.setattr("hexlit.tasks.hex.data.make_player", Here)
     met = {}
     for device in DEVICES:

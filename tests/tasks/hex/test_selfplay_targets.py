@@ -16,7 +16,6 @@ from tests.selfplay.test_window import random_game
 from tests.tasks.hex.test_same_recipe import Here, recipe
 
 
-@pytest.mark.row("F6")
 def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_set(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

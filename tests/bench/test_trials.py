@@ -1,0 +1,70 @@
+"""Trainings at once and one after another: as many as asked for, a share of the threads each, and none left over."""
+
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.bench import trials
+from hexlit.bench.trials import TRIALS, measure_trials
+from hexlit.errors import UsageError
+
+STAND_IN = """
+import os, sys, time
+begun = time.monotonic()
+said = dict(argument.split("=", 1) for argument in sys.argv[2:])
+time.sleep(0.1)
+line = [said["accelerator.threads"], said["seed"], os.path.basename(os.getcwd()), str(begun), str(time.monotonic())]
+with open(sys.argv[1], "a") as file:
+    print(*line, file=file)
+"""
+
+
+@pytest.fixture
+def profile(monkeypatch: pytest.MonkeyPatch) -> DeviceProfile:
+    monkeypatch.setattr(trials, "ROUNDS", 2)
+    return build_profile(AcceleratorConfig(device="cpu", threads=2, precision="32-true"))
+
+
+@pytest.mark.row("D22")
+def test_as_many_run_at_once_as_the_line_says_with_a_share_of_the_threads_each(
+    profile: DeviceProfile, tmp_path: Path
+) -> None:
+    lines, said = measure_trials(profile, (sys.executable, "-c", STAND_IN, str(tmp_path / "log")))
+    found: dict[str, list[tuple[int, int, float, float]]] = {}
+    for line in (tmp_path / "log").read_text().splitlines():
+        threads, seed, where, begun, ended = line.split()
+        found.setdefault(where, []).append((int(threads), int(seed), float(begun), float(ended)))
+    assert sorted(found) == ["0-1", "0-2", "1-1", "1-2", "first"]
+    for where in ("0-1", "1-1", "0-2", "1-2"):
+        assert {threads for threads, *_ in found[where]} == {1 if where.endswith("2") else 2}
+        assert sorted(seed for _, seed, *_ in found[where]) == list(range(1, TRIALS + 1))
+    for where in ("0-1", "1-1"):
+        spans = sorted((begun, ended) for *_, begun, ended in found[where])
+        assert all(one[1] <= other[0] for one, other in pairwise(spans)), "one after another"
+    for where in ("0-2", "1-2"):
+        spans = sorted((begun, ended) for *_, begun, ended in found[where])
+        assert all(one[1] <= other[0] for one, other in zip(spans, spans[2:], strict=False)), "never three"
+    assert [line.threads for line in lines] == [2, 2]
+    medians = [line.milliseconds or 0.0 for line in lines]
+    assert said == [f"4 trainings, 2 at once: {medians[0] / medians[1]:.2f} times the rate of one after another"]
+
+
+@pytest.mark.row("D22")
+def test_a_training_that_fails_ends_the_measurement_and_all_others(profile: DeviceProfile, tmp_path: Path) -> None:
+    program = """
+import sys, time
+if "seed=2" in sys.argv:
+    print("no such board")
+    sys.exit(2)
+if "accelerator.threads=1" in sys.argv:
+    time.sleep(600)
+"""
+    began = time.monotonic()
+    with pytest.raises(UsageError, match="what=trials: a training ended with 2: no such board"):
+        measure_trials(profile, (sys.executable, "-c", program))
+    assert time.monotonic() - began < 300, "none was waited for"
