@@ -2,20 +2,18 @@
 
 import contextlib
 import logging
-import socket
-import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optuna.exceptions import UpdateFinishedTrialError
 
-from hexlit.accelerate.process_file import RunProcess
 from hexlit.errors import UsageError
 from hexlit.tuning.storage import hidden_password, open_storage, whole_url
 from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
+from hexlit.tuning.watcher import ATTRIBUTE, Watcher, watcher_of
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -24,37 +22,6 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 log = logging.getLogger(__name__)
-
-SIGN_OF_LIFE = 60.0
-"""Seconds between two signs of life of a trial's watcher."""
-PRESUMED_DEAD = 5 * SIGN_OF_LIFE
-"""Seconds without one after which a trial of another machine counts as interrupted."""
-
-
-@dataclass(frozen=True)
-class Watcher:
-    """The process that watches over a trial."""
-
-    host: str
-    pid: int
-    create_time: float
-    seen: float
-    """When it last gave a sign of life, in seconds since 1970."""
-
-    @classmethod
-    def this(cls) -> "Watcher":
-        """This process, now."""
-        import psutil
-
-        process = psutil.Process()
-        return cls(socket.gethostname(), process.pid, process.create_time(), time.time())
-
-    @property
-    def alive(self) -> bool:
-        """Whether it watches still, as far as can be known from here."""
-        if self.host == socket.gethostname():
-            return RunProcess(self.pid, self.create_time).alive
-        return time.time() - self.seen < PRESUMED_DEAD
 
 
 def create_study(
@@ -146,9 +113,9 @@ def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
     retried = []
     done_again = {trial.user_attrs.get("retry_of") for trial in study.get_trials(deepcopy=False)}
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        facts = trial.user_attrs.get("watcher")
-        if facts is not None and Watcher(**facts).alive:
-            log.debug("trial %d is still watched by process %s on %s", trial.number, facts["pid"], facts["host"])
+        watcher = watcher_of(trial.user_attrs)
+        if watcher is not None and watcher.alive:
+            log.debug("trial %d is still watched by process %s on %s", trial.number, watcher.pid, watcher.host)
             continue
         interrupt(study, trial)
         retried.append(trial)
@@ -174,7 +141,7 @@ def interrupt(study: "Study", trial: Any) -> None:
 def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
     """Say that `watcher` is with the trial; one that has just ended needs none."""
     with contextlib.suppress(UpdateFinishedTrialError):
-        study._storage.set_trial_user_attr(trial_id, "watcher", asdict(watcher))
+        study._storage.set_trial_user_attr(trial_id, ATTRIBUTE, asdict(watcher))
 
 
 def _file_of(storage: str) -> Path | None:
