@@ -3,7 +3,7 @@
 import contextlib
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+TERMS = "terms"
+"""Attribute of a study."""
+
 
 def create_study(
     name: str,
@@ -33,15 +36,18 @@ def create_study(
     pruner: "BasePruner",
     *,
     resume: bool,
+    join: bool = False,
+    terms: Mapping[str, str] | None = None,
     objectives: Sequence[str] = (),
 ) -> "Study":
-    """A new study, or with `resume` the one that was begun under this `name`.
+    """A new study, or with `resume` or `join` the one that was begun under this `name`.
 
-    Programs that show studies, such as optuna-dashboard, call its values by the names of the `objectives`.
+    Programs that show studies, such as optuna-dashboard, call its values by the names of the `objectives`. The `terms`
+    stay with the study: names and values of what all who work on it agree on.
 
     Raises:
-        UsageError: there is such a study and `resume` is false, or there is none and it is true; or it is about other
-            directions.
+        UsageError: there is such a study and neither is asked for, or there is none and one is; or it is about other
+            directions; or who joins has other terms.
     """
     import optuna
 
@@ -49,13 +55,15 @@ def create_study(
     opened = open_storage(storage, folder)
     where = hidden_password(storage) if storage else str(folder)
     exists = name in [study.study_name for study in opened.get_all_studies()]
-    if exists and not resume:
+    if exists and not (resume or join):
+        way = "sweep.resume=true to go on with it" if storage is None else "sweep.join=true to work on it, too"
         raise UsageError(
-            f"hydra.sweeper.study_name={name}: there is such a study in {where}; add sweep.resume=true to go on with "
-            "it, or choose another name"
+            f"hydra.sweeper.study_name={name}: there is such a study in {where}; add {way}, or choose another name"
         )
     if resume and not exists:
         raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to go on with")
+    if join and not exists:
+        raise UsageError(f"sweep.join=true: there is no study {name} in {where}; the first to begin it leaves this out")
     if not exists:
         study = optuna.create_study(
             study_name=name,
@@ -68,12 +76,24 @@ def create_study(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
                 study.set_metric_names(list(objectives))
+        study.set_user_attr(TERMS, dict(terms or {}))
         return study
     study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=pruner)
     was = [direction.name.lower() for direction in study.directions]
     if was != list(directions):
         raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
+    if join:
+        _check_terms(study, terms or {})
     return study
+
+
+def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
+    """Raise `UsageError` where the `terms` are not those that the study was begun with."""
+    was = study.user_attrs.get(TERMS, {})
+    for name in dict.fromkeys([*was, *terms]):
+        if was.get(name) != terms.get(name):
+            said = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
+            raise UsageError(f"sweep.join=true: {said}; make them agree")
 
 
 def load_study(folder: Path) -> "Study":

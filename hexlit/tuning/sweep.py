@@ -130,9 +130,13 @@ class Sweep:
             sampler,
             plan.pruner,
             resume=plan.resume,
+            join=plan.judged.join,
+            terms=plan.terms,
             objectives=plan.objectives,
         )
         before = len(study.get_trials(deepcopy=False))
+        if plan.judged.join:
+            before += int(plan.sweep_id, 16)  # two who join at once draw differently
         if before:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
             self._retry_interrupted(study)
