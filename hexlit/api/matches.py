@@ -19,9 +19,8 @@ from hexlit.commands.application import typed
 from hexlit.commands.in_process import call
 from hexlit.commands.match import MatchConfig, play_match
 from hexlit.errors import UsageError
-from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_moves
-from hexlit.hex.records.game import RecordedGame, RecordedMove, as_record
+from hexlit.hex.records.game import as_record
 from hexlit.tuning.space import quoted
 
 if TYPE_CHECKING:
@@ -97,18 +96,9 @@ class Match:
 
     def __getitem__(self, number: int) -> Game:
         """A game by its row in `games`; a notebook draws it."""
-        game = self._games[number]
-        moves = tuple(RecordedMove(WHITE if ply % 2 else BLACK, move) for ply, move in enumerate(game.moves))
-        recorded = RecordedGame(
-            self.document["board"],
-            moves,
-            winner=game.winner,
-            ending=game.ending,
-            black=game.black,
-            white=game.white,
-            opening=game.opening,
-        )
-        return Game(as_record(recorded))
+        from hexlit.arena.sgf import recorded
+
+        return Game(as_record(recorded(self._games[number], self.document["board"])))
 
     @cached_property
     def _games(self) -> "list[ArenaGame]":
@@ -147,7 +137,7 @@ def match(
             `Model.player` gives; or a mapping from names to these.
         arguments: overrides as on the command line, such as `"openings.plies=1"`.
         quiet: show nothing meanwhile.
-        settings: overrides with values of Python: `board`, `pairs` (openings, each played twice), `mode`, `seed`.
+        settings: overrides with values of Python: `board`, `pairs` (openings, each played twice), `swap`, `seed`.
 
     Raises:
         UsageError: a mistake, in one line that says what would be right.

@@ -93,14 +93,20 @@ class EvaluationConfig:
 class OpeningsConfig:
     """The openings of a match."""
 
-    plies: int = 2
-    """Moves of an opening, below the size of the board."""
+    plies: int | None = None
+    """Moves of an opening, below the size of the board; null: 2, or 1 with the swap rule."""
     balanced: bool = True
     """Take the fairest of four times as many, as random playouts see them."""
 
     def __post_init__(self) -> None:
-        if self.plies < 1:
+        if self.plies is not None and self.plies < 1:
             raise UsageError(f"openings.plies={self.plies}: must be 1 or more, or two games would be the same")
+
+    def length(self, *, swap: bool) -> int:
+        """Moves of an opening, with or without the swap rule; raises `UsageError` where the rule takes no other."""
+        if swap and self.plies not in (None, 1):
+            raise UsageError(f"openings.plies={self.plies}: with swap=true an opening is one move; leave it out")
+        return self.plies or (1 if swap else 2)
 
 
 @dataclass

@@ -14,14 +14,14 @@ class Forfeit(Exception):  # noqa: N818 - it ends a game, not the program
 class GamePlayer(Protocol):
     """Somebody who plays one game after another."""
 
-    def begin(self, size: int) -> None:
-        """Start a new game on an empty board of `size` rows; may raise `Forfeit`."""
+    def begin(self, size: int, *, swap: bool = False) -> None:
+        """Start a new game on an empty board of `size` rows, with or without the swap rule; may raise `Forfeit`."""
         ...
 
     def answer(self, moves: Sequence[int]) -> int:
-        """The next move after `moves`, all cells played so far, Black's first, the opening included.
+        """The next move after `moves`, all moves played so far, Black's first, the opening included.
 
-        A cell (row * size + column), or `RESIGN`; may raise `Forfeit`.
+        A cell (row * size + column), `size * size` for swap-pieces, or `RESIGN`; may raise `Forfeit`.
         """
         ...
 

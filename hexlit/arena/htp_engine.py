@@ -4,6 +4,7 @@ import shlex
 import shutil
 from collections.abc import Sequence
 
+from hexlit.arena.arena_game import illegality, position_of
 from hexlit.arena.engine_process import EngineProcess
 from hexlit.arena.game_player import RESIGN, Forfeit
 from hexlit.errors import UsageError
@@ -46,11 +47,12 @@ class HtpEngine:
         self._move_timeout = move_timeout
         self._process: EngineProcess | None = None
         self._size = 0
+        self._swap = False
         self._played: list[int] = []
         self.title = ""
         """Name and version that the program gives itself, once it has been started."""
 
-    def begin(self, size: int) -> None:
+    def begin(self, size: int, *, swap: bool = False) -> None:
         """See `GamePlayer`."""
         try:
             process = self._process = self._process or EngineProcess(self._words)
@@ -59,12 +61,12 @@ class HtpEngine:
                 self.title = " ".join(answers)
             if not process.ask(f"boardsize {size} {size}", self._start_timeout).fine:
                 self._ask(process, f"boardsize {size}", self._start_timeout)
-            # Openings are given, so nobody may swap; programs that do not know the parameter refuse, which is fine.
-            process.ask("param_game allow_swap 0", self._move_timeout)
+            # Programs that do not know the parameter refuse, which is fine.
+            process.ask(f"param_game allow_swap {int(swap)}", self._move_timeout)
             self._ask(process, "clear_board", self._move_timeout)
         except Forfeit as forfeit:
             raise self._lost(forfeit) from forfeit
-        self._size = size
+        self._size, self._swap = size, swap
         self._played = []
 
     def answer(self, moves: Sequence[int]) -> int:
@@ -105,10 +107,10 @@ class HtpEngine:
             cell = parse_cell(name, self._size)
         except UsageError:
             raise Forfeit(f"answers {text[:60]!r}, which is no move on a {self._size}x{self._size} board") from None
-        if cell == self._size**2:
-            raise Forfeit(f"answers {name}, but nobody may swap in this game")
-        if cell in moves:
-            raise Forfeit(f"plays {name}, which is taken")
+        cells = position_of(moves, self._size)
+        fault = illegality(cell, cells, self._size, ply=len(moves), swap=self._swap)
+        if fault:
+            raise Forfeit(fault)
         return cell
 
     def _ask(self, process: EngineProcess, command: str, seconds: float) -> str:

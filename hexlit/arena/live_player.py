@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from hexlit.arena.arena_game import position_of
 from hexlit.arena.position import Position, connected
 from hexlit.arena.thinker import MakeEvaluator, Thinker
 from hexlit.hex.geometry import BLACK, WHITE
@@ -19,16 +18,14 @@ class LivePlayer:
         """As for `Thinker`."""
         self._thinker = Thinker(config, make_evaluator, knows_swap=knows_swap, reuse=reuse)
 
-    def begin(self, size: int) -> None:
+    def begin(self, size: int, *, swap: bool = False) -> None:
         """See `GamePlayer`."""
-        self._thinker.prepare(size, swap=False)
+        self._thinker.prepare(size, swap=swap)
 
     def answer(self, moves: Sequence[int]) -> int:
         """See `GamePlayer`."""
         size = self._thinker.size
-        cells = np.zeros(size * size, np.int8)
-        cells[list(moves[0::2])] = BLACK
-        cells[list(moves[1::2])] = WHITE
+        cells = position_of(moves, size)
         colour = BLACK if len(moves) % 2 == 0 else WHITE
         position = Position(size, cells, colour, connected(cells, size))
         return self._thinker.choose(position, colour, simulations=self._thinker.config.simulations).action

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.arena_game import ArenaGame, Opening, ended, illegality, position_of
+from hexlit.arena.arena_game import ArenaGame, Opening, ended, illegality, position_of, put, swap_is_open
 from hexlit.arena.opening_set import random_openings
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
@@ -19,6 +19,13 @@ class Player(Protocol):
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """Moves int16 `[B]` for undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
+        ...
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """White's moves int16 `[B]` where it may swap: a cell, or `size*size` to swap.
+
+        Each of the positions int8 `[B, size*size]` has one stone, a black one.
+        """
         ...
 
 
@@ -60,17 +67,18 @@ def play_match(
 
 
 def side_by_side(
-    first: Player, second: Player, openings: Sequence[Opening], size: int
+    first: Player, second: Player, openings: Sequence[Opening], size: int, *, swap: bool = False
 ) -> Iterator[tuple[int, ArenaGame]]:
-    """Play P `openings` twice, all games at once; gives (row, game) as games end.
+    """Play P `openings` of one length twice, all games at once; gives (row, game) as games end.
 
     In the rows 0 to P - 1 the first player has Black, in the rows P to 2 P - 1 the second. Names and pairs are blank.
+    With `swap`, White may answer an opening of one move by swap-pieces.
     """
-    starts = (*openings, *openings)
-    moves = [list(opening) for opening in starts]
+    moves = [list(opening) for opening in (*openings, *openings)]
     cells = np.stack([position_of(sequence, size) for sequence in moves])
     first_is = np.repeat(np.array([1, -1], np.int8), len(openings))
-    to_move = np.array([1 if len(sequence) % 2 == 0 else -1 for sequence in moves], np.int8)
+    ply = len(openings[0])
+    to_move = np.full(len(moves), 1 if ply % 2 == 0 else -1, np.int8)
     going_on = np.ones(len(moves), np.bool_)
     stones, table = empty_stones(1, size), geometry(size)
     while going_on.any():
@@ -79,20 +87,22 @@ def side_by_side(
             rows = np.flatnonzero(going_on & (turns == turn))
             if len(rows) == 0:
                 continue
-            chosen = player.choose(cells[rows], to_move[rows])
+            may_swap = swap_is_open(ply, swap=swap)
+            chosen = player.reply(cells[rows]) if may_swap else player.choose(cells[rows], to_move[rows])
             for row, move in zip(rows.tolist(), chosen.tolist(), strict=True):
                 colour = int(to_move[row])
-                fault = illegality(move, cells[row], size)
+                fault = illegality(move, cells[row], size, ply=ply, swap=swap)
                 if fault:
                     going_on[row] = False
-                    yield row, ended(moves[row], len(starts[row]), -colour, Ending.FORFEITED, fault)
+                    yield row, ended(moves[row], len(openings[0]), -colour, Ending.FORFEITED, fault)
                     continue
                 moves[row].append(move)
-                cells[row, move] = colour
+                put(move, colour, cells[row], size)
                 to_move[row] = -colour
                 if place_all(stones, 0, cells[row], table):
                     going_on[row] = False
-                    yield row, ended(moves[row], len(starts[row]), colour, Ending.CONNECTED)
+                    yield row, ended(moves[row], len(openings[0]), colour, Ending.CONNECTED)
+        ply += 1
 
 
 def most_openings(size: int, plies: int) -> int:

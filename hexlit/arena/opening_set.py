@@ -37,7 +37,8 @@ def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced:
     found = list(islice(_different(size, _draws(size, plies, random, most=100 * wanted)), wanted))
     if len(found) < count:
         raise UsageError(
-            f"{count} openings: a {size}x{size} board has {len(found)} of {plies} plies, turned ones counted once"
+            f"{count} openings: a {size}x{size} board has {len(found)} of {plies} plies, turned ones counted once; "
+            "ask for fewer"
         )
     openings = np.array(found, np.int16).reshape(len(found), plies)
     if not balanced:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hexlit.arena.arena_game import ArenaGame, Opening, ended, illegality, position_of
+from hexlit.arena.arena_game import ArenaGame, Opening, ended, illegality, position_of, put, swap_is_open
 from hexlit.arena.game_player import RESIGN, Forfeit, GamePlayer
 from hexlit.arena.match import Player, side_by_side
 from hexlit.hex.engine import empty_stones, place_all
@@ -40,21 +40,28 @@ Pair = tuple[ArenaGame, ArenaGame]
 
 
 def play_pairs(
-    first: Contestant, second: Contestant, openings: Mapping[int, Opening], size: int, *, at_once: int
+    first: Contestant,
+    second: Contestant,
+    openings: Mapping[int, Opening],
+    size: int,
+    *,
+    at_once: int,
+    swap: bool = False,
 ) -> Iterator[Pair]:
     """Play every opening twice, and give each pair as soon as both games are over.
 
-    `openings` are undecided, by their numbers; a player has to move in `at_once` of the games at a time, at most.
+    `openings` are undecided and of one length, by their numbers; a player has to move in `at_once` of the games at a
+    time, at most. With `swap`, White may answer an opening of one move by swap-pieces.
     """
     if first.many_games is None or second.many_games is None:
-        yield from _one_after_another(first, second, openings, size)
+        yield from _one_after_another(first, second, openings, size, swap=swap)
         return
     players = first.many_games(at_once), second.many_games(at_once)
     numbers = list(openings)
     for start in range(0, len(numbers), at_once):
         part = numbers[start : start + at_once]
         finished: dict[int, dict[bool, ArenaGame]] = {}
-        for row, game in side_by_side(*players, [openings[number] for number in part], size):
+        for row, game in side_by_side(*players, [openings[number] for number in part], size, swap=swap):
             number, first_is_black = part[row % len(part)], row < len(part)
             both = finished.setdefault(number, {})
             both[first_is_black] = _named(game, number, first, second, first_is_black)
@@ -63,11 +70,12 @@ def play_pairs(
 
 
 def _one_after_another(
-    first: Contestant, second: Contestant, openings: Mapping[int, Opening], size: int
+    first: Contestant, second: Contestant, openings: Mapping[int, Opening], size: int, *, swap: bool
 ) -> Iterator[Pair]:
     with closing(first.one_game()) as one, closing(second.one_game()) as other:
         for number, opening in openings.items():
-            there, back = play_game(one, other, opening, size), play_game(other, one, opening, size)
+            there = play_game(one, other, opening, size, swap=swap)
+            back = play_game(other, one, opening, size, swap=swap)
             yield _named(there, number, first, second, True), _named(back, number, first, second, False)
 
 
@@ -76,27 +84,30 @@ def _named(game: ArenaGame, pair: int, first: Contestant, second: Contestant, fi
     return replace(game, pair=pair, black=black.name, white=white.name)
 
 
-def play_game(black: GamePlayer, white: GamePlayer, opening: Opening, size: int) -> ArenaGame:
-    """Play one game from `opening` to its end, a connection, a resignation or a forfeit. Names and pair are blank."""
+def play_game(black: GamePlayer, white: GamePlayer, opening: Opening, size: int, *, swap: bool = False) -> ArenaGame:
+    """Play one game from `opening` to its end, a connection, a resignation or a forfeit. Names and pair are blank.
+
+    With `swap`, White may answer an opening of one move by swap-pieces.
+    """
     moves = list(opening)
     cells = position_of(moves, size)
     stones, table = empty_stones(1, size), geometry(size)
     colour = 1
     try:
         # Whose clock it is when something goes wrong: Black begins first.
-        black.begin(size)
+        black.begin(size, swap=swap)
         colour = -1
-        white.begin(size)
+        white.begin(size, swap=swap)
         while True:
             colour = 1 if len(moves) % 2 == 0 else -1
             move = (black if colour > 0 else white).answer(tuple(moves))
             if move == RESIGN:
                 return ended(moves, len(opening), -colour, Ending.RESIGNED)
-            fault = illegality(move, cells, size)
+            fault = illegality(move, cells, size, ply=len(moves), swap=swap)
             if fault:
                 raise Forfeit(fault)
             moves.append(move)
-            cells[move] = colour
+            put(move, colour, cells, size)
             if place_all(stones, 0, cells, table):
                 return ended(moves, len(opening), colour, Ending.CONNECTED)
     except Forfeit as forfeit:
@@ -111,15 +122,19 @@ class InTurn:
         """`player` is asked about one position at a time."""
         self._player = player
         self._size = 0
+        self._swap = False
 
-    def begin(self, size: int) -> None:
+    def begin(self, size: int, *, swap: bool = False) -> None:
         """See `GamePlayer`."""
-        self._size = size
+        self._size, self._swap = size, swap
 
     def answer(self, moves: Sequence[int]) -> int:
         """See `GamePlayer`."""
+        cells = position_of(moves, self._size)[None]
+        if swap_is_open(len(moves), swap=self._swap):
+            return int(self._player.reply(cells)[0])
         to_move = np.array([1 if len(moves) % 2 == 0 else -1], np.int8)
-        return int(self._player.choose(position_of(moves, self._size)[None], to_move)[0])
+        return int(self._player.choose(cells, to_move)[0])
 
     def close(self) -> None:
         """See `GamePlayer`."""

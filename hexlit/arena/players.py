@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import blank_planes, encode
-from hexlit.hex.geometry import geometry
+from hexlit.hex.geometry import WHITE, geometry
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search, SearchResult
@@ -31,6 +31,15 @@ class Judge(Protocol):
         ...
 
 
+def reply_by_value(player: Judge, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+    """See `Player.reply`: `player` swaps where it would stand worse without.
+
+    Swap-pieces exchanges rows, columns and colours, and Black moves next: so it turns the value's sign.
+    """
+    judged = player.judge(cells, np.full(len(cells), WHITE, np.int8))
+    return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
+
+
 class SearchPlayer:
     """Plays the move that a search without noise finds."""
 
@@ -47,13 +56,8 @@ class SearchPlayer:
 
     def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> SearchResult:
         """Search the undecided positions int8 `[B, size*size]`; a swap is never considered."""
-        parts = []
-        for start in range(0, len(cells), self._batch):
-            rows = slice(start, start + self._batch)
-            # Ply 2 or later in the eyes of the search: nobody may swap.
-            ply = np.count_nonzero(cells[rows], axis=1).astype(np.int16) + 2
-            parts.append(self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply))
-        return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+        # Ply 2 or later in the eyes of the search: nobody may swap.
+        return self._search_from(cells, to_move, np.count_nonzero(cells, axis=1).astype(np.int16) + 2)
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`: the searched move and its value."""
@@ -64,6 +68,20 @@ class SearchPlayer:
         """See `Player`."""
         return self.search(cells, to_move).action
 
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: searched with the swap where the evaluator knows it, else by the searched value."""
+        if not self._swap:
+            return reply_by_value(self, cells)
+        return self._search_from(cells, np.full(len(cells), WHITE, np.int8), np.ones(len(cells), np.int16)).action
+
+    def _search_from(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], ply: NDArray[np.int16]) -> SearchResult:
+        """Search as if `ply` moves `[B]` had been played."""
+        parts = []
+        for start in range(0, len(cells), self._batch):
+            rows = slice(start, start + self._batch)
+            parts.append(self._search.run(cells[rows], to_move[rows], self._evaluator, ply=ply[rows]))
+        return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
+
 
 class PolicyPlayer:
     """Plays the move with the highest probability, without any search."""
@@ -72,12 +90,28 @@ class PolicyPlayer:
         """As for `SearchPlayer`."""
         self._evaluator = evaluator
         self._size = size
+        self._swap = swap
         self._planes = blank_planes(batch, size)
         self._policy = np.zeros((batch, size * size + swap), np.float32)
         self._value = np.zeros(batch, np.float32)
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`: the most likely move, and the evaluator's value of the position."""
+        return self._judge(cells, to_move, may_swap=False)
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        return self.judge(cells, to_move).action
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: the most likely action where the evaluator knows the swap, else by its value."""
+        if not self._swap:
+            return reply_by_value(self, cells)
+        return self._judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
+
+    def _judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool) -> Judgement:
+        """The most likely actions, and the values of the positions, in all of which the swap is open or in none."""
+        actions = self._size**2 + may_swap
         transposed = geometry(self._size).transposed
         moves = np.zeros(len(cells), np.int16)
         values = np.zeros(len(cells), np.float32)
@@ -85,17 +119,13 @@ class PolicyPlayer:
             part = cells[start : start + len(self._planes)]
             rows = slice(start, start + len(part))
             colours = to_move[rows]
-            self._planes[: len(part)] = encode(part, colours)
+            self._planes[: len(part)] = encode(part, colours, np.full(len(part), may_swap))
             self._evaluator.evaluate(self._planes, self._policy, self._value)
-            # The swap action, if there is one, comes last and is not a cell.
-            best = self._policy[: len(part), : part.shape[1]].argmax(1)
+            # The swap action, if there is one, comes last: it is left out where it is not open.
+            best = self._policy[: len(part), :actions].argmax(1)
             moves[rows] = np.where(colours > 0, best, transposed[best])
             values[rows] = self._value[: len(part)]
         return Judgement(moves, values)
-
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`."""
-        return self.judge(cells, to_move).action
 
 
 class RandomPlayer:
@@ -107,8 +137,13 @@ class RandomPlayer:
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
-        return np.array([self._draw(board) for board in cells], np.int16)
+        return np.array([self._draw(board, np.flatnonzero(board == 0)) for board in cells], np.int16)
 
-    def _draw(self, board: NDArray[np.int8]) -> int:
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: it knows of no better or worse, so the swap is a move like the others."""
+        swap = cells.shape[1]
+        return np.array([self._draw(board, np.append(np.flatnonzero(board == 0), swap)) for board in cells], np.int16)
+
+    def _draw(self, board: NDArray[np.int8], actions: NDArray[np.intp]) -> int:
         position = int.from_bytes(hashlib.blake2b(board.tobytes(), digest_size=8).digest())
-        return int(np.random.default_rng([self._seed, position]).choice(np.flatnonzero(board == 0)))
+        return int(np.random.default_rng([self._seed, position]).choice(actions))

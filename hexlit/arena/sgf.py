@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from hexlit.arena.arena_game import ArenaGame
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.records.game import RecordedGame, RecordedMove
+from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
 from hexlit.hex.records.sgf import write_sgf
 
 
@@ -15,9 +15,15 @@ def as_collection(games: Iterable[ArenaGame], size: int) -> str:
 
 def as_sgf(game: ArenaGame, size: int) -> str:
     """One game; the note of a forfeit is the comment of the last node."""
-    recorded = RecordedGame(
+    return write_sgf(recorded(game, size), name=f"opening {game.pair + 1}")
+
+
+def recorded(game: ArenaGame, size: int) -> RecordedGame:
+    """The game as formats of records know it."""
+    actions = [SWAP_PIECES if move == size**2 else move for move in game.moves]
+    return RecordedGame(
         size,
-        tuple(RecordedMove(WHITE if ply % 2 else BLACK, move) for ply, move in enumerate(game.moves)),
+        tuple(RecordedMove(WHITE if ply % 2 else BLACK, action) for ply, action in enumerate(actions)),
         winner=game.winner,
         ending=game.ending,
         black=game.black,
@@ -25,4 +31,3 @@ def as_sgf(game: ArenaGame, size: int) -> str:
         comment=game.note,
         opening=game.opening,
     )
-    return write_sgf(recorded, name=f"opening {game.pair + 1}")

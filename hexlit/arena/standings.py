@@ -24,7 +24,7 @@ def standings(
     `players` (best first: `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score`, and `played`: the same of
     the pairs without a forfeited game, None where all have one or nothing was forfeited), `cross` (by player and
     opponent: `games`, `wins`), `games`, `pairs`, `split_pairs` (of which each player won a game), `black_wins`,
-    `resignations`, `forfeits`, `sprt` (None without one). Players are rated once all of them have played.
+    `swaps`, `resignations`, `forfeits`, `sprt` (None without one). Players are rated once all of them have played.
     """
     results = {pairing: log.counts(*pairing) for pairing in pairings}
     met = [pairing for pairing, counts in results.items() if sum(counts)]
@@ -47,6 +47,7 @@ def standings(
         "pairs": len(games) // 2,
         "split_pairs": sum(counts[1] for counts in results.values()),
         "black_wins": sum(game.winner > 0 for game in games),
+        "swaps": sum(log.size**2 in game.moves for game in games),
         "resignations": sum(game.ending is Ending.RESIGNED for game in games),
         "forfeits": [
             {

@@ -34,11 +34,13 @@ class Tournament:
         log: GameLog,
         *,
         at_once: int,
+        swap: bool = False,
         mode: str = "round_robin",
         every: int | None = None,
         decided: Callable[[PairCounts], bool] = lambda counts: False,
     ) -> None:
-        """Games go to `log`; `at_once` of them, at most, wait for the same player's move.
+        """Games go to `log`; `at_once` of them, at most, wait for the same player's move. With `swap` an opening of
+        one move may be answered by swap-pieces.
 
         `decided` looks at the results of a pairing after each block of `every` openings (None: one block of all), and
         ends it.
@@ -49,6 +51,7 @@ class Tournament:
         self._openings = openings
         self._log = log
         self._at_once = at_once
+        self._swap = swap
         numbers, step = list(openings), every or max(1, len(openings))
         self._blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
         self._decided = decided
@@ -71,7 +74,7 @@ class Tournament:
                 if not missing:
                     continue
                 contestants = self._contestants[first], self._contestants[second]
-                for pair in play_pairs(*contestants, missing, self._log.size, at_once=self._at_once):
+                for pair in play_pairs(*contestants, missing, self._log.size, at_once=self._at_once, swap=self._swap):
                     if self._is_new(pair):
                         self._log.append(pair)
                         played(pair)

@@ -44,6 +44,8 @@ class MatchConfig:
     """Size of the board, 2 to 19; null: the one the first network was trained on."""
     pairs: int = 50
     """Openings, each played twice, colours exchanged, by every two players that meet."""
+    swap: bool = False
+    """The swap rule: an opening is one move, which the second player may answer by swap-pieces."""
     mode: str = "round_robin"
     """`round_robin`: everybody meets everybody; `gauntlet`: the first player meets all the others."""
     at_once: int = 128
@@ -74,6 +76,7 @@ class MatchConfig:
                 raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
         if self.mode not in MODES:
             raise UsageError(f"mode={self.mode}: choose one of {', '.join(MODES)}")
+        self.openings.length(swap=self.swap)
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
 
@@ -205,7 +208,7 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
     table = Table(specs, config.search, profile, board=config.board, seed=config.seed)
-    plies, balanced = config.openings.plies, config.openings.balanced
+    plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
     openings = balanced_openings(table.size, config.pairs, plies, config.seed, balanced=balanced)
     contestants = [table.contestant(spec) for spec in specs]  # before any file is made: they may be refused
     log = GameLog(folder / "games.csv", table.size)
@@ -215,6 +218,7 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
         {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
         log,
         at_once=min(config.at_once, config.pairs, *([] if sprt is None else [config.sprt.every])),
+        swap=config.swap,
         mode=config.mode,
         every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
@@ -241,7 +245,12 @@ def document_of(
         "board": log.size,
         "seed": config.seed,
         "mode": config.mode,
-        "openings": {"count": config.pairs, **asdict(config.openings)},
+        "swap": config.swap,
+        "openings": {
+            "count": config.pairs,
+            "plies": config.openings.length(swap=config.swap),
+            "balanced": config.openings.balanced,
+        },
         "specs": {spec.label: asdict(spec) for spec in specs},
         "repeated": tournament.repeated,
         **standings(names, tournament.pairings, log, anchor, sprt=test_of(config), seed=config.seed),

@@ -144,19 +144,20 @@ def games_of(path: Path, size: int) -> "list[GameRecord]":
     if not path.is_file():
         return []
     rows = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))
+    played = ((row, parse_moves(row["moves"], size)) for row in rows)
     return [
         GameRecord(
             game_id=number,
             size=size,
-            swap=False,
-            moves=np.array(list(parse_moves(row["moves"], size)), np.int16),
+            swap=size**2 in moves,
+            moves=np.array(moves, np.int16),
             winner=1 if row["winner"] == "black" else -1,
             ending=Ending(row["ending"]),
             opening=int(row["opening"]),
             black=row["black"],
             white=row["white"],
         )
-        for number, row in enumerate(rows)
+        for number, (row, moves) in enumerate(played)
     ]
 
 

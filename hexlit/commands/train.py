@@ -98,8 +98,9 @@ def refuse_sweep(settings: RunConfig, right: str) -> None:
     from hydra.core.hydra_config import HydraConfig
 
     chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
-    if settings.resume is None and (chosen != "none" or settings.sweep.resume):
-        what = f"sweep={chosen}" if chosen != "none" else "sweep.resume=true"
+    if settings.resume is None and (chosen != "none" or settings.sweep.resume or settings.sweep.join):
+        way = "sweep.resume=true" if settings.sweep.resume else "sweep.join=true"
+        what = f"sweep={chosen}" if chosen != "none" else way
         raise UsageError(f"{what}: a sweep is run by {right}")
 
 

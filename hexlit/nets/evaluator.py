@@ -12,7 +12,7 @@ from hexlit.hex.encoding import PLANES, blank_planes
 from hexlit.nets.choice import fastest_path
 from hexlit.nets.fold import folded_twin
 from hexlit.nets.heads import masked_logits
-from hexlit.nets.paths import DeviceRun, Floats, Forward, FusedForward, HostRun, Planes, Run, TwinForward
+from hexlit.nets.paths import DeviceRun, Floats, Forward, FusedForward, HostRun, OneThread, Planes, Run, TwinForward
 from hexlit.nets.tower import HexNet
 
 log = logging.getLogger(__name__)
@@ -145,9 +145,12 @@ class NetworkEvaluator:
 
     def _make_run(self, forward: Forward) -> Run:
         device = self.profile.device
+        run: Run
         if device.type == "cpu":
-            return HostRun(forward)
-        return DeviceRun(forward, device, self._planes_shape, self.actions, graph=self.path == "graph")
+            run = HostRun(forward)
+        else:
+            run = DeviceRun(forward, device, self._planes_shape, self.actions, graph=self.path == "graph")
+        return OneThread(run) if self.path == "compile" else run
 
     def _check(self, net: HexNet, run: Run) -> None:
         """Compare `run` with the plain network in float32 on the CPU.

@@ -101,6 +101,8 @@ def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     if games:
         facts.append(("won by Black", format_share(document["black_wins"] / games)))
         facts.append(("pairs split", format_share(document["split_pairs"] / pairs)))
+        if document.get("swap"):
+            facts.append(("swapped", format_share(document["swaps"] / games)))
     if document["repeated"]:
         facts.append(("repeated games dropped", format_count(document["repeated"])))
     return facts
@@ -115,6 +117,8 @@ def _headline(document: Mapping[str, Any]) -> Text:
     if games:
         parts.append((f"Black won {format_share(document['black_wins'] / games)}", ""))
         parts.append((f"pairs split {format_share(document['split_pairs'] / pairs)}", ""))
+        if document.get("swap"):
+            parts.append((f"swapped {format_share(document['swaps'] / games)}", ""))
     if document["repeated"]:
         parts.append((f"{format_count(document['repeated'])} repeated games dropped", "yellow"))
     return Text(" · ", "dim").join(Text(text, style) for text, style in parts)
@@ -157,6 +161,8 @@ def _played(rating: Mapping[str, Any] | None) -> str:
 def about_ratings(document: Mapping[str, Any]) -> str:
     """How the ratings were found, and what their signs say."""
     text = "Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"
+    if document.get("swap"):
+        text += "\nby the swap rule: not to be compared with ratings of matches without it"
     if any(player["bound"] and player["name"] != document["anchor"] for player in document["players"]):
         text += "\n≥ and ≤: all games won or lost, held by the prior alone"
     return text

@@ -114,7 +114,10 @@ def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geom
 
 @kernel
 def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64, table: Geometry) -> int:
-    """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`."""
+    """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`.
+
+    Its value is then `line.best[0]`.
+    """
     depth, chosen = line.best.size, -1
     ply = int(np.int64(0))  # no literal: one type of index, one compilation of what is called
     _enter(stones, ply, -np.inf, np.inf, width, judge, line, table)
@@ -157,8 +160,12 @@ def alpha_beta_moves(
     seed: int,
     table: Geometry,
     moves: NDArray[np.int16],
+    values: NDArray[np.float64],
 ) -> None:
-    """Write the best moves of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`."""
+    """Write the best moves of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`.
+
+    `values` float64 `[B]` gets what they are worth for the player to move, above 0 where it stands better.
+    """
     for row in range(cells.shape[0]):
         own = to_mover(cells[row], to_move[row], table)
         stones = new_stones(depth + 1, own.size)
@@ -166,3 +173,4 @@ def alpha_beta_moves(
         judge, line = new_judge(evaluation, table.size), _new_line(depth, own.size)
         move = _search(stones, width, judge, line, position_key(own, seed, MOVE), table)
         moves[row] = move if to_move[row] > 0 else table.transposed[move]
+        values[row] = line.best[0]

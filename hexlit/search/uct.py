@@ -130,15 +130,17 @@ def _simulate(
 @kernel
 def _search(
     own: NDArray[np.int8], simulations: int, rollouts: int, exploration: float, seed: int, table: Geometry
-) -> int:
-    """The most visited move of an undecided position in the mover's frame."""
+) -> tuple[int, float]:
+    """The most visited move of an undecided position in the mover's frame, and the position's value in [-1, 1]."""
     stones, room = new_stones(2, own.size), np.empty(own.size, np.int16)
     place_all(stones, 0, own, table)
     k = position_key(own, seed, MOVE)
     for colour in (1, -1):
         decisive = winning_cells(stones, 0, colour, table, room)
         if decisive > 0:
-            return int(room[draw(k, 0) % np.uint64(decisive)])
+            # The opponent wins by the second of two cells; what stopping his only one leads to is not looked at.
+            value = 1.0 if colour > 0 else -1.0 if decisive > 1 else 0.0
+            return int(room[draw(k, 0) % np.uint64(decisive)]), value
     empty = 0
     for cell in range(own.size):
         empty += own[cell] == 0
@@ -154,7 +156,8 @@ def _search(
         if (nodes.visits[child], nodes.wins[child]) > (nodes.visits[best], nodes.wins[best]):
             best = child
         child = nodes.sibling[child]
-    return int(nodes.move[best])
+    # The root counts the wins of the player who moved there: the opponent.
+    return int(nodes.move[best]), 1.0 - 2.0 * nodes.wins[0] / (nodes.visits[0] * rollouts)
 
 
 @kernel
@@ -167,9 +170,13 @@ def uct_moves(
     seed: int,
     table: Geometry,
     moves: NDArray[np.int16],
+    values: NDArray[np.float64],
 ) -> None:
-    """Write a move of each of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`."""
+    """Write a move of each of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`.
+
+    `values` float64 `[B]` gets the mean result of all rollouts, in [-1, 1] for the player to move.
+    """
     for row in range(cells.shape[0]):
         own = to_mover(cells[row], to_move[row], table)
-        move = _search(own, simulations, rollouts, exploration, seed, table)
+        move, values[row] = _search(own, simulations, rollouts, exploration, seed, table)
         moves[row] = move if to_move[row] > 0 else table.transposed[move]

@@ -33,8 +33,9 @@ from hexlit.tuning.runner import (
 )
 from hexlit.tuning.slots import Slot, Slots
 from hexlit.tuning.storage import hidden_password
-from hexlit.tuning.study import SIGN_OF_LIFE, Watcher, sign_of_life
+from hexlit.tuning.study import sign_of_life
 from hexlit.tuning.ticket import TrialTicket
+from hexlit.tuning.watcher import SIGN_OF_LIFE, Watcher
 
 log = logging.getLogger(__name__)
 

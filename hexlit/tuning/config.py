@@ -42,6 +42,9 @@ class SweepConfig:
     the trial's value."""
     resume: bool = False
     """Whether to go on with the study that the same command began."""
+    join: bool = False
+    """Whether to work, from a folder of its own, on the study `hydra.sweeper.study_name` that another process has begun
+    in `hydra.sweeper.storage`, on this machine or another. `hydra.sweeper.n_trials` counts the trials of all."""
     devices: list[str] | None = None
     """Devices to spread the trials over, such as [cuda:0,cuda:1]; null: the one of `accelerator`."""
     slots: int | None = None
@@ -50,12 +53,15 @@ class SweepConfig:
     memory_budget: float | None = None
     """GiB of host memory that a trial may take, its processes together, before it is stopped."""
     device_memory_budget: float | None = None
-    """GiB of device memory, likewise."""
+    """GiB of device memory, likewise. Where the driver does not tell what a process takes, as in containers and on a
+    Mac, it is what torch holds in the trial; a warning says so."""
     trial_timeout: float | None = None
     """Seconds after which a trial is stopped."""
 
     def __post_init__(self) -> None:
         self.objectives()
+        if self.join and self.resume:
+            raise UsageError("sweep.join=true: sweep.resume=true goes on in a folder that has joined; choose one")
         if self.comparable is not None and (
             not self.comparable or "." in self.comparable or self.comparable.endswith(_LARGER_IS_BETTER)
         ):

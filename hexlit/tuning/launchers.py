@@ -8,8 +8,8 @@ from typing import Any
 
 from hexlit.tuning.runner import Ending, Job, UnderWay, clean, first_line
 from hexlit.tuning.space import quoted
-from hexlit.tuning.study import SIGN_OF_LIFE
 from hexlit.tuning.ticket import VARIABLE
+from hexlit.tuning.watcher import SIGN_OF_LIFE
 
 _LOOK_EVERY = 0.2
 

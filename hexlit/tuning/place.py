@@ -8,17 +8,26 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.process_file import read_process_file
 from hexlit.errors import UsageError
+from hexlit.tuning.config import SweepConfig
 from hexlit.tuning.sweep_folder import SWEEP_FILE, read_json
 
 
 def find_place(
-    config: DictConfig, settings: Mapping[str, Any], resume: bool, hydra_overrides: Sequence[str], command: list[str]
+    config: DictConfig,
+    settings: Mapping[str, Any],
+    judged: SweepConfig,
+    hydra_overrides: Sequence[str],
+    command: list[str],
 ) -> tuple[Path, str]:
     """Folder and name of the study; the folder is made.
 
     Raises:
-        UsageError: the study is there already, or there is none to go on with.
+        UsageError: the folder has a sweep already, or none to go on with; or nothing says which study to join.
     """
+    if judged.join and None in (settings["storage"], settings["study_name"]):
+        raise UsageError(
+            "sweep.join=true: name the study by hydra.sweeper.storage=URL and hydra.sweeper.study_name=NAME"
+        )
     folder = Path(str(config.hydra.sweep.dir)).absolute()
     name = settings["study_name"]
     own_folder = any(override.startswith("hydra.sweep.dir=") for override in hydra_overrides)
@@ -28,20 +37,26 @@ def find_place(
                 f"hydra.sweeper.study_name={name}: letters, digits, '-', '_' and '.' only, since a folder is named so"
             )
         folder = folder.parent / name
-    if resume:
+    if judged.resume:
         if name is None and not own_folder:
             folder = _latest_of(folder.parent, command)
         process = read_process_file(folder)
         if process is not None and process.alive:
             raise UsageError(f"sweep.resume=true: the sweep in {folder} goes on still, in process {process.pid}")
     facts = read_json(folder / SWEEP_FILE)
-    if facts and not resume:
+    if facts and judged.join:
+        raise UsageError(
+            f"sweep.join=true: {folder} has a sweep already; go on with it by sweep.resume=true, or give another "
+            "folder by hydra.sweep.dir=FOLDER"
+        )
+    if facts and not judged.resume:
         raise UsageError(
             f"hydra.sweeper.study_name={facts.get('study_name')}: there is such a study in {folder}; add "
             "sweep.resume=true to go on with it, or choose another name"
         )
-    if not facts and resume and settings["storage"] is None:
-        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to go on with")
+    if not facts and judged.resume:
+        hint = "" if settings["storage"] is None else "; sweep.join=true works on the study of another folder"
+        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to go on with{hint}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -34,8 +34,19 @@ _OF_THE_PARENT = (
     "hydra.job.num",
 )
 """Hydra's settings that are about the sweep itself and not for its trials (`hydra.sweeper` does no harm there)."""
-_OF_ONE_SESSION = ("storage", "sweep.resume", "n_trials", "n_jobs", "timeout", "max_failure_rate", "hydra.sweep.dir")
+_OF_ONE_SESSION = (
+    "storage",
+    "sweep.resume",
+    "sweep.join",
+    "n_trials",
+    "n_jobs",
+    "timeout",
+    "max_failure_rate",
+    "hydra.sweep.dir",
+)
 """Settings in which the command that goes on with a sweep may differ from the one that began it."""
+_OF_THE_MACHINE = ("accelerator", "logger", "data.path")
+"""Settings in which processes that work on one study may differ."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,24 @@ class Plan:
         return f"{self.name}-{self.folder.name}"
 
     @property
+    def terms(self) -> dict[str, str]:
+        """What all processes that work on the study agree on, by names for people: else its trials do not compare."""
+        judged = self.judged
+        searched = {f"the space of {name}": str(found) for name, found in self.space.items()}
+        custom = None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
+        said = {
+            "sweep.objective": self.objectives,
+            "sweep.monitor": self.monitor,
+            "sweep.comparable": judged.comparable,
+            "sweep.compare_at": judged.compare_at,
+            "sweep.report_every": judged.report_every,
+            "sweep.seeds": judged.seeds,
+            "hydra.sweeper.custom_search_space": custom,
+            "what is fixed": _without([*self.recipe, *self.overrides], _OF_THE_MACHINE),
+        }
+        return {name: str(value) for name, value in said.items()} | searched
+
+    @property
     def monitor(self) -> str:
         """The metric that pruning looks at."""
         return self.judged.monitor or self.objectives[0]
@@ -132,7 +161,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         raise UsageError(f"hydra.sweeper.timeout={timeout}: must be above 0 seconds")
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
     command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
-    folder, study_name = find_place(config, settings, judged.resume, hydra_overrides, command)
+    folder, study_name = find_place(config, settings, judged, hydra_overrides, command)
     plan = Plan(
         folder=folder,
         study_name=study_name,
@@ -143,7 +172,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         directions=directions,
         space=space,
         custom=custom,
-        overrides=_without(fixed_overrides(fixed), ("sweep.resume",)),
+        overrides=_without(fixed_overrides(fixed), ("sweep.resume", "sweep.join")),
         recipe=recipe_of(config, fixed, loader),
         own_overrides=_share_of_machine(config, n_jobs, [*fixed, *space]),
         hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),

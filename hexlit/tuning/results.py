@@ -117,6 +117,8 @@ def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> Swee
         Objective(name, MAXIMIZE if way == MAXIMIZE else MINIMIZE) for name, way in zip(names, ways, strict=True)
     ]
     state = GOING_ON if alive else FINISHED if facts.finished is not None else STOPPED
+    if state == STOPPED and any(trial.state == RUNNING for trial in trials):
+        state = GOING_ON  # its process is on another machine or in a container, or another has joined the study
     return _results(folder, True, state, facts, objectives, parameters, trials, facts.n_trials, problems)
 
 

@@ -21,8 +21,8 @@ from hexlit.files import remove_temporary
 from hexlit.lifeline import Lifeline
 from hexlit.tuning.slots import Slot
 from hexlit.tuning.space import quoted
-from hexlit.tuning.study import SIGN_OF_LIFE
 from hexlit.tuning.ticket import VARIABLE, TrialTicket
+from hexlit.tuning.watcher import SIGN_OF_LIFE
 
 log = logging.getLogger(__name__)
 

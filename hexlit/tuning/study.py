@@ -2,20 +2,18 @@
 
 import contextlib
 import logging
-import socket
-import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optuna.exceptions import UpdateFinishedTrialError
 
-from hexlit.accelerate.process_file import RunProcess
 from hexlit.errors import UsageError
 from hexlit.tuning.storage import hidden_password, open_storage, whole_url
 from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
+from hexlit.tuning.watcher import ATTRIBUTE, Watcher, watcher_of
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -25,36 +23,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SIGN_OF_LIFE = 60.0
-"""Seconds between two signs of life of a trial's watcher."""
-PRESUMED_DEAD = 5 * SIGN_OF_LIFE
-"""Seconds without one after which a trial of another machine counts as interrupted."""
-
-
-@dataclass(frozen=True)
-class Watcher:
-    """The process that watches over a trial."""
-
-    host: str
-    pid: int
-    create_time: float
-    seen: float
-    """When it last gave a sign of life, in seconds since 1970."""
-
-    @classmethod
-    def this(cls) -> "Watcher":
-        """This process, now."""
-        import psutil
-
-        process = psutil.Process()
-        return cls(socket.gethostname(), process.pid, process.create_time(), time.time())
-
-    @property
-    def alive(self) -> bool:
-        """Whether it watches still, as far as can be known from here."""
-        if self.host == socket.gethostname():
-            return RunProcess(self.pid, self.create_time).alive
-        return time.time() - self.seen < PRESUMED_DEAD
+TERMS = "terms"
+"""Attribute of a study."""
 
 
 def create_study(
@@ -66,15 +36,18 @@ def create_study(
     pruner: "BasePruner",
     *,
     resume: bool,
+    join: bool = False,
+    terms: Mapping[str, str] | None = None,
     objectives: Sequence[str] = (),
 ) -> "Study":
-    """A new study, or with `resume` the one that was begun under this `name`.
+    """A new study, or with `resume` or `join` the one that was begun under this `name`.
 
-    Programs that show studies, such as optuna-dashboard, call its values by the names of the `objectives`.
+    Programs that show studies, such as optuna-dashboard, call its values by the names of the `objectives`. The `terms`
+    stay with the study: names and values of what all who work on it agree on.
 
     Raises:
-        UsageError: there is such a study and `resume` is false, or there is none and it is true; or it is about other
-            directions.
+        UsageError: there is such a study and neither is asked for, or there is none and one is; or it is about other
+            directions; or who joins has other terms.
     """
     import optuna
 
@@ -82,13 +55,15 @@ def create_study(
     opened = open_storage(storage, folder)
     where = hidden_password(storage) if storage else str(folder)
     exists = name in [study.study_name for study in opened.get_all_studies()]
-    if exists and not resume:
+    if exists and not (resume or join):
+        way = "sweep.resume=true to go on with it" if storage is None else "sweep.join=true to work on it, too"
         raise UsageError(
-            f"hydra.sweeper.study_name={name}: there is such a study in {where}; add sweep.resume=true to go on with "
-            "it, or choose another name"
+            f"hydra.sweeper.study_name={name}: there is such a study in {where}; add {way}, or choose another name"
         )
     if resume and not exists:
         raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to go on with")
+    if join and not exists:
+        raise UsageError(f"sweep.join=true: there is no study {name} in {where}; the first to begin it leaves this out")
     if not exists:
         study = optuna.create_study(
             study_name=name,
@@ -101,12 +76,24 @@ def create_study(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
                 study.set_metric_names(list(objectives))
+        study.set_user_attr(TERMS, dict(terms or {}))
         return study
     study = optuna.load_study(study_name=name, storage=opened, sampler=sampler, pruner=pruner)
     was = [direction.name.lower() for direction in study.directions]
     if was != list(directions):
         raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
+    if join:
+        _check_terms(study, terms or {})
     return study
+
+
+def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
+    """Raise `UsageError` where the `terms` are not those that the study was begun with."""
+    was = study.user_attrs.get(TERMS, {})
+    for name in dict.fromkeys([*was, *terms]):
+        if was.get(name) != terms.get(name):
+            said = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
+            raise UsageError(f"sweep.join=true: {said}; make them agree")
 
 
 def load_study(folder: Path) -> "Study":
@@ -146,9 +133,9 @@ def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
     retried = []
     done_again = {trial.user_attrs.get("retry_of") for trial in study.get_trials(deepcopy=False)}
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        facts = trial.user_attrs.get("watcher")
-        if facts is not None and Watcher(**facts).alive:
-            log.debug("trial %d is still watched by process %s on %s", trial.number, facts["pid"], facts["host"])
+        watcher = watcher_of(trial.user_attrs)
+        if watcher is not None and watcher.alive:
+            log.debug("trial %d is still watched by process %s on %s", trial.number, watcher.pid, watcher.host)
             continue
         interrupt(study, trial)
         retried.append(trial)
@@ -174,7 +161,7 @@ def interrupt(study: "Study", trial: Any) -> None:
 def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
     """Say that `watcher` is with the trial; one that has just ended needs none."""
     with contextlib.suppress(UpdateFinishedTrialError):
-        study._storage.set_trial_user_attr(trial_id, "watcher", asdict(watcher))
+        study._storage.set_trial_user_attr(trial_id, ATTRIBUTE, asdict(watcher))
 
 
 def _file_of(storage: str) -> Path | None:

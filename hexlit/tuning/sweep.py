@@ -32,9 +32,10 @@ from hexlit.tuning.results import read_results
 from hexlit.tuning.runner import Ending, clean, first_line
 from hexlit.tuning.space import render
 from hexlit.tuning.storage import STORAGE_VARIABLE, hidden_password
-from hexlit.tuning.study import Watcher, counts, create_study, interrupt, retry_interrupted, sign_of_life
+from hexlit.tuning.study import counts, create_study, interrupt, retry_interrupted, sign_of_life
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
 from hexlit.tuning.tracked_sweep import track_sweep
+from hexlit.tuning.watcher import Watcher
 
 log = logging.getLogger(__name__)
 
@@ -129,9 +130,13 @@ class Sweep:
             sampler,
             plan.pruner,
             resume=plan.resume,
+            join=plan.judged.join,
+            terms=plan.terms,
             objectives=plan.objectives,
         )
         before = len(study.get_trials(deepcopy=False))
+        if plan.judged.join:
+            before += int(plan.sweep_id, 16)  # two who join at once draw differently
         if before:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
             self._retry_interrupted(study)

@@ -11,6 +11,7 @@ from hexlit.tuning.curves import Curves, mean_curves, read_curves, sanity_flags
 from hexlit.tuning.parameters import Value, plain_value
 from hexlit.tuning.sweep_folder import SweepFacts, read_json, read_yaml
 from hexlit.tuning.trial_result import COMPLETE, FAILED, INTERRUPTED, PRUNED, RUNNING, TrialResult
+from hexlit.tuning.watcher import watcher_of
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -83,8 +84,10 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
     ended = None if trial.datetime_complete is None else trial.datetime_complete.timestamp()
     state, failure = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING), None
     if state == RUNNING and not sweep_alive:
-        elsewhere = facts.storage is not None and not path.is_dir()  # another machine works on the same study
-        if not elsewhere and not any(_goes_on(run) for run in runs):
+        watcher = watcher_of(said)
+        # One that has just begun, in a process that works on the same study elsewhere, has none yet.
+        watched = watcher.alive if watcher else facts.storage is not None and not path.is_dir()
+        if not watched and not any(_goes_on(run) for run in runs):
             state = INTERRUPTED
     if state == FAILED and said.get("interrupted") is True:
         state = INTERRUPTED

@@ -9,7 +9,17 @@ from hexlit.arena.game_player import Forfeit
 from hexlit.arena.pairing import Contestant, batched
 
 
-class Lowest:
+class NeverSwaps:
+    """Answers the first stone as any other."""
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        raise NotImplementedError
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        return self.choose(cells, np.full(len(cells), -1, np.int8))
+
+
+class Lowest(NeverSwaps):
     """Plays the lowest empty cell, or with `last` the highest; notes what it is asked."""
 
     def __init__(self, *, last: bool = False) -> None:
@@ -24,7 +34,16 @@ class Lowest:
         return np.array([np.flatnonzero(board == 0)[-1 if self.last else 0] for board in cells], np.int16)
 
 
-class Faulty:
+class AlwaysSwaps(Lowest):
+    """Takes every first stone over."""
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        assert (cells.sum(1) == 1).all()
+        assert (np.abs(cells).sum(1) == 1).all(), "one black stone"
+        return np.full(len(cells), cells.shape[1], np.int16)
+
+
+class Faulty(NeverSwaps):
     """Plays the highest empty cell, until in some of the games it answers with `answer`."""
 
     def __init__(self, answer: int, *, stones: int = 4) -> None:
@@ -47,8 +66,9 @@ class Scripted:
         self.closed = 0
         self.seen: list[tuple[int, ...]] = []
 
-    def begin(self, size: int) -> None:
+    def begin(self, size: int, *, swap: bool = False) -> None:
         self.begun += 1
+        self.swap = swap
         if self.begun in self._fails_at:
             raise Forfeit("did not start within\n30 seconds")
 

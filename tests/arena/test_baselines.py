@@ -15,7 +15,9 @@ from hexlit.arena.players import RandomPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
+from hexlit.hex.openings import solved_openings
 from hexlit.hex.playout import random_games
+from hexlit.hex.solver import Solver
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
 from hexlit.hex.threats import winning_cells
 from hexlit.hex.truth import won_positions
@@ -189,3 +191,49 @@ def test_settings_out_of_range_are_refused_by_name(make: Callable[[], Player], n
     with pytest.raises(UsageError, match=named) as refused:
         make()
     assert "\n" not in str(refused.value)
+
+
+def first_stones(size: int) -> NDArray[np.int8]:
+    """Black's first stone on every cell, int8 `[size*size, size*size]`."""
+    return np.eye(size * size, dtype=np.int8)
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_the_solver_takes_every_winning_first_stone_and_no_other(size: int) -> None:
+    """E5: and keeps the win that White has after a losing one."""
+    cells, solver = first_stones(size), Solver(size, table_bits=14)
+    replies = SolverPlayer(size, table_bits=14).reply(cells)
+    assert np.array_equal(replies == size * size, solved_openings(size))
+    for board, move in zip(cells, replies.tolist(), strict=True):
+        if move != size * size:
+            assert move in solver.solve(board, -1).winning_moves
+
+
+@pytest.mark.parametrize(
+    "player",
+    [TwoDistancePlayer(), TwoDistancePlayer(depth=1), ResistancePlayer(depth=1), RolloutPlayer(simulations=10_000)],
+    ids=["two-distance", "two-distance, depth 1", "resistance, depth 1", "rollouts"],
+)
+def test_the_others_take_the_first_stone_where_their_own_values_say_so(player: Player) -> None:
+    """E5: the middle of the short diagonal, but no sharp corner; else they play as without the rule."""
+    cells = first_stones(4)
+    replies = player.reply(cells)
+    assert [cell for cell in (0, 6, 9, 15) if replies[cell] == 16] == [6, 9]
+    kept = replies != 16
+    assert np.array_equal(replies[kept], player.choose(cells, np.full(16, -1, np.int8))[kept])
+
+
+def test_a_solver_that_gives_up_swaps_as_two_distance_judges(caplog: pytest.LogCaptureFixture) -> None:
+    cells = first_stones(6)
+    player = SolverPlayer(6, node_limit=1, seed=2, table_bits=14)
+    assert np.array_equal(player.reply(cells), TwoDistancePlayer(seed=2).reply(cells))
+    assert player.unsolved == player.asked == 36
+    assert "the solver gives up" in caplog.text
+
+
+def test_chance_takes_the_first_stone_as_often_as_it_plays_any_cell() -> None:
+    one = first_stones(2)[:1]
+    drawn = [int(RandomPlayer(seed).reply(one)[0]) for seed in range(400)]
+    counts = np.bincount(drawn, minlength=5)
+    assert counts[0] == 0
+    assert counts[1:].min() > 60

@@ -89,6 +89,62 @@ def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Star
     ]
 
 
+LOGGED = (
+    "for name_ in ('param_game', 'clear_board', 'play', 'genmove'):\n"
+    "    def wrapped(words, inner=globals().get(name_, lambda words: say(''))):\n"
+    "        with open(sys.argv[1], 'a') as file: file.write(' '.join(words) + '\\n')\n"
+    "        inner(words)\n"
+    "    globals()[name_] = wrapped\n"
+)
+
+
+@pytest.mark.row("E17")
+def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    swapper = "def genmove(words): say('Swap-Pieces' if words[1] == 'w' and len(played) == 1 else 'b1')\n"
+    player = start(swapper + LOGGED, str(log))
+    player.begin(3, swap=True)
+    assert player.answer([1]) == 9
+    assert player.answer([1, 9, 8]) == 1, "b1 is free again: the swap has put White's stone on a2"
+    player.begin(3, swap=True)
+    assert player.answer([2, 9]) == 1
+    assert note_of(player, (1,)) == "illegal move: swap-pieces, but the match is played without the swap rule"
+    assert log.read_text().splitlines() == [
+        "param_game allow_swap 1",
+        "clear_board",
+        "play b b1",
+        "genmove w",
+        "play b c3",
+        "genmove w",
+        "param_game allow_swap 1",
+        "clear_board",
+        "play b c1",
+        "play w swap-pieces",
+        "genmove b",
+        "param_game allow_swap 0",
+        "clear_board",
+        "play b b1",
+        "genmove w",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("moves", "answer", "note"),
+    [
+        ((1, 6), "swap-pieces", "illegal move: swap-pieces, but only the answer to the first stone may swap"),
+        ((1, 9), "a2", "illegal move: a2 is taken"),
+        ((), "swap-pieces", "illegal move: swap-pieces, but only the answer to the first stone may swap"),
+    ],
+)
+def test_by_the_swap_rule_too_an_illegal_move_loses(
+    start: Start, moves: tuple[int, ...], answer: str, note: str
+) -> None:
+    player = start(f"def genmove(words): say('{answer}')\n")
+    player.begin(3, swap=True)
+    with pytest.raises(Forfeit, match=f"^fake: {note}$"):
+        player.answer(moves)
+
+
 @pytest.mark.parametrize(
     ("changes", "moves", "note"),
     [
@@ -106,9 +162,13 @@ def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Star
         ("def boardsize(words): print('? too small\\n', flush=True)", (), "refuses 'boardsize 3': too small"),
         ("def play(words): print('? illegal move\\n', flush=True)", (4,), "refuses 'play b b2': illegal move"),
         ("def genmove(words): print('? no idea\\n', flush=True)", (), "refuses 'genmove b': no idea"),
-        ("def genmove(words): say('b2')", (4,), "plays b2, which is taken"),
+        ("def genmove(words): say('b2')", (4,), "illegal move: b2 is taken"),
         ("def genmove(words): say('d1')", (4,), "answers 'd1', which is no move on a 3x3 board"),
-        ("def genmove(words): say('swap-pieces')", (4,), "answers swap-pieces, but nobody may swap in this game"),
+        (
+            "def genmove(words): say('swap-pieces')",
+            (4,),
+            "illegal move: swap-pieces, but the match is played without the swap rule",
+        ),
         ("def genmove(words): say('')", (4,), "answers '', which is no move on a 3x3 board"),
         ("def genmove(words): say('the best move\\nis b3')", (4,), "answers 'the best move\\nis b3', which is no move"),
         ("def genmove(words): sys.exit(3)", (), "ended with exit status 3 at 'genmove b'"),

@@ -9,9 +9,11 @@ from hexlit.arena.match import MatchResult, Player, play_match
 from hexlit.arena.opening_set import positions_after, random_openings
 from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
+from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 from hexlit.hex.solver import Solver
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
+from tests.arena.stand_ins import NeverSwaps
 from tests.hex.reference import winner
 
 
@@ -20,7 +22,7 @@ def distinct_openings(size: int, count: int, plies: int, seed: int) -> NDArray[n
     return positions_after(random_openings(size, count, plies, seed), size)[0]
 
 
-class Perfect:
+class Perfect(NeverSwaps):
     """Plays the first winning move of the exact solver, and the first legal one when lost."""
 
     def __init__(self, size: int) -> None:
@@ -34,7 +36,7 @@ class Perfect:
         return np.array(moves, np.int16)
 
 
-class Lowest:
+class Lowest(NeverSwaps):
     """Plays the lowest empty cell, or with `last` the highest."""
 
     def __init__(self, *, last: bool = False) -> None:
@@ -45,7 +47,7 @@ class Lowest:
         return np.array([cell[-1 if self.last else 0] for cell in empty], np.int16)
 
 
-class Recorder:
+class Recorder(NeverSwaps):
     """Notes every position that it is asked about."""
 
     def __init__(self, player: Player) -> None:
@@ -146,7 +148,7 @@ def test_the_result_knows_its_share() -> None:
 
 
 def test_a_player_that_takes_a_taken_cell_ends_the_match() -> None:
-    class Cheat:
+    class Cheat(NeverSwaps):
         def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
             taken: NDArray[np.int16] = np.abs(cells).argmax(1).astype(np.int16)
             return taken
@@ -242,3 +244,43 @@ def test_searched_results_do_not_depend_on_the_split_into_batches() -> None:
 def test_evaluation_settings_out_of_range_are_refused_by_name(key: str, value: int) -> None:
     with pytest.raises(UsageError, match=f"evaluation.{key}={value}"):
         EvaluationConfig(**{key: value})  # type: ignore[arg-type]
+
+
+class OfWhite:
+    """Likes cell 9 of the mover's frame, or the swap by `liking`; White's value is always `value`."""
+
+    def __init__(self, value: float, liking: float = 0.0) -> None:
+        self.value, self.liking = value, liking
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        own, opponent = planes[:, OWN].sum((1, 2)), planes[:, OPPONENT].sum((1, 2))
+        policy.fill(0.01)
+        policy[:, 9] = 0.5
+        if policy.shape[1] == 17:
+            policy[:, 16] = self.liking * planes[:, MAY_SWAP, 0, 0]
+        value[:] = np.where(opponent > own, self.value, -self.value)
+
+
+@pytest.mark.row("E5")
+@pytest.mark.parametrize("kind", ["policy", "search"])
+@pytest.mark.parametrize(
+    ("knows_swap", "evaluator", "swaps"),
+    [
+        (True, OfWhite(0.0, liking=0.9), True),
+        (True, OfWhite(0.0, liking=0.1), False),
+        (False, OfWhite(-0.2), True),
+        (False, OfWhite(0.2), False),
+    ],
+    ids=["policy for", "policy against", "value for", "value against"],
+)
+def test_a_network_swaps_as_it_has_learned_or_else_by_its_value(
+    kind: str, knows_swap: bool, evaluator: OfWhite, swaps: bool
+) -> None:
+    player: Player = (
+        PolicyPlayer(evaluator, size=4, batch=3, swap=knows_swap)
+        if kind == "policy"
+        else SearchPlayer(SearchConfig(simulations=1), evaluator, size=4, batch=3, swap=knows_swap)
+    )
+    replies = player.reply(np.eye(16, dtype=np.int8)[:5])
+    assert replies.dtype == np.int16
+    assert replies.tolist() == [16 if swaps else 6] * 5, "White's moves are turned back to the board"

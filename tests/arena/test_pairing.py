@@ -5,11 +5,11 @@ import pytest
 
 from hexlit.arena.arena_game import ArenaGame
 from hexlit.arena.game_player import RESIGN, Forfeit
-from hexlit.arena.pairing import Pair, batched, play_pairs
+from hexlit.arena.pairing import Contestant, Pair, batched, play_pairs
 from hexlit.arena.players import RandomPlayer
 from hexlit.hex.board import Board
 from hexlit.hex.record import Ending
-from tests.arena.stand_ins import Faulty, Lowest, Scripted, alone, lowest_empty, named
+from tests.arena.stand_ins import AlwaysSwaps, Faulty, Lowest, Scripted, alone, lowest_empty, named
 from tests.hex.reference import Game
 
 OPENINGS = {3: (0, 5), 7: (6, 1), 8: (10, 11), 12: (15, 2), 20: (9, 4)}
@@ -120,3 +120,45 @@ def test_random_moves_do_not_depend_on_the_other_games_of_a_batch() -> None:
     player = RandomPlayer(3)
     whole = player.choose(cells, colours)
     assert whole.tolist() == [int(player.choose(cells[i : i + 1], colours[i : i + 1])[0]) for i in range(6)]
+
+
+FIRST_MOVES = {0: (1,), 4: (5,), 6: (14,)}
+
+
+@pytest.mark.row("E5")
+def test_by_the_swap_rule_the_second_player_may_take_the_first_stone_with_either_colour() -> None:
+    """Side by side and one after another; an independent board referees, and the mirrored cell is taken."""
+    swapper, lowest = named("swaps", AlwaysSwaps(last=True)), named("low", Lowest())
+    pairs = list(play_pairs(swapper, lowest, FIRST_MOVES, 4, at_once=2, swap=True))
+    assert {pair[0].pair for pair in pairs} == set(FIRST_MOVES)
+    for as_black, as_white in pairs:
+        assert 16 not in as_black.moves, "the other one does not swap"
+        assert (as_white.moves[1], as_white.moves.count(16), as_white.opening) == (16, 1, 1)
+        for game in (as_black, as_white):
+            assert (game.ending, Board(4, swap=True, moves=game.moves).winner) == (Ending.CONNECTED, game.winner)
+        assert as_white.moves[2] == 0, "the lowest cell: Black moves after the swap"
+    one_by_one = Contestant("low", lowest.one_game)
+    in_turn = play_pairs(swapper, one_by_one, FIRST_MOVES, 4, at_once=2, swap=True)
+    assert {pair[0].pair: pair for pair in in_turn} == {pair[0].pair: pair for pair in pairs}
+
+
+@pytest.mark.parametrize(
+    ("opening", "swap", "note"),
+    [
+        ((1,), False, "illegal move: swap-pieces, but the match is played without the swap rule"),
+        ((1, 6), True, "illegal move: swap-pieces, but only the answer to the first stone may swap"),
+        ((1, 6, 2), True, "illegal move: swap-pieces, but only the answer to the first stone may swap"),
+    ],
+)
+def test_a_swap_out_of_turn_forfeits_the_game(opening: tuple[int, ...], swap: bool, note: str) -> None:
+    player = alone("odd", Scripted(lambda moves: 16))
+    pairs = list(play_pairs(player, named("low", Lowest()), {0: opening}, 4, at_once=1, swap=swap))
+    lost = pairs[0][len(opening) % 2]
+    assert (lost.won_by, lost.ending, lost.note) == ("low", Ending.FORFEITED, note)
+
+
+def test_players_of_one_game_hear_of_the_swap_rule() -> None:
+    player = Scripted(lowest_empty)
+    for swap in (True, False):
+        list(play_pairs(alone("odd", player), named("low", Lowest()), {0: (5,)}, 4, at_once=1, swap=swap))
+        assert player.swap is swap

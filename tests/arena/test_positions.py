@@ -15,10 +15,11 @@ from hexlit.hex.solver import Solver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.search.evaluator import RolloutEvaluator
+from tests.arena.stand_ins import NeverSwaps
 from tests.hex.reference import winner
 
 
-class SourcePlayer:
+class SourcePlayer(NeverSwaps):
     """A source of games as a player of a match."""
 
     def __init__(self, source: Source, size: int) -> None:

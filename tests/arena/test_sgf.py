@@ -6,6 +6,9 @@ from hexlit.arena.arena_game import ArenaGame
 from hexlit.arena.sgf import as_collection
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending
+from hexlit.hex.records.errors import RecordError
+from hexlit.hex.records.game import as_record
+from hexlit.hex.records.sgf import read_sgf
 
 Node = dict[str, str]
 
@@ -66,3 +69,18 @@ def test_every_game_is_read_back_with_players_result_and_note() -> None:
         assert [next(iter(node)) for node in nodes[1:]] == ["B", "W", "B"][: len(game.moves)]
         assert [parse_cell(next(iter(node.values())), 5) for node in nodes[1:]] == list(game.moves)
         assert nodes[-1].get("C", "") == game.note
+
+
+@pytest.mark.row("E5")
+def test_a_swap_is_written_and_imported_as_swap_pieces() -> None:
+    games = [
+        ArenaGame(0, "a", "b", 1, (1, 9, 4, 0, 7), -1, Ending.RESIGNED),
+        ArenaGame(0, "b", "a", 1, (1, 9), -1, Ending.FORFEITED, "hangs"),
+    ]
+    text = as_collection(games, 3)
+    assert "B[b1];W[swap-pieces];B[b2];W[a1]" in text
+    for read, game in zip(read_sgf(text.splitlines()), games, strict=True):
+        assert not isinstance(read, RecordError)
+        record = as_record(read)
+        assert (record.swap, tuple(record.moves.tolist()), record.opening) == (True, game.moves, 1)
+        assert (record.winner, record.ending) == (game.winner, game.ending)

@@ -9,7 +9,7 @@ from hexlit.arena.pairing import Pair
 from hexlit.arena.standings import standings
 from hexlit.arena.tournament import Tournament, pairings
 from hexlit.errors import UsageError
-from tests.arena.stand_ins import Lowest, named
+from tests.arena.stand_ins import AlwaysSwaps, Lowest, named
 
 OPENINGS = {number: (number, 15 - number // 2) for number in range(6)}
 
@@ -121,3 +121,18 @@ def test_standings_count_every_game_once(tmp_path: Path) -> None:
     assert found["split_pairs"] == sum(wins != 1 for wins in both), "each has won once: Black both games, or White"
     unplayed = standings(names, everything.pairings, GameLog(tmp_path / "empty.csv", 4), "high")
     assert (unplayed["players"], unplayed["games"]) == ([], 0)
+
+
+def test_by_the_swap_rule_a_tournament_goes_on_from_disk_and_finds_what_it_has_played(tmp_path: Path) -> None:
+    """Openings 0 and 2 are one another turned by 180 degrees, swap and all."""
+    openings = {0: (1,), 1: (5,), 2: (14,)}
+    players = [named("swaps", AlwaysSwaps(last=True)), named("low", Lowest())]
+    whole = GameLog(tmp_path / "games.csv", 4)
+    Tournament(players, openings, whole, at_once=2, swap=True).play(lambda pair: None)
+    swapped = [game for game in whole.games if game.moves[1] == 16]
+    assert [game.white for game in swapped] == ["swaps"] * (len(whole.games) // 2)
+    assert standings(["swaps", "low"], [("swaps", "low")], whole, "low")["swaps"] == len(swapped)
+    whole.path.write_text("".join(whole.path.read_text().splitlines(keepends=True)[:3]))
+    again = GameLog(whole.path, 4)
+    Tournament(players, openings, again, at_once=2, swap=True).play(lambda pair: None)
+    assert again.pairs == whole.pairs

@@ -16,10 +16,13 @@ from typing import Any
 import pytest
 import torch
 
+from hexlit import cli
 from hexlit.commands import compiling
 from hexlit.commands.match import arguments, main, quoted_players
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
+from hexlit.hex.notation import parse_cell
+from hexlit.hex.openings import solved_openings
 from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
@@ -215,6 +218,52 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
     assert (foreign["games"], foreign["played"]["games"]) == (20, 10), "a pair with a forfeit is no comparison"
 
 
+@pytest.mark.row("E17")
+def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
+    nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The solver takes what wins; SGF, import and report know the swap, and a match that was cut short goes on."""
+    script = tmp_path / "foreign.py"
+    script.write_text(FOREIGN.replace("games == 3", "False"))
+    kinds = [
+        "solver",
+        f"checkpoint={nets}/a.ckpt simulations=4",
+        "rollouts simulations=20",
+        "two_distance depth=1",
+        "random",
+        f"name=foreign htp={sys.executable} {script}",
+    ]
+    settings = (f"players=[{','.join(kinds)}]", "pairs=3", "board=3", "swap=true", "mode=gauntlet")
+    document = played(tmp_path, *settings)
+    assert (document["swap"], document["openings"]) == (True, {"count": 3, "plies": 1, "balanced": True})
+    folder = tmp_path / "run"
+    with (folder / "games.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        board = Board(3, swap=True, moves=row["moves"])
+        assert row["ending"] == "forfeited" or {1: "black", -1: "white"}[board.winner] == row["winner"]
+        if row["white"] == "solver":
+            first, second, *_ = row["moves"].split()
+            assert (second == "swap-pieces") == solved_openings(3)[parse_cell(first, 3)], "E5: and so it wins"
+            assert row["winner"] == "white"
+    swaps = sum("swap-pieces" in row["moves"] for row in rows)
+    assert document["swaps"] == swaps > 0
+    out = capfd.readouterr().out
+    assert f"swapped {100 * swaps / len(rows):.1f}%" in out
+    assert "by the swap rule: not to be compared" in out
+    assert "by the swap rule" in (folder / "report.html").read_text()
+    with as_a_process(tmp_path):
+        assert cli.main(["games", "import", "source=run/games.sgf", "target=store", "duplicates=keep"]) == 0
+        capfd.readouterr()
+        assert cli.main(["games", "stats", "source=store", "json=true"]) == 0
+    assert json.loads(capfd.readouterr().out)["swaps"]["swap-pieces"] == swaps
+    whole = (folder / "games.csv").read_text()
+    (folder / "games.csv").write_text("".join(whole.splitlines(keepends=True)[:8]))
+    with as_a_process(tmp_path):
+        assert main([f"resume={folder}"]) == 0
+    assert (folder / "games.csv").read_text() == whole
+
+
 def test_a_perfect_player_beats_a_random_one_with_either_colour(tmp_path: Path) -> None:
     document = played(tmp_path, "players=[solver,random]", "pairs=20", "board=4")
     assert document["cross"]["solver"]["random"]["wins"] >= 36
@@ -305,6 +354,8 @@ def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], t
         (["mode=swiss"], "mode=swiss"),
         (["pairs=0"], "pairs=0"),
         (["openings.plies=0"], "openings.plies=0"),
+        (["swap=true", "openings.plies=2"], "openings.plies=2: with swap=true an opening is one move; leave it out"),
+        (["players={a: random, b: random}", "board=5", "swap=true"], "50 openings: a 5x5 board has 13 of 1 plies"),
         ([], "players=null: a list is needed"),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) and value else "",

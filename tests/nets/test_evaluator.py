@@ -1,7 +1,9 @@
 """The fast paths say what the plain network says."""
 
 import logging
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -273,3 +275,33 @@ def test_cuda_path_equals_the_plain_network_and_refreshes(path: str, precision: 
         expected = plain(net.cpu(), planes, 50)
         for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
             np.testing.assert_allclose(got, right, atol=tolerance)
+
+
+@pytest.mark.row("C4")
+def test_a_compiled_network_is_warmed_and_called_in_one_thread_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA graphs of `torch.compile` belong to the thread that recorded them; self-play has a new one every round."""
+    threads: list[int] = []
+
+    def compiled(module: torch.nn.Module, **settings: object) -> None:
+        plain_forward = module.forward
+
+        def forward(*arguments: torch.Tensor) -> object:
+            assert torch.is_inference_mode_enabled(), "this belongs to the thread, too"
+            threads.append(threading.get_ident())
+            return plain_forward(*arguments)
+
+        module._compiled_call_impl = forward
+
+    monkeypatch.setattr(torch.nn.Module, "compile", compiled)
+    net, planes = trained_like(), random_positions(8, 5)
+    evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=cpu_profile("compile"))
+    assert evaluator.path == "compile"
+    for _ in range(2):
+        with ThreadPoolExecutor(1) as pool:
+            policy, value = pool.submit(evaluated, evaluator, planes).result()
+    evaluator.refresh(net)
+    evaluated(evaluator, planes)
+    assert len(threads) == 4
+    assert len(set(threads)) == 1
+    for got, expected in zip((policy, value), plain(net, planes, 25), strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-4)

@@ -29,8 +29,10 @@ class Node:
         return self.wins / (self.visits * rollouts) + exploration * math.sqrt(math.log(parent_visits) / self.visits)
 
 
-def reference_move(cells: list[int], size: int, simulations: int, rollouts: int, exploration: float, seed: int) -> int:
-    """The move of Black, who cannot win at once and is not threatened."""
+def reference_search(
+    cells: list[int], size: int, simulations: int, rollouts: int, exploration: float, seed: int
+) -> tuple[int, float]:
+    """The move of Black, who cannot win at once and is not threatened, and the mean of all rollouts."""
     root, room = Node(), np.zeros(size * size, np.int16)
     stream = np.uint64(position_key(np.array(cells, np.int8), seed, PLAYOUT))
     for simulation in range(simulations):
@@ -62,7 +64,9 @@ def reference_move(cells: list[int], size: int, simulations: int, rollouts: int,
         for distance, node in enumerate(reversed(path)):
             node.visits += 1
             node.wins += last_player_wins if distance % 2 == 0 else rollouts - last_player_wins
-    return max(reversed(root.children), key=lambda cell: (root.children[cell].visits, root.children[cell].wins))
+    move = max(reversed(root.children), key=lambda cell: (root.children[cell].visits, root.children[cell].wins))
+    total = sum(child.wins for child in root.children.values())
+    return move, 2 * total / (simulations * rollouts) - 1
 
 
 @pytest.mark.parametrize(("simulations", "rollouts", "exploration"), [(3, 2, 0.7), (60, 1, 0.3), (200, 3, 1.4)])
@@ -80,11 +84,12 @@ def test_the_move_is_that_of_the_reference(simulations: int, rollouts: int, expl
         if at_once:
             continue
         quiet += 1
-        moves = np.zeros(1, np.int16)
+        moves, values = np.zeros(1, np.int16), np.zeros(1)
         to_move = np.array([game.to_move], np.int8)
-        uct_moves(cells[None], to_move, simulations, rollouts, exploration, 7, geometry(game.size), moves)
-        expected = reference_move(own.tolist(), game.size, simulations, rollouts, exploration, 7)
+        uct_moves(cells[None], to_move, simulations, rollouts, exploration, 7, geometry(game.size), moves, values)
+        expected, value = reference_search(own.tolist(), game.size, simulations, rollouts, exploration, 7)
         assert moves[0] == (expected if game.to_move > 0 else transposed(expected, game.size)), game.moves
+        assert values[0] == pytest.approx(value)
     assert quiet > 10
 
 
@@ -93,8 +98,8 @@ def share_of_wins_kept(simulations: int) -> float:
     positions = won_positions(4, 60, seed=5)
     early = positions.stones < 8
     cells, winning = positions.cells[early], positions.winning_moves[early]
-    moves = np.zeros(len(cells), np.int16)
-    uct_moves(cells, positions.to_move[early], simulations, 1, 0.7, 0, geometry(4), moves)
+    moves, values = np.zeros(len(cells), np.int16), np.zeros(len(cells))
+    uct_moves(cells, positions.to_move[early], simulations, 1, 0.7, 0, geometry(4), moves, values)
     return float(winning[np.arange(len(cells)), moves].mean())
 
 

@@ -2,9 +2,14 @@
 
 import json
 import math
+import subprocess
+import sys
+import time
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 
 from hexlit.errors import UsageError
@@ -12,6 +17,7 @@ from hexlit.tuning.progress import seconds_left, time_saved
 from hexlit.tuning.results import read_results
 from hexlit.tuning.sweep_folder import newest_sweep
 from hexlit.tuning.trial_result import TrialResult
+from hexlit.tuning.watcher import Watcher
 from tests.tuning.sweeps import (
     BEGAN,
     Made,
@@ -216,12 +222,36 @@ def test_a_trial_whose_own_process_lives_still_runs(tmp_path: Path) -> None:
 def test_a_trial_of_another_machine_on_the_same_database_still_runs(tmp_path: Path) -> None:
     storage = "sqlite:///" + str(tmp_path / "study.db")
     folder = make_sweep(tmp_path / "s", [], finished=None, storage=storage)
-    import optuna
-
     optuna.create_study(storage=storage, study_name="study", direction="maximize").ask()
     assert read_results(folder).trials[0].state == "running"
     (folder / "trial-000").mkdir()  # it is ours, and its process has gone
     assert read_results(folder).trials[0].state == "interrupted"
+
+
+@pytest.mark.row("D13")
+@pytest.mark.parametrize(("silent", "state"), [(30.0, "running"), (1000.0, "interrupted")])
+def test_a_sweep_on_another_machine_lives_as_long_as_it_gives_signs_of_life(
+    silent: float, state: str, tmp_path: Path
+) -> None:
+    """Its folder is shared; process numbers mean nothing here, as between a container and its host."""
+    seen = {"host": "elsewhere/1", "pid": 1, "create_time": 1.0, "seen": time.time() - silent}
+    folder = make_sweep(tmp_path / "s", [complete(0.3), running(attrs={"watcher": seen})], n_trials=8, finished=None)
+    mark_dead(folder)
+    mark_dead(folder / "trial-001")
+    found = read_results(folder)
+    assert (found.state, found.trials[1].state) == (state, state)
+
+
+def test_a_killed_sweep_of_this_machine_is_not_waited_for(tmp_path: Path) -> None:
+    """Its process is known to be gone, however lately it gave a sign of life."""
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as gone:
+        gone.wait()
+    seen = asdict(replace(Watcher.this(), pid=gone.pid))
+    storage = "sqlite:///" + str(tmp_path / "study.db")
+    folder = make_sweep(tmp_path / "s", [], finished=None, storage=storage)
+    trial = optuna.create_study(storage=storage, study_name="study", direction="maximize").ask()
+    trial.set_user_attr("watcher", seen)
+    assert (read_results(folder).state, read_results(folder).trials[0].state) == ("interrupted", "interrupted")
 
 
 def test_nothing_is_known_of_the_time_left_before_a_trial_has_ended() -> None:

@@ -19,6 +19,7 @@ from omegaconf import OmegaConf
 from optuna.trial import FrozenTrial, TrialState
 
 from hexlit.accelerate.host import free_host_bytes, usable_cores
+from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import open_storage
 from tests.commands.preloaded import HEXLIT, run_apart
 
@@ -494,7 +495,20 @@ def test_a_study_in_a_database(place: Place) -> None:
     assert place.results()["counts"]["complete"] == 4
     assert not (place.sweep / "study.journal").exists()
     told = place.run(LR, *database, "hydra.sweep.dir=elsewhere", code=2).stderr
-    assert "sweep.resume=true" in told, "there is such a study"
+    assert "there is such a study in sqlite:///" in told
+    assert "add sweep.join=true" in told
+    assert len(told.strip().splitlines()) == 1
+    # Another device and another count, but the same study, from a folder of its own.
+    more = ["sweep.join=true", "hydra.sweeper.n_trials=6", "accelerator.threads=1", "hydra.sweep.dir=elsewhere"]
+    place.run(LR, *database, *more)
+    trials = optuna.load_study(study_name="mine", storage=storage).get_trials()
+    assert states(trials) == ["COMPLETE"] * 6
+    assert len({trial.params["optimizer.lr"] for trial in trials}) == 6, "its draws are others"
+    numbers = iter(([0, 1, 2, 3], [4, 5]))
+    for folder in (place.sweep, place.folder / "elsewhere"):
+        assert sorted(path.name for path in folder.glob("trial-*")) == [f"trial-{n:03d}" for n in next(numbers)]
+        found = read_results(folder)
+        assert (found.state, found.counts["complete"], found.problems) == ("finished", 6, ())
 
 
 def test_wilcoxon_hears_the_value_of_each_seed(place: Place) -> None:

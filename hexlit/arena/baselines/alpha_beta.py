@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.hex.geometry import geometry
+from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.slices import over_slices
 from hexlit.search.alphabeta import alpha_beta_moves
 from hexlit.search.static import RESISTANCE, TWO_DISTANCE
@@ -22,16 +22,33 @@ class AlphaBetaPlayer:
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
+        return self._search(cells, to_move, self.depth)[0]
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: it swaps where its own values are below 0, those of its depth and of one more taken together.
+
+        A static evaluation favours the player who moved last, so one depth alone would always swap or never.
+        """
+        white = np.full(len(cells), WHITE, np.int8)
+        moves, values = self._search(cells, white, self.depth)
+        deeper = self._search(cells, white, self.depth + 1)[1]
+        return np.where(values + deeper < 0, np.int16(cells.shape[1]), moves)
+
+    def _search(
+        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int
+    ) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
+        """Best moves `[B]`, and what they are worth to the players who move."""
         table = geometry(round(cells.shape[1] ** 0.5))
-        moves = np.empty(len(cells), np.int16)
+        moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
         positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
-        settings = self.depth, self.width, self.evaluation, self.seed, table
+        settings = depth, self.width, self.evaluation, self.seed, table
 
         def think(first: int, last: int) -> None:
-            alpha_beta_moves(positions[first:last], movers[first:last], *settings, moves[first:last])
+            rows = slice(first, last)
+            alpha_beta_moves(positions[rows], movers[rows], *settings, moves[rows], values[rows])
 
         over_slices(think, len(cells))
-        return moves
+        return moves, values
 
 
 class TwoDistancePlayer(AlphaBetaPlayer):

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.players import Judgement, reply_by_value
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import geometry
 from hexlit.hex.slices import over_slices
@@ -23,13 +24,22 @@ class RolloutPlayer:
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
+        return self.judge(cells, to_move).action
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: by the searched value."""
+        return reply_by_value(self, cells)
+
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`."""
         table = geometry(round(cells.shape[1] ** 0.5))
-        moves = np.empty(len(cells), np.int16)
+        moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
         positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
         settings = self.simulations, self.rollouts, float(self.exploration), self.seed, table
 
         def think(first: int, last: int) -> None:
-            uct_moves(positions[first:last], movers[first:last], *settings, moves[first:last])
+            rows = slice(first, last)
+            uct_moves(positions[rows], movers[rows], *settings, moves[rows], values[rows])
 
         over_slices(think, len(cells))
-        return moves
+        return Judgement(moves, values.astype(np.float32))

@@ -9,13 +9,17 @@ from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
 from hexlit.arena.match import Player
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
-from hexlit.hex.geometry import geometry
+from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.rng import MOVE, draw
 from hexlit.hex.solver import Solver, UnsolvedError
 from hexlit.hex.threats import winning_cells
 from hexlit.search.root import position_key, to_mover
 
 _log = logging.getLogger(__name__)
+
+
+_LOST, _UNSOLVED = -1, -2
+"""What stands for a winning move where there is none, and where none is known."""
 
 
 class SolverPlayer:
@@ -40,15 +44,27 @@ class SolverPlayer:
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
-        chosen = [self._winning_move(board, int(colour)) for board, colour in zip(cells, to_move, strict=True)]
-        moves = np.array(chosen, np.int16)
+        moves = self._winning_moves(cells, to_move)
         rest = moves < 0
         if rest.any():
             moves[rest] = self._otherwise.choose(cells[rest], to_move[rest])
         return moves
 
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: it swaps where the position is lost; where the solver gives up, as two-distance judges."""
+        moves = self._winning_moves(cells, np.full(len(cells), WHITE, np.int8))
+        moves[moves == _LOST] = cells.shape[1]
+        rest = moves == _UNSOLVED
+        if rest.any():
+            moves[rest] = self._otherwise.reply(cells[rest])
+        return moves
+
+    def _winning_moves(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        found = [self._winning_move(board, int(colour)) for board, colour in zip(cells, to_move, strict=True)]
+        return np.array(found, np.int16)
+
     def _winning_move(self, cells: NDArray[np.int8], to_move: int) -> int:
-        """A winning move, one that wins at once if there is one; -1 where none is known."""
+        """A winning move, one that wins at once if there is one; or `_LOST` or `_UNSOLVED`."""
         self.asked += 1
         table = geometry(self._solver.size)
         stones, at_once = empty_stones(1, table.size), np.empty(cells.size, np.int16)
@@ -61,8 +77,9 @@ class SolverPlayer:
                 if self.unsolved == 0:
                     _log.warning("the solver gives up after %d nodes: two-distance moves instead", self.node_limit)
                 self.unsolved += 1
+                return _UNSOLVED
         if not winning:
-            return -1
+            return _LOST
         # Drawn in the mover's frame, so that both colours play alike.
         order = sorted(winning, key=lambda cell: int(cell if to_move > 0 else table.transposed[cell]))
         key = np.uint64(position_key(to_mover(cells, to_move, table), self.seed, MOVE))

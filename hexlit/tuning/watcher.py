@@ -1,0 +1,54 @@
+"""The process that watches over a trial, and whether it still does: a trial without one was interrupted.
+
+Imports no Optuna: reports ask, too.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hexlit.accelerate.host import process_space
+from hexlit.accelerate.process_file import RunProcess
+
+ATTRIBUTE = "watcher"
+"""Of a trial in its study."""
+SIGN_OF_LIFE = 60.0
+"""Seconds between two signs of life of a trial's watcher."""
+PRESUMED_DEAD = 5 * SIGN_OF_LIFE
+"""Seconds without one after which a trial of another machine or container counts as interrupted."""
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """The process that watches over a trial."""
+
+    host: str
+    """Where its number means something, see `process_space`."""
+    pid: int
+    create_time: float
+    seen: float
+    """When it last gave a sign of life, in seconds since 1970."""
+
+    @classmethod
+    def this(cls) -> "Watcher":
+        """This process, now."""
+        import psutil
+
+        process = psutil.Process()
+        return cls(process_space(), process.pid, process.create_time(), time.time())
+
+    @property
+    def alive(self) -> bool:
+        """Whether it watches still, as far as can be known from here."""
+        if self.host == process_space():
+            return RunProcess(self.pid, self.create_time).alive
+        return time.time() - self.seen < PRESUMED_DEAD
+
+
+def watcher_of(attributes: Mapping[str, Any]) -> Watcher | None:
+    """The watcher that a trial's `attributes` name; None where they name none that can be read."""
+    try:
+        return Watcher(**attributes[ATTRIBUTE])
+    except (KeyError, TypeError):
+        return None
