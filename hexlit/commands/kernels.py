@@ -74,11 +74,18 @@ def compile_positions() -> None:
     game_positions(3, 12, 0)
 
 
-def compile_alpha_beta() -> None:
-    """The classic programs; the solver's player falls back on them."""
+def compile_two_distance() -> None:
+    """Alpha-beta over two-distance; the solver's player falls back on it."""
     from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
 
     TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+
+
+def compile_resistance() -> None:
+    """Alpha-beta over resistance."""
+    from hexlit.arena.baselines.alpha_beta import ResistancePlayer
+
+    ResistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
 def compile_rollouts() -> None:
@@ -93,8 +100,9 @@ SETS = {
     "search": Kernels("search", 42, compile_search, of_selfplay=28),
     "solver": Kernels("the exact solver", 24, compile_solver),
     "positions": Kernels("games to measure on", 5, compile_positions),
-    "alpha_beta": Kernels("alpha-beta", 52, compile_alpha_beta, of_selfplay=5),
-    "rollouts": Kernels("rollouts", 33, compile_rollouts, of_selfplay=5),
+    "two_distance": Kernels("two-distance", 15, compile_two_distance, of_selfplay=2),
+    "resistance": Kernels("resistance", 16, compile_resistance, of_selfplay=2),
+    "rollouts": Kernels("rollouts", 8, compile_rollouts, of_selfplay=2),
 }
 
 
