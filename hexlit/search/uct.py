@@ -42,8 +42,10 @@ class _Nodes(NamedTuple):
 
 
 def _new_nodes(number: int) -> _Nodes:
-    links = (np.empty(number, np.int32) for _ in range(5))
-    return _Nodes(np.empty(number, np.int16), *links, np.empty(number, np.int64))
+    parent, child, sibling, children, visits = np.empty((5, number), np.int32)
+    return _Nodes(
+        np.empty(number, np.int16), parent, child, sibling, children, visits, np.empty(number, np.int64)
+    )
 
 
 @inline

@@ -255,7 +255,7 @@ class Missing:
 
     def wait(self, advance: Callable[[int, int, str], None]) -> None:
         type(self).waited += 1
-        advance(3, self.total, "alpha-beta and the exact solver")
+        advance(3, self.total, "two-distance and the exact solver")
 
     def status(self) -> str:
         return ""
@@ -275,11 +275,11 @@ def test_a_match_waits_for_its_kernels_and_says_so_beside_json(
     missing: type[Missing], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     document = played(tmp_path, "players=[solver,random]", "board=3", "pairs=2", "json=true")
-    assert missing.started == [["alpha_beta", "solver"]]
+    assert missing.started == [["solver", "two_distance"]]
     assert (missing.waited, missing.closed) == (1, 1)
     captured = capfd.readouterr()
     assert json.loads(captured.out) == document
-    assert "compiling, once on this machine: alpha-beta and the exact solver\n" in captured.err
+    assert "compiling, once on this machine: two-distance and the exact solver\n" in captured.err
 
 
 def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], tmp_path: Path) -> None:
