@@ -43,9 +43,7 @@ class _Nodes(NamedTuple):
 
 def _new_nodes(number: int) -> _Nodes:
     parent, child, sibling, children, visits = np.empty((5, number), np.int32)
-    return _Nodes(
-        np.empty(number, np.int16), parent, child, sibling, children, visits, np.empty(number, np.int64)
-    )
+    return _Nodes(np.empty(number, np.int16), parent, child, sibling, children, visits, np.empty(number, np.int64))
 
 
 @inline
