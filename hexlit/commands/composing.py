@@ -11,17 +11,20 @@ from contextlib import contextmanager
 
 from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
+from hydra.types import RunMode
 
-SET_THE_MODE = ("hydra.mode", "hydra.searchpath", "--config", "-cd", "-cn", "-cp")
-"""Words of a command line that set `hydra.mode`, or name files that may. No file of `conf` sets it."""
+NAME_FILES = ("hydra.searchpath", "--config", "-cd", "-cn", "-cp")
+"""Words of a command line by which files outside `conf` are read, which may set the mode. No file of `conf` does."""
 
 
 @contextmanager
 def composed_once(arguments: Sequence[str]) -> Iterator[None]:
-    """In this context Hydra composes once, where nothing in `arguments` can set the mode but `--multirun`."""
+    """In this context Hydra composes once, unless `arguments` name files that may set the mode."""
     get_mode = Hydra.get_mode
-    if not any(word in argument for argument in arguments for word in SET_THE_MODE):
-        Hydra.get_mode = lambda *_, **__: None  # type: ignore[method-assign]  # its answer where the mode is not set
+    set_here = [argument.removeprefix("hydra.mode=") for argument in arguments if "hydra.mode" in argument]
+    if {*set_here} <= {*RunMode.__members__} and not any(word in one for one in arguments for word in NAME_FILES):
+        mode = RunMode[set_here[-1]] if set_here else None
+        Hydra.get_mode = lambda *_, **__: mode  # type: ignore[method-assign]
     # A copy gets sources of its own, and what the store of schemas gives out is a copy itself.
     ConfigRepository.__deepcopy__ = lambda self, memo: copy.copy(self)  # type: ignore[attr-defined]
     try:

@@ -33,8 +33,9 @@ def composed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[l
     assert "__deepcopy__" not in vars(ConfigRepository)
 
 
-def test_a_command_is_composed_once(composed: list[list[str]]) -> None:
-    assert main(["solve", "board=2", "json=true"]) == 0
+@pytest.mark.parametrize("mode", [[], ["hydra.mode=RUN"]], ids=["", "hydra.mode=RUN"])
+def test_a_command_is_composed_once(mode: list[str], composed: list[list[str]]) -> None:
+    assert main(["solve", "board=2", "json=true", *mode]) == 0
     assert composed == [["board=2", "json=true", "hydra.mode=RUN"]]
 
 
