@@ -24,6 +24,7 @@ from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from tests.arena.test_sgf import parsed
+from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 
 WAIT = "wait for its end, or end it"
@@ -131,8 +132,7 @@ sys.exit(main(arguments))
 
 @pytest.mark.row("E5")
 def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(nets: Path, match: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = run_apart(KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5", folder=tmp_path)
     assert run.returncode == -signal.SIGKILL, run.stderr
     folder = tmp_path / "run"
     path = folder / "games.csv"
