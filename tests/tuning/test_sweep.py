@@ -138,7 +138,7 @@ def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
     place.run(
         LR,
-        "hydra.sweeper.n_trials=10",
+        "hydra.sweeper.n_trials=9",
         "hydra/sweeper/pruner=none",
         "hydra.sweeper.max_failure_rate=1",
         "sweep.memory_budget=0.35",
