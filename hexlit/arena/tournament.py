@@ -50,7 +50,7 @@ class Tournament:
         self._contestants = {contestant.name: contestant for contestant in contestants}
         self._openings = openings
         self._log = log
-        self._at_once = at_once
+        self.at_once = at_once
         self._swap = swap
         numbers, step = list(openings), every or max(1, len(openings))
         self._blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
@@ -74,7 +74,7 @@ class Tournament:
                 if not missing:
                     continue
                 contestants = self._contestants[first], self._contestants[second]
-                for pair in play_pairs(*contestants, missing, self._log.size, at_once=self._at_once, swap=self._swap):
+                for pair in play_pairs(*contestants, missing, self._log.size, at_once=self.at_once, swap=self._swap):
                     if self._is_new(pair):
                         self._log.append(pair)
                         played(pair)

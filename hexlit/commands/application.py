@@ -32,6 +32,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from hexlit.commands import claim
+from hexlit.commands.composing import composed_once
 from hexlit.commands.machine_errors import machine_error
 from hexlit.commands.refused import Refused
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
@@ -117,7 +118,7 @@ def _run(
     arguments = argv
     try:
         arguments = _arguments(prepare(argv))
-        with _command_line(arguments):
+        with _command_line(arguments), composed_once(arguments):
             application = hydra.main(f"pkg://{CONFIG_PACKAGE}", config_name, VERSION_BASE)(_watched(task, bugs))
             application()
     except Refused as refused:

@@ -30,6 +30,9 @@ Advance = Callable[[int, int, str], None]
 BESIDE = 10
 """Niceness of a process that compiles beside self-play."""
 
+_LATER = 5
+"""Added to the niceness of all processes but the one that takes longest."""
+
 
 class Compiling:
     """Compiles sets of kernels that are not on disk already, in one process or several side by side.
@@ -41,15 +44,22 @@ class Compiling:
     """
 
     def __init__(self, names: Sequence[str], *, processes: int = 1, niceness: int = 0) -> None:
-        """Start to compile the sets `names` of `hexlit.commands.kernels`, in at most `processes` processes."""
+        """Start to compile the sets `names` of `hexlit.commands.kernels`, in at most `processes` processes.
+
+        The first set begins at `niceness` in a process of its own, so name the longest one first. The other processes
+        leave the cores to it and to the caller, so that neither ends late.
+        """
         self.names = [name for name in names if not is_compiled(name)]
         counts = functions_of(self.names)
         self.total = sum(counts.values())
         self._started = time.monotonic()
         parts: list[list[str]] = [[] for _ in range(min(processes, len(self.names)))]
         for name in self.names:
-            min(parts, key=lambda part: sum(counts[other] for other in part)).append(name)
-        self._processes = [_Process({name: counts[name] for name in part}, niceness) for part in parts]
+            min(parts, key=lambda part: sum(SETS[other].seconds for other in part)).append(name)
+        self._processes = [
+            _Process({name: counts[name] for name in part}, niceness + (_LATER if number else 0))
+            for number, part in enumerate(parts)
+        ]
 
     @property
     def running(self) -> bool:

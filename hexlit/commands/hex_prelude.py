@@ -15,4 +15,4 @@ def sets_to_measure(settings: HexTrainConfig) -> list[str]:
 
     if not settings.evaluation.every_epochs:
         return []
-    return ["search", "solver", "positions"] if settings.board in SOLVED else ["search"]
+    return ["search", "roots", *(["solver", "positions"] if settings.board in SOLVED else [])]

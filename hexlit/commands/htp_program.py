@@ -93,6 +93,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     """
     started = time.monotonic()
     settings = typed(config, HtpConfig)
+    from hexlit.accelerate.host import usable_cores
     from hexlit.arena.htp.server import serve
     from hexlit.arena.htp.session import Loaded, Session
     from hexlit.arena.htp.worker import Worker
@@ -104,8 +105,8 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
 
         # The kernels work on one game: further threads would only be waited for. The number is this thread's own.
         numba.set_num_threads(1)
-        with closing(Compiling(["search"])) as kernels:  # beside the import of torch
-            make_evaluator, board, knows_swap = judge(settings)
+        with closing(Compiling(["search", "roots"], processes=usable_cores())) as kernels:  # beside the import of torch
+            make_evaluator, board, knows_swap = judge(settings, waits=kernels.running)
             print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
             kernels.wait()
         thinker = Thinker(settings.search, make_evaluator, knows_swap=knows_swap, reuse=settings.reuse)
@@ -141,12 +142,15 @@ def leave(worker: "Worker", code: int) -> None:
         os._exit(code)
 
 
-def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
-    """Makes evaluators; the size of the board they suit best, and whether they know the swap."""
+def judge(settings: HtpConfig, *, waits: bool) -> tuple["MakeEvaluator", int, bool]:
+    """Makes evaluators; the size of the board they suit best, and whether they know the swap.
+
+    Where the caller `waits` for kernels anyway, those of the network itself are compiled meanwhile.
+    """
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
     if settings.checkpoint is not None:
-        return judge_by_network(settings.checkpoint, settings.accelerator)
+        return judge_by_network(settings.checkpoint, settings.accelerator, settings.search.leaves if waits else None)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
         del size, swap, batch
@@ -157,15 +161,20 @@ def judge(settings: HtpConfig) -> tuple["MakeEvaluator", int, bool]:
     return make, BOARD_WITHOUT_NETWORK, False
 
 
-def judge_by_network(checkpoint: str, accelerator: AcceleratorConfig) -> tuple["MakeEvaluator", int, bool]:
-    """As `judge`, by the network of a checkpoint."""
+def judge_by_network(
+    checkpoint: str, accelerator: AcceleratorConfig, ahead: int | None
+) -> tuple["MakeEvaluator", int, bool]:
+    """As `judge`, by the network of a checkpoint; its kernels for `ahead` positions a call are compiled at once."""
     from hexlit.accelerate.profile import build_profile
+    from hexlit.nets.choice import compile_ahead
     from hexlit.nets.evaluator import NetworkEvaluator
     from hexlit.tasks.hex.checkpoint import load_network
 
     profile = build_profile(accelerator)
     profile.apply()
     loaded = load_network(Path(checkpoint))
+    if ahead is not None:
+        compile_ahead(loaded.net, loaded.size, ahead, profile)
 
     def make(size: int, swap: bool, batch: int) -> NetworkEvaluator:
         return NetworkEvaluator(loaded.net, size=size, swap=swap, batch=batch, profile=profile)

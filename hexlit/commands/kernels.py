@@ -23,6 +23,8 @@ class Kernels:
     """What they do, for people."""
     functions: int
     """About how many functions are compiled for it: for the estimate of the time left."""
+    seconds: float
+    """About how much processor time that takes, to share sets out among processes: only their ratios matter."""
     compile: Callable[[], None]
     """Compiles them, or loads what was compiled before."""
     of_selfplay: int = 0
@@ -48,14 +50,25 @@ def compile_selfplay() -> None:
 
 def compile_search() -> None:
     """What searches positions to measure strength."""
+    from hexlit.search.config import SearchConfig
+    from hexlit.search.search import Search
+
+    search = Search(SearchConfig(simulations=2), size=3, games=1)
+    search.begin(np.ones(1, np.int8), np.zeros(1, np.int16), 0.0, np.zeros(1, np.uint64))
+    search.advance()
+
+
+def compile_roots() -> None:
+    """What a search begins with, and what reads its results."""
     from hexlit.hex.encoding import encode
     from hexlit.search.config import SearchConfig
-    from hexlit.search.evaluator import UniformEvaluator
-    from hexlit.search.search import Search
+    from hexlit.search.search import Search, noise_keys
 
     encode(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
     search = Search(SearchConfig(simulations=2), size=3, games=1)
-    search.run(np.zeros((1, 9), np.int8), np.ones(1, np.int8), UniformEvaluator())
+    search.place(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+    noise_keys(0, np.zeros(1, np.int16))
+    search.read(0)
 
 
 def compile_solver() -> None:
@@ -74,11 +87,18 @@ def compile_positions() -> None:
     game_positions(3, 12, 0)
 
 
-def compile_alpha_beta() -> None:
-    """The classic programs; the solver's player falls back on them."""
+def compile_two_distance() -> None:
+    """Alpha-beta over two-distance; the solver's player falls back on it."""
     from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
 
     TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
+
+
+def compile_resistance() -> None:
+    """Alpha-beta over resistance."""
+    from hexlit.arena.baselines.alpha_beta import ResistancePlayer
+
+    ResistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
 def compile_rollouts() -> None:
@@ -89,12 +109,14 @@ def compile_rollouts() -> None:
 
 
 SETS = {
-    "selfplay": Kernels("self-play", 52, compile_selfplay),
-    "search": Kernels("search", 42, compile_search, of_selfplay=28),
-    "solver": Kernels("the exact solver", 24, compile_solver),
-    "positions": Kernels("games to measure on", 5, compile_positions),
-    "alpha_beta": Kernels("alpha-beta", 52, compile_alpha_beta, of_selfplay=5),
-    "rollouts": Kernels("rollouts", 33, compile_rollouts, of_selfplay=5),
+    "selfplay": Kernels("self-play", 52, 15.0, compile_selfplay, of_selfplay=0),
+    "search": Kernels("search", 28, 8.7, compile_search, of_selfplay=28),
+    "roots": Kernels("the results of searches", 14, 3.0, compile_roots, of_selfplay=4),
+    "solver": Kernels("the exact solver", 29, 10.5, compile_solver),
+    "positions": Kernels("games to measure on", 5, 1.3, compile_positions),
+    "two_distance": Kernels("two-distance", 15, 5.0, compile_two_distance, of_selfplay=2),
+    "resistance": Kernels("resistance", 16, 6.4, compile_resistance, of_selfplay=2),
+    "rollouts": Kernels("rollouts", 8, 3.2, compile_rollouts, of_selfplay=2),
 }
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # what plays is imported only when a match is really played
     from hexlit.arena.player_spec import PlayerSpec
     from hexlit.arena.sprt import Sprt
     from hexlit.arena.tournament import Tournament
+    from hexlit.commands.match_players import Table
 
 LARGEST_BOARD = 19
 
@@ -148,7 +149,9 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     # Beside the import of torch and the openings; what cannot be set up is refused before the wait.
     with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
         with Waiting(title_of(specs), "loading PyTorch and players", kernels.status, console=console):
-            tournament, log = set_up(config, specs, folder)
+            tournament, log, table = set_up(config, specs, folder)
+            if kernels.running:
+                table.compile_ahead(tournament.at_once)
         if kernels.running:
             with KernelProgress(kernels.total, console=console) as shown:
                 kernels.wait(shown.advance)
@@ -194,8 +197,8 @@ def check_players(config: MatchConfig, specs: Sequence["PlayerSpec"]) -> None:
         raise UsageError(f"sprt.elo1={config.sprt.elo1:g}: the test is between two players, here are {len(names)}")
 
 
-def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> tuple["Tournament", "GameLog"]:
-    """The players, their openings and the games that the folder holds already."""
+def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> tuple["Tournament", "GameLog", "Table"]:
+    """The players' openings, the games that the folder holds already, and what seats the players."""
     import numba
 
     from hexlit.accelerate.profile import build_profile
@@ -223,7 +226,7 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
         every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )
-    return tournament, log
+    return tournament, log, table
 
 
 def test_of(config: MatchConfig) -> "Sprt | None":

@@ -6,19 +6,19 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.commands.kernels import SETS
 
 SETS_OF: dict[str, tuple[str, ...]] = {
-    "checkpoint": ("search",),
+    "checkpoint": ("search", "roots"),
     "policy": (),
     "random": (),
     "rollouts": ("rollouts",),
-    "two_distance": ("alpha_beta",),
-    "resistance": ("alpha_beta",),
-    "solver": ("solver", "alpha_beta"),
+    "two_distance": ("two_distance",),
+    "resistance": ("resistance",),
+    "solver": ("solver", "two_distance"),
     "htp": (),
 }
 """Kind of a player -> the sets of kernels that it calls."""
 
 
 def sets_of(specs: Iterable[PlayerSpec]) -> list[str]:
-    """The sets that the players call, the largest first: so that processes side by side end together."""
+    """The sets that the players call, the longest first: so that processes side by side end together."""
     needed = {name for spec in specs for name in SETS_OF[spec.kind]}
-    return sorted(needed, key=lambda name: (-SETS[name].functions, name))
+    return sorted(needed, key=lambda name: (-SETS[name].seconds, name))

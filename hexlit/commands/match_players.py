@@ -14,6 +14,7 @@ from hexlit.arena.pairing import Contestant, batched
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
+from hexlit.nets.choice import compile_ahead
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network
@@ -49,6 +50,11 @@ class Table:
             raise UsageError("board has no value: none of the players is a network, so add board=N")
         self.size = self._networks[sources[0]].size if board is None else board
         self._evaluator = cache(self._make_evaluator)
+
+    def compile_ahead(self, games: int) -> None:
+        """Compile the networks' own kernels for moves in `games` games at once, while others are compiled elsewhere."""
+        for network in self._networks.values():
+            compile_ahead(network.net, self.size, max(games, self._search.leaves), self._profile)
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, empty_stones, find, place_all
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import borrowing_kernel, kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 
 FAR = 1000
 """Distance, and potential, of what cannot be reached against an opponent who spoils the best way."""
@@ -43,7 +43,6 @@ class DistanceRoom(NamedTuple):
     """Empty cells that touch a group, and the place of the group's next or -1, `[2, 6*size*size]`."""
 
 
-@kernel
 def distance_room(cells: int) -> DistanceRoom:
     """Room for a board of `cells` cells."""
     return DistanceRoom(
@@ -160,7 +159,7 @@ def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None
         room.best[side, 0], room.best[side, 1] = smallest, mobility
 
 
-@borrowing_kernel
+@inline
 def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, table: Geometry) -> float:
     """By how much the potential of `colour` is smaller than its opponent's; of equal ones the greater mobility wins."""
     measure(stones, g, room, table)
@@ -168,7 +167,7 @@ def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, tabl
     return float(colour * (best[1, 0] - best[0, 0] + _MOBILITY * (best[0, 1] - best[1, 1])))
 
 
-@borrowing_kernel
+@inline
 def distance_order(stones: Stones, g: int, room: DistanceRoom, table: Geometry, scores: NDArray[np.float64]) -> None:
     """Score every empty cell as a move, float64 `[size*size]`: good for both players is best."""
     measure(stones, g, room, table)

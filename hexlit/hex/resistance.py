@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import borrowing_kernel, inline, kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 
 BRIDGE = 0.2
 """Resistance that a bridge adds to that of its ends."""
@@ -43,7 +43,6 @@ class ResistanceRoom(NamedTuple):
     """The same cells in the order in which they were found, `[size*size]`."""
 
 
-@kernel
 def resistance_room(size: int) -> ResistanceRoom:
     """Room for a board of `size`."""
     cells = size * size
@@ -182,7 +181,7 @@ def add_currents(current: float, room: ResistanceRoom, scores: NDArray[np.float6
         scores[cell] += scale * flow
 
 
-@borrowing_kernel
+@inline
 def resistance_value(
     stones: Stones, g: int, colour: int, bridge: float, room: ResistanceRoom, table: Geometry
 ) -> float:
@@ -193,7 +192,7 @@ def resistance_value(
     return value
 
 
-@borrowing_kernel
+@inline
 def resistance_order(
     stones: Stones, g: int, bridge: float, room: ResistanceRoom, table: Geometry, scores: NDArray[np.float64]
 ) -> None:

@@ -1,5 +1,6 @@
 """The fastest path to evaluate a network on this CPU: measured once where there is a choice, then remembered."""
 
+import contextlib
 import json
 import os
 import time
@@ -55,6 +56,17 @@ def fastest_path(net: HexNet, size: int, batch: int, profile: DeviceProfile, bui
     return remembered_choice(
         _key(net, size, batch, profile), paths, lambda: seconds_of(paths, size, part, lambda path: build(path, part))
     )
+
+
+def compile_ahead(net: HexNet, size: int, batch: int, profile: DeviceProfile) -> None:
+    """Compile the kernels of the paths that an evaluator will choose from, where other things are waited for anyway."""
+    if profile.device.type != "cpu" or profile.inference not in ("auto", "winograd"):
+        return
+    if "winograd" in candidates(net, profile.inference_dtype):
+        from hexlit.nets.winograd.forward import WinogradForward
+
+        with contextlib.suppress(RuntimeError):  # the evaluator meets it again, and says so
+            WinogradForward(net, size, batch, profile.threads)
 
 
 def seconds_of(paths: list[str], size: int, batch: int, build: Callable[[str], Forward]) -> dict[str, float]:

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.engine import Stones, copy_stones, place, place_all
+from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 from hexlit.hex.rng import MOVE, uniform
 from hexlit.hex.threats import winning_cells
-from hexlit.search.root import new_stones, position_key, to_mover
+from hexlit.search.root import position_key, to_mover
 from hexlit.search.static import Judge, new_judge, static_order, static_value
 
 _WIN = 1e6  # less the number of moves to it: above every static value
@@ -43,7 +43,6 @@ class _Line(NamedTuple):
     """Scratch space, `[size*size]`."""
 
 
-@kernel
 def _new_line(depth: int, cells: int) -> _Line:
     return _Line(
         np.empty((depth, cells), np.int16),
@@ -75,31 +74,27 @@ def _list_best(stones: Stones, ply: int, width: int, judge: Judge, line: _Line, 
     line.listed[ply] = number
 
 
-@kernel
+@inline
 def _enter(
     stones: Stones, ply: int, alpha: float, beta: float, width: int, judge: Judge, line: _Line, table: Geometry
 ) -> None:
     """Begin the node at `ply`: list its moves, or settle it where somebody wins at once."""
-    colour = 1 if ply % 2 == 0 else -1
     line.alpha[ply], line.beta[ply], line.best[ply] = alpha, beta, -np.inf
     line.tried[ply], line.listed[ply] = 0, 0
-    wins = winning_cells(stones, ply, colour, table, line.moves[ply])
-    if wins > 0:
-        if ply == 0:
+    # Moves that win at once; where there are none, those that stop the opponent from it.
+    for rival in range(2):
+        colour = 1 if (ply + rival) % 2 == 0 else -1
+        wins = winning_cells(stones, ply, colour, table, line.moves[ply])
+        if wins > rival and ply > 0:
+            line.best[ply] = ply + 2 - _WIN if rival else _WIN - ply - 1
+            return
+        if wins > 0:
             line.listed[ply] = wins
-        else:
-            line.best[ply] = _WIN - ply - 1
-        return
-    threats = winning_cells(stones, ply, -colour, table, line.moves[ply])
-    if threats > 1 and ply > 0:
-        line.best[ply] = ply + 2 - _WIN
-    elif threats > 0:
-        line.listed[ply] = threats
-    else:
-        _list_best(stones, ply, width, judge, line, table)
+            return
+    _list_best(stones, ply, width, judge, line, table)
 
 
-@kernel
+@inline
 def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geometry) -> float:
     """Value of the position at `ply` for its player to move, without looking further than a win in one move."""
     colour = 1 if ply % 2 == 0 else -1
@@ -112,16 +107,19 @@ def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geom
     return static_value(stones, ply, colour, judge, table)
 
 
-@kernel
+@borrowing_kernel
 def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64, table: Geometry) -> int:
     """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`.
 
     Its value is then `line.best[0]`.
     """
     depth, chosen = line.best.size, -1
-    ply = int(np.int64(0))  # no literal: one type of index, one compilation of what is called
-    _enter(stones, ply, -np.inf, np.inf, width, judge, line, table)
+    ply, alpha, beta = 0, -np.inf, np.inf
+    entering = True
     while True:
+        if entering:
+            _enter(stones, ply, alpha, beta, width, judge, line, table)
+            entering = False
         if line.tried[ply] < line.listed[ply] and line.best[ply] < line.beta[ply]:
             move = line.moves[ply, line.tried[ply]]
             line.tried[ply] += 1
@@ -131,8 +129,9 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
             elif ply + 1 < depth:
                 # At the root a little below the best value, so that the values of moves that tie are exact.
                 least = line.best[0] - _TIE if ply == 0 else max(line.alpha[ply], line.best[ply])
-                _enter(stones, ply + 1, -line.beta[ply], -least, width, judge, line, table)
+                alpha, beta = -line.beta[ply], -least
                 ply += 1
+                entering = True
                 continue
             else:
                 value = -_leaf_value(stones, ply + 1, judge, line, table)
@@ -150,7 +149,6 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
                 chosen = int(move)
 
 
-@kernel
 def alpha_beta_moves(
     cells: NDArray[np.int8],
     to_move: NDArray[np.int8],
@@ -166,11 +164,12 @@ def alpha_beta_moves(
 
     `values` float64 `[B]` gets what they are worth for the player to move, above 0 where it stands better.
     """
-    for row in range(cells.shape[0]):
+    stones, judge = empty_stones(depth + 1, table.size), new_judge(evaluation, table.size)
+    line = _new_line(depth, cells.shape[1])
+    for row in range(len(cells)):
         own = to_mover(cells[row], to_move[row], table)
-        stones = new_stones(depth + 1, own.size)
         place_all(stones, 0, own, table)
-        judge, line = new_judge(evaluation, table.size), _new_line(depth, own.size)
-        move = _search(stones, width, judge, line, position_key(own, seed, MOVE), table)
+        key = np.uint64(position_key(own, seed, MOVE))
+        move = _search(stones, width, judge, line, key, table)
         moves[row] = move if to_move[row] > 0 else table.transposed[move]
         values[row] = line.best[0]

@@ -3,35 +3,20 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.engine import Stones
-from hexlit.hex.geometry import OUTSIDE, Geometry
-from hexlit.hex.jit import kernel
+from hexlit.hex.geometry import Geometry
+from hexlit.hex.jit import borrowing_kernel
 from hexlit.hex.rng import key
 
 
-@kernel
 def to_mover(cells: NDArray[np.int8], to_move: int, table: Geometry) -> NDArray[np.int8]:
     """`cells` int8 `[size*size]` in the frame of the player to move: +1 its own stones, its goal top to bottom."""
-    own = np.empty(cells.size, np.int8)
-    for cell in range(cells.size):
-        own[cell] = cells[cell] if to_move > 0 else -cells[table.transposed[cell]]
-    return own
+    return np.where(to_move > 0, cells, -cells[table.transposed[: cells.size]])
 
 
-@kernel
+@borrowing_kernel
 def position_key(own: NDArray[np.int8], seed: int, purpose: int) -> np.uint64:
     """Key of the random draws for one position: they depend on it and the seed alone."""
     digest = np.uint64(0)
     for cell in range(own.size):
         digest = digest * np.uint64(3) + np.uint64(own[cell] + 1)
     return key(seed, int(digest), 0, purpose)
-
-
-@kernel
-def new_stones(games: int, cells: int) -> Stones:
-    """Room for positions of `games` boards of `cells` cells."""
-    stones = Stones(
-        np.zeros((games, cells + 1), np.int8), np.zeros((games, cells), np.int16), np.zeros((games, cells), np.int8)
-    )
-    stones.cells[:, cells] = OUTSIDE
-    return stones

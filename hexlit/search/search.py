@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.engine import Stones, empty_stones, place_all
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import kernel
+from hexlit.hex.jit import borrowing_kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.hex.slices import over_slices
 from hexlit.search.algorithm import compiled_params, root_result
@@ -95,8 +95,7 @@ class Search:
         self.place(cells, to_move)
         batch = len(cells)
         plies = plies_before(cells, to_move, swap=self.params.swap) if ply is None else ply
-        keys = np.array([_noise_key(seed, b, int(plies[b])) for b in range(batch)], np.uint64)
-        self.begin(to_move, plies, noise, keys)
+        self.begin(to_move, plies, noise, noise_keys(seed, plies))
         while self.advance():
             self.evaluate(evaluator)
         return self.read(batch)
@@ -134,7 +133,8 @@ class Search:
         visits = np.zeros((batch, self.actions), np.int32)
         action = np.zeros(batch, np.int16)
         value = np.zeros(batch, np.float32)
-        _read_roots(self.tree, policy, visits, action, value, self.params, self.geometry)
+        row = np.empty(self.actions, np.float32)
+        _read_roots(self.tree, row, policy, visits, action, value, self.params, self.geometry)
         return SearchResult(policy, action, value, visits)
 
     def advance(self) -> int:
@@ -181,12 +181,20 @@ def plies_before(cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bo
     return stones
 
 
-@kernel
-def _noise_key(seed: int, index: int, ply: int) -> np.uint64:
-    return key(seed, index, ply, NOISE)
+def noise_keys(seed: int, ply: NDArray[np.int16]) -> NDArray[np.uint64]:
+    """Keys of the noise of positions after `ply` moves `[B]`: of the seed, the position's index and its ply."""
+    keys = np.empty(len(ply), np.uint64)
+    _write_keys(seed, ply, keys)
+    return keys
 
 
-@kernel
+@borrowing_kernel
+def _write_keys(seed: int, ply: NDArray[np.int16], keys: NDArray[np.uint64]) -> None:
+    for index in range(ply.size):
+        keys[index] = key(seed, index, ply[index], NOISE)
+
+
+@borrowing_kernel
 def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> int:
     """Put the positions into `roots`; returns the first that is decided, or NONE."""
     for g in range(cells.shape[0]):
@@ -195,9 +203,10 @@ def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> int:
     return NONE
 
 
-@kernel
+@borrowing_kernel
 def _read_roots(
     tree: Tree,
+    row: NDArray[np.float32],
     policy: NDArray[np.float32],
     visits: NDArray[np.int32],
     actions: NDArray[np.int16],
@@ -205,7 +214,7 @@ def _read_roots(
     params: Params,
     table: Geometry,
 ) -> None:
-    row = np.empty(policy.shape[1], np.float32)
+    """Write the results of the first games, in the board's frame; `row` `[A]` is room for one in the mover's."""
     for g in range(policy.shape[0]):
         best = root_result(tree, g, params, row)
         black = tree.game[g].to_move > 0

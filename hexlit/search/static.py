@@ -1,47 +1,53 @@
-"""Evaluations that need no network and no search: what the classic programs judged a position by."""
+"""Evaluations that need no network and no search: what the classic programs judged a position by.
 
-from typing import NamedTuple
+An evaluation is chosen by the type of the room that it works in, so that a search compiles only its own.
+"""
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
+
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from hexlit.hex.distance import DistanceRoom, distance_order, distance_room, distance_value
 from hexlit.hex.engine import Stones
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import kernel
 from hexlit.hex.resistance import BRIDGE, ResistanceRoom, resistance_order, resistance_room, resistance_value
 
 TWO_DISTANCE, RESISTANCE = range(2)
 """The evaluations."""
 
-
-class Judge(NamedTuple):
-    """An evaluation with the space it works in."""
-
-    evaluation: int
-    """TWO_DISTANCE or RESISTANCE."""
-    distance: DistanceRoom
-    resistance: ResistanceRoom
+Judge = DistanceRoom | ResistanceRoom
+"""The space that an evaluation works in, and which one it is."""
 
 
-@kernel
 def new_judge(evaluation: int, size: int) -> Judge:
     """The `evaluation` for boards of `size`."""
-    return Judge(evaluation, distance_room(size * size), resistance_room(size))
+    return distance_room(size * size) if evaluation == TWO_DISTANCE else resistance_room(size)
 
 
-@kernel
-def static_value(stones: Stones, g: int, colour: int, judge: Judge, table: Geometry) -> float:
-    """How good the undecided position `g` is for `colour`, above 0 when better than for the opponent."""
-    if judge.evaluation == TWO_DISTANCE:
-        return distance_value(stones, g, colour, judge.distance, table)
-    return resistance_value(stones, g, colour, BRIDGE, judge.resistance, table)
+def static_value(stones: Stones, g: int, colour: int, judge: Any, table: Geometry) -> float:
+    """How good the undecided position `g` is for `colour`, above 0 when better than for the opponent.
+
+    For kernels alone, as `static_order` is.
+    """
+    raise NotImplementedError
 
 
-@kernel
-def static_order(stones: Stones, g: int, judge: Judge, table: Geometry, scores: NDArray[np.float64]) -> None:
+def static_order(stones: Stones, g: int, judge: Any, table: Geometry, scores: NDArray[Any]) -> None:
     """Score every empty cell as a move of either player, float64 `[size*size]`: the best first."""
-    if judge.evaluation == TWO_DISTANCE:
-        distance_order(stones, g, judge.distance, table, scores)
-    else:
-        resistance_order(stones, g, BRIDGE, judge.resistance, table, scores)
+    raise NotImplementedError
+
+
+@overload(static_value, inline="always", strict=False)  # type: ignore[untyped-decorator]
+def _value(stones: Any, g: Any, colour: Any, judge: Any, table: Any) -> Callable[..., Any]:
+    if judge.instance_class is DistanceRoom:
+        return lambda stones, g, colour, judge, table: distance_value(stones, g, colour, judge, table)
+    return lambda stones, g, colour, judge, table: resistance_value(stones, g, colour, BRIDGE, judge, table)
+
+
+@overload(static_order, inline="always", strict=False)  # type: ignore[untyped-decorator]
+def _order(stones: Any, g: Any, judge: Any, table: Any, scores: Any) -> Callable[..., Any]:
+    if judge.instance_class is DistanceRoom:
+        return lambda stones, g, judge, table, scores: distance_order(stones, g, judge, table, scores)
+    return lambda stones, g, judge, table, scores: resistance_order(stones, g, BRIDGE, judge, table, scores)

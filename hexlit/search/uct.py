@@ -11,19 +11,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.engine import Stones, copy_stones, place, place_all
+from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import inline, kernel
+from hexlit.hex.jit import borrowing_kernel, inline
 from hexlit.hex.playout import playouts
 from hexlit.hex.rng import MOVE, PLAYOUT, draw
 from hexlit.hex.threats import winning_cells
-from hexlit.search.root import new_stones, position_key, to_mover
+from hexlit.search.root import position_key, to_mover
 
 _NONE = -1
 
 
 class _Nodes(NamedTuple):
-    """A tree of N nodes, the root first."""
+    """Room for a tree of N nodes, the root first; only those that `_add` has begun mean anything."""
 
     move: NDArray[np.int16]
     """Cell played to come here, `[N]`."""
@@ -41,17 +41,20 @@ class _Nodes(NamedTuple):
     """Rollouts that the player won who moved here, `[N]`."""
 
 
-@kernel
 def _new_nodes(number: int) -> _Nodes:
-    return _Nodes(
-        np.zeros(number, np.int16),
-        np.full(number, _NONE, np.int32),
-        np.full(number, _NONE, np.int32),
-        np.full(number, _NONE, np.int32),
-        np.zeros(number, np.int32),
-        np.zeros(number, np.int32),
-        np.zeros(number, np.int64),
-    )
+    parent, child, sibling, children, visits = np.empty((5, number), np.int32)
+    return _Nodes(np.empty(number, np.int16), parent, child, sibling, children, visits, np.empty(number, np.int64))
+
+
+@inline
+def _add(nodes: _Nodes, node: int, parent: int, move: int) -> None:
+    """Begin `node` as the child of `parent` after `move`."""
+    nodes.move[node], nodes.parent[node], nodes.child[node], nodes.sibling[node] = move, parent, _NONE, _NONE
+    nodes.children[node], nodes.visits[node], nodes.wins[node] = 0, 0, 0
+    if parent != _NONE:
+        nodes.sibling[node] = nodes.child[parent]
+        nodes.child[parent] = node
+        nodes.children[parent] += 1
 
 
 @inline
@@ -86,7 +89,7 @@ def _untried_move(nodes: _Nodes, node: int, cells: NDArray[np.int8], bits: np.ui
     return int(room[bits % np.uint64(number)])
 
 
-@kernel
+@inline
 def _simulate(
     nodes: _Nodes,
     used: int,
@@ -105,9 +108,7 @@ def _simulate(
     while not added and not won:
         if nodes.children[node] < empty:
             move = _untried_move(nodes, node, cells, draw(k, 0), room)
-            nodes.move[used], nodes.parent[used], nodes.sibling[used] = move, node, nodes.child[node]
-            nodes.child[node] = used
-            nodes.children[node] += 1
+            _add(nodes, used, node, move)
             node, added = used, True
         else:
             node = _best_child(nodes, node, rollouts, exploration)
@@ -127,12 +128,21 @@ def _simulate(
     return used + added
 
 
-@kernel
+@borrowing_kernel
 def _search(
-    own: NDArray[np.int8], simulations: int, rollouts: int, exploration: float, seed: int, table: Geometry
+    own: NDArray[np.int8],
+    rollouts: int,
+    exploration: float,
+    seed: int,
+    table: Geometry,
+    stones: Stones,
+    nodes: _Nodes,
+    room: NDArray[np.int16],
 ) -> tuple[int, float]:
-    """The most visited move of an undecided position in the mover's frame, and the position's value in [-1, 1]."""
-    stones, room = new_stones(2, own.size), np.empty(own.size, np.int16)
+    """The most visited move of an undecided position in the mover's frame, and the position's value in [-1, 1].
+
+    `stones` is room for two positions, `nodes` for the root and a node a simulation, `room` int16 `[size*size]`.
+    """
     place_all(stones, 0, own, table)
     k = position_key(own, seed, MOVE)
     for colour in (1, -1):
@@ -144,10 +154,10 @@ def _search(
     empty = 0
     for cell in range(own.size):
         empty += own[cell] == 0
-    nodes = _new_nodes(simulations + 1)
+    _add(nodes, 0, _NONE, _NONE)
     stream = position_key(own, seed, PLAYOUT)
     used = 1
-    for simulation in range(simulations):
+    for simulation in range(nodes.move.size - 1):
         used = _simulate(nodes, used, stones, empty, rollouts, exploration, draw(stream, simulation), table, room)
     # Of equally visited moves the one that won more; of those the one added last, which was drawn by lot.
     best = nodes.child[0]
@@ -160,7 +170,6 @@ def _search(
     return int(nodes.move[best]), 1.0 - 2.0 * nodes.wins[0] / (nodes.visits[0] * rollouts)
 
 
-@kernel
 def uct_moves(
     cells: NDArray[np.int8],
     to_move: NDArray[np.int8],
@@ -176,7 +185,8 @@ def uct_moves(
 
     `values` float64 `[B]` gets the mean result of all rollouts, in [-1, 1] for the player to move.
     """
-    for row in range(cells.shape[0]):
+    stones, nodes, room = empty_stones(2, table.size), _new_nodes(simulations + 1), np.empty(cells.shape[1], np.int16)
+    for row in range(len(cells)):
         own = to_mover(cells[row], to_move[row], table)
-        move, values[row] = _search(own, simulations, rollouts, exploration, seed, table)
+        move, values[row] = _search(own, rollouts, exploration, seed, table, stones, nodes, room)
         moves[row] = move if to_move[row] > 0 else table.transposed[move]

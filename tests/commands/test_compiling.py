@@ -71,16 +71,16 @@ def test_sets_are_shared_out_among_as_many_processes_as_asked_for(empty: Path, m
         monkeypatch,
         f"import sys; open({str(log)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10)); print(sys.argv[-1], flush=True)",
     )
-    names = ["alpha_beta", "rollouts", "solver"]
-    compiling = Compiling(sorted(names, key=lambda name: -SETS[name].functions), processes=2)
+    names = ["resistance", "rollouts", "solver"]
+    compiling = Compiling(sorted(names, key=lambda name: -SETS[name].seconds), processes=2)
     heard: list[tuple[int, int, str]] = []
     compiling.wait(lambda *progress: heard.append(progress))
-    assert sorted(log.read_text().splitlines()) == ["alpha_beta", "rollouts solver"]
+    assert sorted(log.read_text().splitlines()) == ["resistance rollouts", "solver"]
     assert heard[-1][:2] == (2, compiling.total)
     assert compiling.total == sum(SETS[name].functions for name in names)
     assert compiling.seconds > 0
-    mark_compiled("alpha_beta")
-    assert Compiling(["alpha_beta"], processes=2).names == []
+    mark_compiled("resistance")
+    assert Compiling(["resistance"], processes=2).names == []
 
 
 def test_what_self_play_has_compiled_already_is_not_counted_again(empty: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_self_play_has_compiled_already_is_not_counted_again(empty: Path) -
 
 def test_all_processes_end_when_it_is_closed(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start_instead(monkeypatch, "import time; time.sleep(100)")
-    compiling = Compiling(["solver", "alpha_beta"], processes=2)
+    compiling = Compiling(["solver", "two_distance"], processes=2)
     assert compiling.running
     compiling.close()
     assert not compiling.running
@@ -137,7 +137,7 @@ def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["search", "solver", "alpha_beta", "rollouts"])
+@pytest.mark.parametrize("name", ["search", "roots", "solver", "two_distance", "resistance", "rollouts"])
 def test_a_set_counts_the_functions_that_it_compiles(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hexlit.commands.kernels", name]
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

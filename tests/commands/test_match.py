@@ -27,6 +27,7 @@ from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from tests.arena.test_sgf import parsed
+from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 
 WAIT = "wait for its end, or end it"
@@ -132,8 +133,7 @@ sys.exit(main(arguments))
 
 
 def test_a_match_that_is_killed_goes_on_and_ends_as_it_would_have(nets: Path, match: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    run = run_apart(KILLER, "21", *TINY, three_players(nets), "pairs=8", "at_once=5", folder=tmp_path)
     assert run.returncode == -signal.SIGKILL, run.stderr
     folder = tmp_path / "run"
     path = folder / "games.csv"
@@ -300,7 +300,7 @@ class Missing:
 
     def wait(self, advance: Callable[[int, int, str], None]) -> None:
         type(self).waited += 1
-        advance(3, self.total, "alpha-beta and the exact solver")
+        advance(3, self.total, "two-distance and the exact solver")
 
     def status(self) -> str:
         return ""
@@ -320,11 +320,11 @@ def test_a_match_waits_for_its_kernels_and_says_so_beside_json(
     missing: type[Missing], tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     document = played(tmp_path, "players=[solver,random]", "board=3", "pairs=2", "json=true")
-    assert missing.started == [["alpha_beta", "solver"]]
+    assert missing.started == [["solver", "two_distance"]]
     assert (missing.waited, missing.closed) == (1, 1)
     captured = capfd.readouterr()
     assert json.loads(captured.out) == document
-    assert "compiling, once on this machine: alpha-beta and the exact solver\n" in captured.err
+    assert "compiling, once on this machine: two-distance and the exact solver\n" in captured.err
 
 
 def test_a_mistake_is_told_without_waiting_for_kernels(missing: type[Missing], tmp_path: Path) -> None:

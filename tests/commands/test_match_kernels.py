@@ -17,10 +17,10 @@ def test_every_kind_of_player_says_which_kernels_it_calls() -> None:
     [
         (["random", "htp", "policy"], []),
         (["rollouts", "random"], ["rollouts"]),
-        (["two_distance", "resistance"], ["alpha_beta"]),
-        (["solver", "two_distance"], ["alpha_beta", "solver"]),
-        (["rollouts", "solver", "checkpoint"], ["alpha_beta", "search", "rollouts", "solver"]),
+        (["two_distance", "resistance"], ["resistance", "two_distance"]),
+        (["solver", "two_distance"], ["solver", "two_distance"]),
+        (["rollouts", "solver", "checkpoint"], ["solver", "search", "two_distance", "rollouts", "roots"]),
     ],
 )
-def test_each_set_is_named_once_and_the_largest_first(kinds: list[str], expected: list[str]) -> None:
+def test_each_set_is_named_once_and_the_longest_first(kinds: list[str], expected: list[str]) -> None:
     assert sets_of([PlayerSpec(kind) for kind in kinds]) == expected

@@ -24,6 +24,13 @@ from hexlit.tuning.storage import open_storage
 from tests.commands.preloaded import HEXLIT, run_apart
 
 STAND_IN = Path(__file__).parent / "stand_in"
+UNDRAWN = """
+from hexlit.tuning import sweep
+
+write_results = sweep.write_results
+sweep.write_results = lambda folder, figures, study=None: write_results(folder, False, study)
+"""
+"""Sweeps without figures and page, which cost more than the rest of them and have tests of their own."""
 LR = "optimizer.lr=tag(log,interval(1e-4,1))"
 
 
@@ -32,6 +39,8 @@ class Place:
     """Where a test's sweeps are run, apart from all others."""
 
     folder: Path
+    drawn: bool = False
+    """Whether sweeps end with their figures and their page."""
 
     @property
     def sweep(self) -> Path:
@@ -71,7 +80,8 @@ class Place:
             return subprocess.run(
                 command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
             )
-        return run_apart(HEXLIT, *arguments, folder=self.folder, environment=environment, seconds=600)
+        program = HEXLIT if self.drawn else UNDRAWN + HEXLIT
+        return run_apart(program, *arguments, folder=self.folder, environment=environment, seconds=600)
 
     def make_folders(self) -> None:
         for name in ("tmp", "home"):
@@ -131,7 +141,7 @@ def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
     place.run(
         LR,
-        "hydra.sweeper.n_trials=10",
+        "hydra.sweeper.n_trials=9",
         "hydra/sweeper/pruner=none",
         "hydra.sweeper.max_failure_rate=1",
         "sweep.memory_budget=0.35",
@@ -158,7 +168,10 @@ def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
 
 @pytest.mark.row("D4")
 def test_a_sweep_writes_in_its_folder_only(place: Place) -> None:
+    place.drawn = True
     place.run(LR, "hydra.sweeper.n_trials=3")
+    assert (place.sweep / "report.html").exists()
+    assert list((place.sweep / "figures").iterdir())
     assert {path.name for path in place.folder.iterdir()} <= {"sweep", "slots", "tmp", "home"}
     assert [path for path in place.sweep.iterdir() if path.name.startswith("trial-")] == [
         place.sweep / f"trial-{number:03d}" for number in range(3)
