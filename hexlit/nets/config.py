@@ -6,6 +6,8 @@ from hexlit.errors import UsageError
 
 BLOCKS = ("basic", "bottleneck")
 ATTENTIONS = ("none", "se", "self")
+AUXILIARY = REPLY, SOFT = "reply", "soft"
+"""Policy heads that only training computes: the opponent's reply, and the searched policy made softer."""
 ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
 
 
