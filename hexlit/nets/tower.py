@@ -1,6 +1,7 @@
 """The network: a stem, a tower of residual blocks, and two heads."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeVar
 
@@ -106,13 +107,14 @@ def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
     """
     channels, activation = config.channels, config.activation
     middle = channels // 2 if config.block == "bottleneck" else channels
-    stem = ConvNorm(PLANES, channels, 3)
+    conv = partial(ConvNorm, hexagonal=config.kernel == "hex")
+    stem = conv(PLANES, channels, 3)
     blocks = []
     for number in range(1, sum(config.blocks) + 1):
         if config.block == "bottleneck":
-            layers = [ConvNorm(channels, middle, 1), ConvNorm(middle, middle, 3), ConvNorm(middle, channels, 1)]
+            layers = [conv(channels, middle, 1), conv(middle, middle, 3), conv(middle, channels, 1)]
         else:
-            layers = [ConvNorm(channels, channels, 3), ConvNorm(channels, channels, 3)]
+            layers = [conv(channels, channels, 3), conv(channels, channels, 3)]
         has_bias = config.global_pooling and number % GLOBAL_BIAS_EVERY == 0
         bias = GlobalBias(middle, channels) if has_bias else None
         gate = SqueezeExcitation(channels, activation) if config.attention == "se" else None

@@ -32,7 +32,8 @@ class HexTrainConfig(RunConfig):
     """Weight of the value loss in it."""
     reply_weight: float = 0.0
     """Self-play: weight of the loss of a further policy head, which learns the opponent's searched policy one ply later
-    (Wu 2019 has 0.15). Positions whose next search was not recorded add nothing. 0: there is no such head."""
+    (Wu 2019 has 0.15). 0: there is no such head. Positions whose next search was not recorded add nothing; with
+    `selfplay.full_share=0.25` these are three of four."""
     soft_weight: float = 0.0
     """Self-play: weight of the loss of a further policy head, which learns the searched policy to the power 1/4, made
     to sum to 1 (KataGo has 8 times the policy's weight). 0: there is no such head."""

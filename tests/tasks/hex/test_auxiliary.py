@@ -50,7 +50,7 @@ def test_the_reply_s_loss_is_the_cross_entropy_over_all_replies_that_a_move_allo
     planes = torch.from_numpy(np.concatenate([board.planes() for board in boards]))
     reply = torch.zeros(len(boards), 9 + swap)
     for row, board in enumerate(boards[:-1]):
-        allowed = set()
+        allowed: set[int] = set()
         for move in board.legal_moves():
             after = Board(3, swap=swap, moves=[*board.moves, int(move)])
             # The mover sees the board in its own frame, whoever moves next.
@@ -94,7 +94,7 @@ def test_a_batch_in_parts_has_the_gradient_of_the_whole() -> None:
     gradients = []
     for most in (16, 5):
         module = make_module(auxiliary=WEIGHTS, accelerator={"micro_batch": most})
-        module.manual_backward = lambda loss: loss.backward()  # type: ignore[method-assign]
+        module.manual_backward = Tensor.backward  # type: ignore[method-assign]
         for layer in module.modules():
             if isinstance(layer, torch.nn.BatchNorm2d):
                 layer.eval()
@@ -161,7 +161,7 @@ def test_weights_that_mean_nothing_are_refused_by_their_name(key: str) -> None:
             HexTrainConfig(**{key: value})  # type: ignore[arg-type]
     for data in (DataConfig(path="games", mix_share=0.1), DataConfig(source="games", path="games")):
         with pytest.raises(UsageError, match=f"{key}=0.15: needs searched policies"):
-            HexTrainConfig(**{key: 0.15, "data": data})
+            HexTrainConfig(**{key: 0.15}, data=data)  # type: ignore[arg-type]
 
 
 def test_a_run_keeps_the_heads_that_it_was_started_with(tmp_path: Path) -> None:
