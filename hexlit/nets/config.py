@@ -33,7 +33,7 @@ class NetConfig:
     """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels)."""
 
     kernel: str = "square"
-    """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours on the board). The two
+    """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours). The two
     other weights of hex stay 0. They are multiplied as ever, so it saves neither time nor operations."""
 
     activation: str = "relu"

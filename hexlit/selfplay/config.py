@@ -58,7 +58,8 @@ class SelfPlayConfig:
     reanalyse_share: float = 0.0
     """Share of `positions` that are no new ones, but positions of the window's games searched again in full with the
     newest network. Their policies and searched values are renewed, the results stay (MuZero Reanalyze). While the
-    window has fewer positions, more are new."""
+    window has fewer positions, more are new. Fewer games come in, so that the same `data.window` reaches back
+    further."""
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
     older; null: where processes of their own play."""

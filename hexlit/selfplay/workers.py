@@ -115,8 +115,9 @@ class LocalPlayer:
         games: list[GameRecord] = []
         actor = SelfPlay(**self._settings | alone)
         counts = actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
-        past = chosen_positions(games, 1, seed=0, round=0)
-        if past is not None and self._settings["config"].reanalyse_share:
+        if self._settings["config"].reanalyse_share:
+            past = chosen_positions(games, 1, seed=0, round=0)
+            assert past is not None
             actor.search_again(UniformEvaluator(), past, counts)
 
     def play(
