@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.files import cache_folder
+from hexlit.nets.config import REPLY
 from hexlit.tasks.hex.data import SelfPlayDataModule
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.games_data import GamesDataModule
@@ -32,6 +33,7 @@ def make_data(
         deadline=deadline,
         others=others,
         share=config.data.mix_share,
+        replies=REPLY in config.auxiliary,
     )
 
 

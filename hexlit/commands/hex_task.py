@@ -21,8 +21,8 @@ from hexlit.commands.run_kernels import KernelsPhase, RunKernels
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder
 from hexlit.nets.agreement import measure_agreement
-from hexlit.nets.config import NetConfig
-from hexlit.nets.flops import forward_flops
+from hexlit.nets.config import AUXILIARY, NetConfig
+from hexlit.nets.flops import forward_flops, training_flops
 from hexlit.nets.tower import HexNet
 from hexlit.reporting.ending import print_ending
 from hexlit.reporting.summary import print_summary
@@ -78,6 +78,7 @@ class HexTask(Task):
             swap=config.swap,
             policy_weight=config.policy_weight,
             value_weight=config.value_weight,
+            auxiliary=config.auxiliary,
         )
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(Path(config.init_from), "init_from").net)
@@ -97,6 +98,9 @@ class HexTask(Task):
     def forward_flops(self) -> int:
         return forward_flops(self._config.net, self._config.board)
 
+    def training_flops(self) -> int:
+        return training_flops(self._config.net, self._config.board, list(self._config.auxiliary))
+
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self._config
         for name, value in (("board", config.board), ("swap", config.swap)):
@@ -107,6 +111,12 @@ class HexTask(Task):
                 )
         if NetConfig(**saved["net"]) != config.net:
             raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
+        for name in AUXILIARY:
+            was = name in saved.get("auxiliary", ())  # checkpoints from before these heads have none
+            if was != (name in config.auxiliary):
+                weight = f"{name}_weight={getattr(config, f'{name}_weight')}"
+                begun = f"with this head; keep {name}_weight above 0" if was else f"without it; keep {name}_weight=0"
+                raise UsageError(f"{weight}: the run in {folder} was started {begun} to resume")
 
     def prepare(self, phase: Phase) -> None:
         self._kernels.begin(phase)

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from hexlit.errors import UsageError
 
 BLOCKS = ("basic", "bottleneck")
+KERNELS = ("square", "hex")
 ATTENTIONS = ("none", "se", "self")
+AUXILIARY = REPLY, SOFT = "reply", "soft"
+"""Policy heads that only training computes: the opponent's reply, and the searched policy made softer."""
 ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
 
 
@@ -28,6 +31,10 @@ class NetConfig:
 
     block: str = "basic"
     """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels)."""
+
+    kernel: str = "square"
+    """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours). The two
+    other weights of hex stay 0. They are multiplied as ever, so it saves neither time nor operations."""
 
     activation: str = "relu"
     """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fast paths of the CPU."""
@@ -64,6 +71,8 @@ class NetConfig:
             raise UsageError(f"net.block={self.block}: must be one of {', '.join(BLOCKS)}")
         if self.block == "bottleneck" and self.channels < 2:
             raise UsageError(f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck")
+        if self.kernel not in KERNELS:
+            raise UsageError(f"net.kernel={self.kernel}: must be one of {', '.join(KERNELS)}")
         if self.activation not in ACTIVATIONS:
             raise UsageError(f"net.activation={self.activation}: must be one of {', '.join(ACTIVATIONS)}")
         if self.attention not in ATTENTIONS:

@@ -1,12 +1,14 @@
 """Floating-point operations of the network."""
 
+from collections.abc import Sequence
+
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import build_net
+from hexlit.nets.tower import HexNet, build_net
 
 
 def forward_flops(config: NetConfig, size: int) -> int:
@@ -16,8 +18,17 @@ def forward_flops(config: NetConfig, size: int) -> int:
     two. Normalising, activations and pooling are left out, a hundredth or so. Counted without computing anything.
     """
     with torch.device("meta"):  # shapes only: takes no memory, and no random draws
-        net = build_net(config).eval()
-        planes = torch.zeros(1, PLANES, size, size)
+        return _counted(build_net(config).eval(), size)
+
+
+def training_flops(config: NetConfig, size: int, auxiliary: Sequence[str]) -> int:
+    """As `forward_flops`, of a forward pass in training: with the `auxiliary` heads."""
+    with torch.device("meta"):
+        return _counted(build_net(config, auxiliary).train(), size)
+
+
+def _counted(net: HexNet, size: int) -> int:
+    planes = torch.zeros(1, PLANES, size, size)
     # The kernels of attention that do all at once are not all known to the counter; its two products are.
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         net(planes)

@@ -4,11 +4,14 @@ import torch
 from torch import Tensor, nn
 
 from hexlit.nets.blocks import ConvNorm
-from hexlit.nets.tower import HexNet, build_net
+from hexlit.nets.tower import HexNet, build_net, playing_state
 
 
 def folded_twin(net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool) -> HexNet:
-    """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is left as it is."""
+    """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is left as it is.
+
+    It has no auxiliary heads.
+    """
     twin = build_net(net.config).eval().requires_grad_(False)
     for layer in twin.modules():
         if isinstance(layer, ConvNorm):
@@ -32,4 +35,4 @@ def _folded_state(net: HexNet) -> dict[str, Tensor]:
         if isinstance(layer, ConvNorm):
             del state[f"{name}.norm.weight"], state[f"{name}.norm.bias"]
             state[f"{name}.conv.weight"], state[f"{name}.conv.bias"] = layer.folded()
-    return state
+    return playing_state(state)

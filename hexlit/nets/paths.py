@@ -43,8 +43,8 @@ class TwinForward:
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """As `Forward`."""
-        logits, value = self.twin(planes.to(self.dtype).contiguous(memory_format=self.layout))
-        return logits, value
+        output = self.twin(planes.to(self.dtype).contiguous(memory_format=self.layout))
+        return output.policy_logits, output.value_logit
 
     def refresh(self, net: HexNet) -> None:
         """Copy in place, so that a compiled or captured twin stays valid."""

@@ -1,7 +1,9 @@
 """The network: a stem, a tower of residual blocks, and two heads."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +13,8 @@ from hexlit.nets.blocks import ConvNorm, GlobalBias, ResidualBlock, SelfAttentio
 from hexlit.nets.checkpointing import recomputed
 from hexlit.nets.config import NetConfig
 from hexlit.nets.heads import BoardSummary, PolicyHead, ValueHead
+
+T = TypeVar("T")
 
 GLOBAL_BIAS_EVERY = 3
 """Every third block has a bias from the whole board, where `net.global_pooling` is on."""
@@ -24,6 +28,9 @@ class NetOutput(NamedTuple):
 
     value_logit: Tensor
     """`[B]`, unbounded."""
+
+    auxiliary: dict[str, Tensor]
+    """Logits `[B, n*n + 1]` of each auxiliary head by its name; empty in evaluation."""
 
     @property
     def value(self) -> Tensor:
@@ -42,6 +49,7 @@ class HexNet(nn.Module):
         stem: from the planes to the channels of the trunk.
         blocks: the residual blocks of all stages.
         attention: the layer at the end of each stage; empty for a network without.
+        auxiliary: names of further policy heads, which only training computes; see `playing_state`.
 
     Attributes:
         checkpointing: whether training keeps only the input of each block and computes the rest again for the gradients
@@ -50,7 +58,12 @@ class HexNet(nn.Module):
     """
 
     def __init__(
-        self, config: NetConfig, stem: ConvNorm, blocks: list[ResidualBlock], attention: list[SelfAttention]
+        self,
+        config: NetConfig,
+        stem: ConvNorm,
+        blocks: list[ResidualBlock],
+        attention: list[SelfAttention],
+        auxiliary: Sequence[str] = (),
     ) -> None:
         super().__init__()
         self.config = config
@@ -62,15 +75,17 @@ class HexNet(nn.Module):
         self.summary = BoardSummary(config)
         self.policy = PolicyHead(config)
         self.value = ValueHead(config)
+        self.auxiliary = nn.ModuleDict({name: PolicyHead(config) for name in auxiliary})
 
     def forward(self, planes: Tensor) -> NetOutput:
-        """`[B, 5, n, n]` of floats → logits of policy and value."""
+        """`[B, 5, n, n]` of floats → logits of policy and value, in training those of the auxiliary heads as well."""
         x = self.activation(self.stem(planes))
         recompute = self.checkpointing and self.training and torch.is_grad_enabled()
         for part in self._trunk():
             x = recomputed(part, x) if recompute else part(x)
         summary = self.summary(x)
-        return NetOutput(self.policy(x, summary), self.value(summary))
+        heads = self.auxiliary.items() if self.training else ()
+        return NetOutput(self.policy(x, summary), self.value(summary), {name: head(x, summary) for name, head in heads})
 
     def _trunk(self) -> list[nn.Module]:
         """The blocks in their order, self-attention at the end of each stage."""
@@ -80,21 +95,30 @@ class HexNet(nn.Module):
         return [part for (start, end), attention in stages for part in (*self.blocks[start:end], attention)]
 
 
-def build_net(config: NetConfig) -> HexNet:
-    """An untrained network of `config`, with weights from torch's generator: all that tells the kinds apart is here."""
+def playing_state(state: Mapping[str, T]) -> dict[str, T]:
+    """The part of a network's `state` that play needs: without the auxiliary heads."""
+    return {name: value for name, value in state.items() if not name.startswith("auxiliary.")}
+
+
+def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
+    """An untrained network of `config`, with weights from torch's generator: all that tells the kinds apart is here.
+
+    It has an `auxiliary` policy head of each name; its other weights do not depend on them.
+    """
     channels, activation = config.channels, config.activation
     middle = channels // 2 if config.block == "bottleneck" else channels
-    stem = ConvNorm(PLANES, channels, 3)
+    conv = partial(ConvNorm, hexagonal=config.kernel == "hex")
+    stem = conv(PLANES, channels, 3)
     blocks = []
     for number in range(1, sum(config.blocks) + 1):
         if config.block == "bottleneck":
-            layers = [ConvNorm(channels, middle, 1), ConvNorm(middle, middle, 3), ConvNorm(middle, channels, 1)]
+            layers = [conv(channels, middle, 1), conv(middle, middle, 3), conv(middle, channels, 1)]
         else:
-            layers = [ConvNorm(channels, channels, 3), ConvNorm(channels, channels, 3)]
+            layers = [conv(channels, channels, 3), conv(channels, channels, 3)]
         has_bias = config.global_pooling and number % GLOBAL_BIAS_EVERY == 0
         bias = GlobalBias(middle, channels) if has_bias else None
         gate = SqueezeExcitation(channels, activation) if config.attention == "se" else None
         blocks.append(ResidualBlock(layers, activation, bias=bias, gate=gate))
     stages = len(config.blocks) if config.attention == "self" else 0
     attention = [SelfAttention(channels, config.attention_heads) for _ in range(stages)]
-    return HexNet(config, stem, blocks, attention)
+    return HexNet(config, stem, blocks, attention, auxiliary)

@@ -12,7 +12,7 @@ from hexlit.hex.jit import borrowing_kernel
 from hexlit.hex.rng import NOISE, key
 from hexlit.hex.slices import over_slices
 from hexlit.search.algorithm import compiled_params, root_result
-from hexlit.search.cache import empty_cache
+from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch
 from hexlit.search.leaves import Flight, advance_leaves, empty_flight
@@ -51,11 +51,19 @@ class Search:
     """
 
     def __init__(
-        self, config: SearchConfig, *, size: int, games: int, swap: bool = False, rows: int | None = None
+        self,
+        config: SearchConfig,
+        *,
+        size: int,
+        games: int,
+        swap: bool = False,
+        rows: int | None = None,
+        cache: AnswerCache | None = None,
     ) -> None:
         """A search on boards of `size` (2 to 19), with or without the swap rule.
 
-        `rows` is what the evaluator takes where that is more than the `games` with `config.leaves` each.
+        `rows` is what the evaluator takes where that is more than the `games` with `config.leaves` each. Answers are
+        kept in `cache`, which the caller empties when the evaluator changes; only for `config.leaves` of 1.
         """
         if not 2 <= size <= LARGEST_BOARD:
             raise UsageError(f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
@@ -73,7 +81,9 @@ class Search:
         self.batch: Batch = empty_batch(self.rows, size, self.actions)
         self.roots: Stones = empty_stones(games, size)
         self._walk = empty_stones(games, size)
-        self._cache = empty_cache(0, self.actions)  # the next call may come with another evaluator
+        # Without the caller's word the next call may come with another evaluator.
+        self._keeps = cache is not None
+        self._cache = empty_cache(0, self.actions) if cache is None else cache
 
     def run(
         self,
@@ -116,9 +126,19 @@ class Search:
         if decided != NONE:
             raise UsageError(f"position {decided} of {batch} is decided already: there is nothing to search")
 
-    def begin(self, to_move: NDArray[np.int8], ply: NDArray[np.int16], noise: float, keys: NDArray[np.uint64]) -> None:
-        """Start the searches from the roots that were set up, with noise drawn from `keys`."""
-        begin_all(self.tree, to_move, ply, self.config.simulations, noise, keys)
+    def begin(
+        self,
+        to_move: NDArray[np.int8],
+        ply: NDArray[np.int16],
+        noise: float | NDArray[np.float32],
+        keys: NDArray[np.uint64],
+    ) -> None:
+        """Start the searches from the roots that were set up, with noise drawn from `keys`.
+
+        `noise` scales it, for all alike or for each `[B]`.
+        """
+        scales = np.full(len(to_move), noise, np.float32)
+        begin_all(self.tree, to_move, ply, self.config.simulations, scales, keys)
         self._flight.leaves[:] = 0
         self._flight.waiting[:] = 0
 
@@ -158,6 +178,8 @@ class Search:
         """Have `evaluator` judge what waits in `batch`."""
         self.evaluator_calls += 1
         evaluator.evaluate(*self.batch)
+        if self._keeps:
+            remember(self._cache, *self.batch)
 
     def _empty_flight(self) -> Flight:
         nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf never looks there

@@ -219,10 +219,15 @@ def advance(
 
 @borrowing_kernel
 def begin_all(
-    tree: Tree, to_move: NDArray[np.int8], ply: NDArray[np.int16], budget: int, noise: float, keys: NDArray[np.uint64]
+    tree: Tree,
+    to_move: NDArray[np.int8],
+    ply: NDArray[np.int16],
+    budget: int,
+    noise: NDArray[np.float32],
+    keys: NDArray[np.uint64],
 ) -> None:
     """Start a search in the first `to_move.size` games; the others are idle."""
     for g in range(tree.game.size):
         tree.game[g].nodes = 0
     for g in range(to_move.size):
-        begin(tree, g, to_move[g], ply[g], budget, 0, noise, keys[g])
+        begin(tree, g, to_move[g], ply[g], budget, 0, noise[g], keys[g])

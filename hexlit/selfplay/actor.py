@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ from hexlit.selfplay.play import (
     restart_searches,
     start_game,
 )
+from hexlit.selfplay.reanalysis import NewTargets, PastPositions, PastSearch
 
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""
@@ -78,6 +80,8 @@ class SelfPlayCounts:
     """Games that were played on although a player would have resigned."""
     false_resigns: int = 0
     """Those that this player won after all."""
+    renewed: int = 0
+    """Positions of earlier games that were searched again."""
 
 
 class _Group(NamedTuple):
@@ -139,6 +143,7 @@ class SelfPlay:
         self._tree = empty_tree(self.games, search.simulations, actions)
         self._cache: AnswerCache = empty_cache(config.cache, actions)
         rows = rows_of(games, parts, groups)
+        self._make_past = partial(PastSearch, search, self._rules, size=size, swap=swap, rows=rows, cache=self._cache)
         self._groups = [
             _Group(
                 state=Games._make(array[own] for array in self._state),
@@ -206,6 +211,16 @@ class SelfPlay:
         counts.seconds = time.perf_counter() - start
         return counts
 
+    def search_again(self, evaluator: Evaluator, past: PastPositions, counts: SelfPlayCounts) -> NewTargets:
+        """New targets for `past`, counted in `counts`; right after `play`, by the same `evaluator`."""
+        start = time.perf_counter()
+        targets, evaluations, network_seconds = self._past_search.run(evaluator, past)
+        counts.renewed += len(targets.ply)
+        counts.evaluations += evaluations
+        counts.network_seconds += network_seconds
+        counts.seconds += time.perf_counter() - start
+        return targets
+
     def snapshot(self) -> Snapshot:
         """The games in progress, as arrays that `restore` takes back. Searches under way are not part of it."""
         state = self._state
@@ -234,6 +249,11 @@ class SelfPlay:
         state.surprises[:] = snapshot.get("surprises", np.float32(0))
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
+
+    @cached_property
+    def _past_search(self) -> PastSearch:
+        """Made when it is first needed: its trees take as much memory as those of a group of games."""
+        return self._make_past()
 
     def _advance(self, group: _Group) -> tuple[int, int]:
         arguments = (

@@ -55,6 +55,11 @@ class SelfPlayConfig:
     workers: int | None = None
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
     what suits the device."""
+    reanalyse_share: float = 0.0
+    """Share of `positions` that are no new ones, but positions of the window's games searched again in full with the
+    newest network. Their policies and searched values are renewed, the results stay (MuZero Reanalyze). While the
+    window has fewer positions, more are new. Fewer games come in, so that the same `data.window` reaches back
+    further."""
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
     older; null: where processes of their own play."""
@@ -64,6 +69,10 @@ class SelfPlayConfig:
             share = getattr(self, name)
             if not 0 <= share <= 1:
                 raise UsageError(f"selfplay.{name}={share}: a share lies between 0 and 1")
+        if not 0 <= self.reanalyse_share < 1:
+            raise UsageError(
+                f"selfplay.reanalyse_share={self.reanalyse_share}: must be at least 0 and below 1, such as 0.25"
+            )
         if self.full_share == 0:
             raise UsageError("selfplay.full_share=0: without moves searched in full there is nothing to learn from")
         for name, least in (

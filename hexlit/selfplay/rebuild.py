@@ -24,10 +24,20 @@ class Batch(NamedTuple):
     """Value target in [-1, 1] for the player to move, `[B]`."""
 
 
+class ReplyBatch(NamedTuple):
+    """As `Batch`, with the replies."""
+
+    planes: NDArray[np.int8]
+    policy: NDArray[np.float32]
+    value: NDArray[np.float32]
+    reply: NDArray[np.float32]
+    """Policy target of the game's next position, in the frame of this one; zeros where it is not known, `[B, A]`."""
+
+
 class Positions(Protocol):
     """Positions that have numbers, and are rebuilt when they are asked for."""
 
-    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
+    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
 
 
@@ -56,7 +66,7 @@ class Epoch:
         """Number of batches."""
         return len(self._parts[0].rows)
 
-    def __getitem__(self, step: int) -> Batch:
+    def __getitem__(self, step: int) -> Batch | ReplyBatch:
         """Batch number `step`."""
         drawn = [part.positions.batch(part.rows[step], part.turned[step]) for part in self._parts]
         return drawn[0] if len(drawn) == 1 else Batch(*map(np.concatenate, zip(*drawn, strict=True)))

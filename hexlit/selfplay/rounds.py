@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
+from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.workers import LocalPlayer, Player
 
@@ -31,13 +32,17 @@ class _Round:
     weights: Any
     network_version: int
     in_progress: list[Snapshot]
+    past: PastPositions | None = None
     counts: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     records: list[GameRecord] = field(default_factory=list)
+    targets: list[NewTargets] = field(default_factory=list)
     ended: Future[SelfPlayCounts] | None = None
 
 
 class SelfPlayRounds:
     """Plays rounds of `positions` positions or more; games are in the store as soon as they end.
+
+    A round may search `past` positions again. Each of them takes the place of a new one.
 
     With `ahead`, `set_off` begins the next round in the background, with the weights of that moment, and `play` waits
     for it: self-play is one round ahead of what consumes it, never more. What is played does not depend on timing.
@@ -58,12 +63,22 @@ class SelfPlayRounds:
         self._next: _Round | None = None
 
     def play(
-        self, weights: Any, network_version: int, show: Callable[[SelfPlayCounts], None]
+        self,
+        weights: Any,
+        network_version: int,
+        show: Callable[[SelfPlayCounts], None],
+        past: PastPositions | None = None,
+        renew: Callable[[NewTargets], None] = lambda targets: None,
     ) -> tuple[list[GameRecord], SelfPlayCounts]:
-        """The games of the round that was set off, or of one with `weights`, by game id; `show` hears how it goes."""
+        """The games of the round that was set off, or of one with `weights`, by game id; `show` hears how it goes.
+
+        `renew` hears in the end what the searches of past positions have found. A round that begins only now, a
+        restored one included, takes `past`.
+        """
         current = self._next or _Round(weights, network_version, [])
         self._next = None
         if current.ended is None:
+            current.past = past
             current.counts = self._run(current, show)
         else:
             while not wait([current.ended], _SECONDS_BETWEEN_NEWS).done:
@@ -71,13 +86,15 @@ class SelfPlayRounds:
             current.counts = current.ended.result()
         show(current.counts)
         self.store.flush()
+        for targets in current.targets:
+            renew(targets)
         # Of several workers, whose games end in any order, those who learn from them must not take notice.
         return sorted(current.records, key=lambda record: record.game_id), current.counts
 
-    def set_off(self, weights: Any, network_version: int) -> None:
+    def set_off(self, weights: Any, network_version: int, past: PastPositions | None = None) -> None:
         """Begin the next round now, where self-play may be ahead."""
         if self._ahead and (self._deadline is None or time.monotonic() < self._deadline):
-            self._next = _Round(weights, network_version, self.player.snapshot())
+            self._next = _Round(weights, network_version, self.player.snapshot(), past)
             self._next.ended = self._pool.submit(self._run, self._next, lambda _: None)
 
     def state(self) -> RoundState:
@@ -107,8 +124,10 @@ class SelfPlayRounds:
 
         return self.player.play(
             current.weights,
-            positions=self._positions,
+            positions=self._positions - (0 if current.past is None else len(current.past.ply)),
             network_version=current.network_version,
             on_games=on_games,
             deadline=self._deadline,
+            past=current.past,
+            on_targets=current.targets.append,
         )

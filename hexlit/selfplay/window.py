@@ -3,7 +3,7 @@
 Only moves and targets are kept. A position is replayed from its game's moves when it is drawn.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -14,7 +14,9 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.duplicates import Groups
-from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, with_policy
+from hexlit.selfplay.reanalysis import NewTargets, targets_of, with_targets
+from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, ReplyBatch, with_policy
+from hexlit.selfplay.replies import next_policies, seen_by_mover
 from hexlit.selfplay.surprise import drawn_by_weight, surprise_weights
 from hexlit.selfplay.value_targets import value_targets
 
@@ -32,11 +34,13 @@ class ReplayWindow:
         search_value_decay: float = 0.0,
         surprise_share: float = 0.0,
         duplicates: str = "keep",
+        replies: bool = False,
     ) -> None:
         """An empty window. Value targets are made as `hexlit.selfplay.value_targets` says.
 
         A `surprise_share` of the draws goes by surprise (`hexlit.selfplay.surprise`). Equal positions (`duplicates`)
-        `keep` their targets, get their `average`, or `merge` into one position.
+        `keep` their targets, get their `average`, or `merge` into one position. With `replies` the batches hold reply
+        targets (`hexlit.selfplay.replies`).
         """
         if capacity < 1:
             raise UsageError(f"data.window={capacity}: a window holds at least 1 position")
@@ -46,7 +50,9 @@ class ReplayWindow:
         self._search_value = search_value_share, search_value_decay
         self._surprise_share = surprise_share
         self._duplicates = duplicates
+        self._replies = replies
         self._records: deque[GameRecord] = deque()
+        self._renewed: defaultdict[int, set[int]] = defaultdict(set)
         self._positions = 0
         self._index: _Index | None = None
 
@@ -58,6 +64,11 @@ class ReplayWindow:
     def games(self) -> int:
         """Number of games."""
         return len(self._records)
+
+    @property
+    def records(self) -> list[GameRecord]:
+        """The games with the targets that they have now, oldest first."""
+        return list(self._records)
 
     @property
     def game_ids(self) -> list[int]:
@@ -80,8 +91,28 @@ class ReplayWindow:
             self._records.append(record)
             self._positions += len(record.policy_plies)
         while self._records and self._positions - len(self._records[0].policy_plies) >= self.capacity:
-            self._positions -= len(self._records.popleft().policy_plies)
+            oldest = self._records.popleft()
+            self._positions -= len(oldest.policy_plies)
+            self._renewed.pop(oldest.game_id, None)
         self._index = None
+
+    def renew(self, targets: NewTargets) -> None:
+        """Learn from `targets` in the place of what the searches of the games said; other games' are passed over."""
+        rows: defaultdict[int, list[int]] = defaultdict(list)
+        for row, game_id in enumerate(targets.game_id.tolist()):
+            rows[game_id].append(row)
+        for place, record in enumerate(self._records):
+            if record.game_id in rows:
+                found = targets.rows(np.array(rows[record.game_id]))
+                self._records[place] = with_targets(record, found)
+                self._renewed[record.game_id].update(found.ply.tolist())
+        self._index = None
+
+    def renewed(self) -> NewTargets | None:
+        """All targets that `renew` has brought, of the games that are still here; None without any."""
+        games = (record for record in self._records if record.game_id in self._renewed)
+        found = [targets_of(record, self._renewed[record.game_id]) for record in games]
+        return NewTargets.joined(found) if found else None
 
     def epoch(
         self, *, batch: int, steps: int, seed: int, epoch: int, others: GameRows | None = None, share: float = 0.0
@@ -96,6 +127,8 @@ class ReplayWindow:
             raise UsageError("the replay window holds no position to learn from")
         if self._index is None:
             self._index = _Index.of(self._records, self.size, self.swap, *self._search_value)
+            if self._replies:
+                self._index = self._index.with_replies()
             if self._duplicates != "keep":
                 self._index = self._index.averaged(merge=self._duplicates == "merge")
         weights = surprise_weights(self._index.surprise, self._surprise_share) if self._surprise_share else None
@@ -161,6 +194,8 @@ class _Index(NamedTuple):
     """For the player to move, `[P]`."""
     surprise: NDArray[np.float32]
     """How far the search moved the policy, `[P]`; see `GameRecord.surprises`."""
+    reply: NDArray[np.float16] | NDArray[np.float32] | None = None
+    """Policy of the next position, zeros where it is not known, `[P, A]`; None where nobody learns it."""
 
     @classmethod
     def of(
@@ -182,20 +217,33 @@ class _Index(NamedTuple):
             surprise=np.concatenate([_surprises(record) for record in kept]),
         )
 
+    def with_replies(self) -> "_Index":
+        """The same positions with reply targets."""
+        return self._replace(reply=next_policies(self.policy, self.first, self.ply))
+
     def averaged(self, *, merge: bool) -> "_Index":
         """Equal positions get the mean of their targets; where they `merge`, the first one stands for all."""
         groups = Groups.of(Histories(self.moves, self.first, self.ply, self.may_swap), self.size)
         rows = groups.first if merge else np.arange(len(self.ply))
+
+        def mean(policy: NDArray[np.float16] | NDArray[np.float32]) -> NDArray[np.float32]:
+            return groups.mean_policy(policy.astype(np.float32), self.ply, self.size)[rows]
+
         return self._replace(
             first=self.first[rows],
             ply=self.ply[rows],
             may_swap=self.may_swap[rows],
-            policy=groups.mean_policy(self.policy.astype(np.float32), self.ply, self.size)[rows],
+            policy=mean(self.policy),
             value=groups.mean(self.value)[rows],
             surprise=groups.mean(self.surprise)[rows],
+            reply=None if self.reply is None else mean(self.reply),
         )
 
-    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch:
+    def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
         histories = Histories(self.moves, self.first[rows], self.ply[rows], self.may_swap[rows])
-        return Batch(*with_policy(histories, self.size, self.policy[rows].astype(np.float32), turned), self.value[rows])
+        planes, policy = with_policy(histories, self.size, self.policy[rows].astype(np.float32), turned)
+        if self.reply is None:
+            return Batch(planes, policy, self.value[rows])
+        reply = seen_by_mover(self.reply[rows].astype(np.float32), histories.ply, self.size, turned)
+        return ReplyBatch(planes, policy, self.value[rows], reply)

@@ -24,11 +24,17 @@ from hexlit.hex.record import GameRecord
 from hexlit.lifeline import spawn_tied
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, slots_of
+from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 
 NICENESS = 5
 """Of worker processes: the training beside them, for whose end they would wait, should find its cores free."""
 
 OnGames = Callable[[list[GameRecord], SelfPlayCounts], None]
+OnTargets = Callable[[NewTargets], None]
+
+
+def _no_targets(targets: NewTargets) -> None:
+    """For a play without past positions."""
 
 
 class NetworkHost(Protocol):
@@ -57,9 +63,20 @@ class Player(Protocol):
         ...
 
     def play(
-        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = _no_targets,
     ) -> SelfPlayCounts:
-        """Play with `weights` until the games that ended hold `positions` positions; see `SelfPlay.play`."""
+        """Play with `weights` until the games that ended hold `positions` positions; see `SelfPlay.play`.
+
+        Then search `past` positions again, unless `deadline` is over; `on_targets` hears what was found, in any order.
+        """
         ...
 
     def snapshot(self) -> list[Snapshot]:
@@ -95,19 +112,37 @@ class LocalPlayer:
     def prepare(self) -> None:
         """See `Player`."""
         alone = {"games": 1, "groups": 1, "part": 0, "parts": 1}
-        SelfPlay(**self._settings | alone).play(UniformEvaluator(), positions=1)
+        games: list[GameRecord] = []
+        actor = SelfPlay(**self._settings | alone)
+        counts = actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
+        if self._settings["config"].reanalyse_share:
+            past = chosen_positions(games, 1, seed=0, round=0)
+            assert past is not None
+            actor.search_again(UniformEvaluator(), past, counts)
 
     def play(
-        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = _no_targets,
     ) -> SelfPlayCounts:
         """See `Player`."""
-        return self._actor.play(
-            self._host.refreshed(weights),
+        evaluator = self._host.refreshed(weights)
+        counts = self._actor.play(
+            evaluator,
             positions=positions,
             network_version=network_version,
             on_games=on_games,
             deadline=deadline,
         )
+        if past is not None and len(past.ply) and (deadline is None or time.monotonic() < deadline):
+            on_targets(self._actor.search_again(evaluator, past, counts))
+        return counts
 
     def snapshot(self) -> list[Snapshot]:
         """See `Player`."""
@@ -161,7 +196,15 @@ class WorkerPlayers:
                 self._receive(worker, connection)
 
     def play(
-        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = _no_targets,
     ) -> SelfPlayCounts:
         """See `Player`. Games are heard of as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
@@ -170,15 +213,20 @@ class WorkerPlayers:
         seconds = None if deadline is None else deadline - time.monotonic()
         for worker, connection in enumerate(self._connections):
             share = math.ceil(positions * len(slots_of(self._games, worker, parts)) / self._games)
-            self._send(worker, connection, ("play", weights, share, network_version, seconds))
+            again = None if past is None else past.part(worker, parts)
+            self._send(worker, connection, ("play", weights, share, network_version, seconds, again))
         counts = [SelfPlayCounts() for _ in self._connections]
         playing = dict(zip(self._connections, range(len(counts)), strict=True))
         while playing:
             for ready in wait(list(playing)):
                 connection = cast("Connection", ready)
                 worker = playing[connection]
-                records, counts[worker], done = self._receive(worker, connection)
-                on_games(records, _sum(counts, time.perf_counter() - start))
+                found, counted, done = self._receive(worker, connection)
+                if isinstance(found, NewTargets):
+                    on_targets(found)
+                    continue
+                counts[worker] = counted
+                on_games(found, _sum(counts, time.perf_counter() - start))
                 if done:
                     del playing[connection]
         return _sum(counts, time.perf_counter() - start)
@@ -249,13 +297,15 @@ def _work(connection: Connection, workplace: Workplace) -> None:
         while True:
             command, *arguments = connection.recv()
             if command == "play":
-                weights, positions, network_version, seconds = arguments
+                weights, positions, network_version, seconds, past = arguments
                 counts = player.play(
                     weights,
                     positions=positions,
                     network_version=network_version,
                     on_games=lambda records, counts: connection.send((records, counts, False)),
                     deadline=None if seconds is None else time.monotonic() + seconds,
+                    past=past,
+                    on_targets=lambda targets: connection.send((targets, None, False)),
                 )
                 connection.send(([], counts, True))
             elif command == "prepare":

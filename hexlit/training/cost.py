@@ -25,14 +25,20 @@ class Cost(L.Callback):
     """
 
     def __init__(
-        self, forward_flops: int, *, evaluations: Callable[[], int], seconds: Callable[[], float] = lambda: 0.0
+        self,
+        forward_flops: int,
+        *,
+        evaluations: Callable[[], int],
+        training_flops: int | None = None,
+        seconds: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """A forward pass of one example takes `forward_flops`.
+        """A forward pass of one example takes `forward_flops`, in training `training_flops` where that is more.
 
         `evaluations()` are the forward passes that making data has taken until now, `seconds()` is the wall time; both
         with the earlier sessions.
         """
         self.forward_flops = forward_flops
+        self.training_flops = forward_flops if training_flops is None else training_flops
         self._evaluations = evaluations
         self._seconds = seconds
         self._examples = 0
@@ -40,7 +46,7 @@ class Cost(L.Callback):
     @property
     def flops(self) -> int:
         """Operations until now."""
-        return self.forward_flops * (self._evaluations() + TRAINING_PASSES * self._examples)
+        return self.forward_flops * self._evaluations() + self.training_flops * TRAINING_PASSES * self._examples
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int

@@ -111,7 +111,12 @@ def run(
     )
     validation = ValidationPhase(clock, display, task.unit, task.shown)
     wall_time = WallTime(started, settle=clock.settle, phases_before=phases_before)
-    cost = Cost(task.forward_flops(), evaluations=task.forward_passes, seconds=lambda: wall_time.seconds)
+    cost = Cost(
+        task.forward_flops(),
+        evaluations=task.forward_passes,
+        training_flops=task.training_flops(),
+        seconds=lambda: wall_time.seconds,
+    )
     budgets: list[Budget] = [] if deadline is None else [TimeBudget(deadline, lambda: clock.seconds_of(COMPILING))]
     if config.trainer.max_flops is not None:
         budgets.append(FlopBudget(config.trainer.max_flops, lambda: cost.flops))

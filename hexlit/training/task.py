@@ -103,6 +103,10 @@ class Task(ABC):
     def forward_flops(self) -> int:
         """Floating-point operations of one example's forward pass."""
 
+    def training_flops(self) -> int:
+        """Those of its forward pass in training, where the network computes more than in evaluation."""
+        return self.forward_flops()
+
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         """Raise `UsageError` where the run in `folder` cannot go on as configured.
 

@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.rebuild import Batch
+from hexlit.selfplay.rebuild import Batch, ReplyBatch
 from hexlit.selfplay.window import ReplayWindow
 from tests.selfplay.recorded_games import opened, save
 from tests.selfplay.recorded_games import random_games as random_recorded_games
@@ -78,7 +78,7 @@ def as_drawn(record: GameRecord, ply: int, *, turned: bool, share: float = 0.0) 
     return planes.tobytes(), np.concatenate([cells.ravel(), policy[size**2 :]]).tobytes(), round(value, 5)
 
 
-def rows(batch: Batch) -> list[Position]:
+def rows(batch: Batch | ReplyBatch) -> list[Position]:
     return [
         (planes.tobytes(), policy.tobytes(), round(float(value), 5))
         for planes, policy, value in zip(batch.planes, batch.policy, batch.value, strict=True)

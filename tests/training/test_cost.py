@@ -32,6 +32,13 @@ def test_an_evaluation_counts_once_and_an_example_three_times(tmp_path: Path) ->
     assert cost.summary() == {"flops": 7 * 92, "wall_seconds": 9.0}
 
 
+@pytest.mark.row("F6")
+def test_what_only_training_computes_counts_three_times_for_each_example() -> None:
+    cost = Cost(7, evaluations=lambda: 10, training_flops=9)
+    fit(1, [cost])
+    assert cost.flops == 7 * 10 + 9 * 3 * 12
+
+
 def test_the_examples_of_earlier_sessions_count() -> None:
     first, second = (Cost(2, evaluations=lambda: 0) for _ in range(2))
     fit(1, [first])

@@ -8,7 +8,7 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet, build_net
+from hexlit.nets.tower import HexNet, build_net, playing_state
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
 
 
@@ -39,7 +39,7 @@ def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]
         net = build_net(NetConfig(**settings["net"]))
-        net.load_state_dict(weights_in_use(saved["state_dict"]))
+        net.load_state_dict(playing_state(weights_in_use(saved["state_dict"])))
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"{key}={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error
     return LoadedNetwork(net.eval(), int(settings["size"]), bool(settings["swap"]))

@@ -20,6 +20,7 @@ from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.placement import placement_of
+from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
@@ -62,11 +63,12 @@ class SelfPlayDataModule(HexDataModule):
         deadline: float | None = None,
         others: GameRows | None = None,
         share: float = 0.0,
+        replies: bool = False,
     ) -> None:
         """Self-play on boards of `size`, its games kept in `folder`, its time measured by `clock`.
 
         `deadline` (on `time.monotonic()`) ends self-play early. A `share` of every batch comes from `others`, recorded
-        games; the number of batches does not change.
+        games; the number of batches does not change. With `replies` the batches hold reply targets.
         """
         super().__init__()
         self.config = selfplay
@@ -100,6 +102,7 @@ class SelfPlayDataModule(HexDataModule):
             search_value_decay=replay.search_value_decay,
             surprise_share=replay.surprise_share,
             duplicates=replay.duplicates,
+            replies=replies,
         )
         self.others = others
         self.share = share
@@ -121,8 +124,9 @@ class SelfPlayDataModule(HexDataModule):
         with self.clock.phase("selfplay", epoch, goal=self.config.positions) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
-            self.rounds.set_off(self._weights(), epoch)
-        new = min(counts.positions, self.config.positions)  # whole games are a little more, how much varies
+            self.rounds.set_off(self._weights(), epoch, self._past(epoch + 1))
+        # Whole games are a little more, how much varies.
+        new = min(counts.positions + counts.renewed, self.config.positions)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(
             batch=self.profile.train_batch,
@@ -165,6 +169,7 @@ class SelfPlayDataModule(HexDataModule):
     def figures(self) -> dict[str, float]:
         """What self-play has done so far, and in the latest epoch, for the loggers."""
         counts = self._latest
+        renewed = {"renewed": counts.renewed} if self.config.reanalyse_share else {}
         return {
             "games": self.games,
             "positions": self.positions,
@@ -173,6 +178,7 @@ class SelfPlayDataModule(HexDataModule):
             "games_per_second": counts.games / max(1e-9, counts.seconds),
             "recalled_share": counts.recalled / max(1, counts.recalled + counts.evaluations),
             "false_resign_share": self.false_resigns / max(1, self.unresigned),
+            **renewed,
         }
 
     def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
@@ -183,10 +189,10 @@ class SelfPlayDataModule(HexDataModule):
             names = ("games", "positions", "evaluations", "network_seconds")
             phase.add(**{name: getattr(counts, name) - getattr(shown, name) for name in names})
             phase.work_seconds = counts.seconds
-            phase.advance(counts.positions)
+            phase.advance(counts.positions + counts.renewed)
             shown = replace(counts)
 
-        records, counts = self.rounds.play(self._weights(), epoch, show)
+        records, counts = self.rounds.play(self._weights(), epoch, show, self._past(epoch), self.window.renew)
         self.window.extend(records)
         self._records = list(records)[-SHOWN_GAMES:] or self._records
         self.games += counts.games
@@ -197,17 +203,27 @@ class SelfPlayDataModule(HexDataModule):
         self._latest = counts
         return counts
 
+    def _past(self, epoch: int) -> PastPositions | None:
+        """What the round for `epoch` searches again, as the window is now; a resumed run finds the same."""
+        most = round(self.config.reanalyse_share * self.config.positions)
+        return chosen_positions(self.window.records, most, seed=self.seed, round=epoch) if most else None
+
     def _weights(self) -> Weights:
         assert self.trainer is not None
         return weights_of(self.trainer.lightning_module.net_in_use)  # type: ignore[arg-type]  # of a TrainedModule
 
     def state_dict(self) -> dict[str, Any]:
-        """The games in progress, those of the window, and the counts so far, as tensors and numbers."""
+        """The games in progress, those of the window, and the counts so far, as tensors and numbers.
+
+        The store holds what was played. Targets that reanalysis has renewed since then stand here alone.
+        """
         in_progress, weights, version = self.rounds.state()
+        renewed = self.window.renewed()
         return {
             "in_progress": [_tensors(part) for part in in_progress],
             "ahead": None if weights is None else {"weights": _tensors(weights), "network_version": version},
             "window": torch.tensor(self.window.game_ids, dtype=torch.int64),
+            "renewed": None if renewed is None else _tensors(renewed._asdict()),
             **{name: getattr(self, name) for name in COUNTS},
         }
 
@@ -223,6 +239,8 @@ class SelfPlayDataModule(HexDataModule):
         for name in COUNTS:
             setattr(self, name, state_dict.get(name, 0))  # evaluations were not always counted
         self.window.extend(self.store.find(state_dict["window"].tolist()))
+        if state_dict.get("renewed") is not None:  # nothing was renewed before there was reanalysis
+            self.window.renew(NewTargets(**_arrays(state_dict["renewed"])))
 
     def teardown(self, stage: str) -> None:
         self.close()

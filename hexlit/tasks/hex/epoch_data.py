@@ -3,10 +3,10 @@
 import torch
 from torch.utils.data import Dataset
 
-from hexlit.selfplay.rebuild import Batch, Epoch
+from hexlit.selfplay.rebuild import Batch, Epoch, ReplyBatch
 
 
-class EpochDataset(Dataset[Batch]):
+class EpochDataset(Dataset[Batch | ReplyBatch]):
     """The batches of one epoch, as tensors."""
 
     def __init__(self, epoch: Epoch) -> None:
@@ -17,6 +17,7 @@ class EpochDataset(Dataset[Batch]):
         """Number of batches."""
         return len(self._epoch)
 
-    def __getitem__(self, step: int) -> Batch:
+    def __getitem__(self, step: int) -> Batch | ReplyBatch:
         """Batch number `step`."""
-        return Batch(*(torch.from_numpy(array) for array in self._epoch[step]))  # type: ignore[arg-type]
+        batch = self._epoch[step]
+        return type(batch)(*(torch.from_numpy(array) for array in batch))  # type: ignore[arg-type]

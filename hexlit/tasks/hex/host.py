@@ -14,7 +14,7 @@ import torch
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.tower import build_net
+from hexlit.nets.tower import build_net, playing_state
 
 Weights = dict[str, np.ndarray[Any, Any]]
 
@@ -64,5 +64,5 @@ class HostMaker:
 
 
 def weights_of(net: torch.nn.Module) -> Weights:
-    """A copy of the state of `net` as arrays, which can be sent to other processes."""
-    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in net.state_dict().items()}
+    """A copy of the state that play with `net` needs, as arrays, which can be sent to other processes."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in playing_state(net.state_dict()).items()}

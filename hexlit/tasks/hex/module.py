@@ -1,5 +1,6 @@
 """The policy/value network as a LightningModule: what is learned from a searched position."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,9 +12,10 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
-from hexlit.nets.config import NetConfig
+from hexlit.nets.config import REPLY, NetConfig
 from hexlit.nets.heads import masked_logits
-from hexlit.nets.tower import HexNet, NetOutput, build_net
+from hexlit.nets.tower import HexNet, NetOutput, build_net, playing_state
+from hexlit.tasks.hex.auxiliary import reply_loss, soft_loss
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
 
@@ -25,8 +27,9 @@ COMPARABLE_VALUE_WEIGHT = 0.86
 WEIGHTLESS = ("dropout",)
 """Settings of a network that none of its weights depends on."""
 
-Positions = tuple[Tensor, Tensor, Tensor]
-"""Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]."""
+Positions = tuple[Tensor, Tensor, Tensor] | tuple[Tensor, Tensor, Tensor, Tensor]
+"""Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]. The replies `[B, A]` come last
+where they are learned."""
 
 
 class HexModule(TrainedModule):
@@ -49,14 +52,18 @@ class HexModule(TrainedModule):
         swap: bool = False,
         policy_weight: float = 1.0,
         value_weight: float = 1.0,
+        auxiliary: Mapping[str, float] | None = None,
     ) -> None:
         """A fresh network of the shape `net`, trained on boards of `size`, with or without the swap action.
 
-        The loss is `policy_weight` times that of the policy and `value_weight` times that of the value.
+        The loss is `policy_weight` times that of the policy and `value_weight` times that of the value, with as many
+        times those of the `auxiliary` targets as it says; see `hexlit.tasks.hex.auxiliary`.
         """
-        super().__init__(build_net(net), optimizer, trainer, profile)
+        self.auxiliary = dict(auxiliary or {})
+        super().__init__(build_net(net, list(self.auxiliary)), optimizer, trainer, profile)
         learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
-        self.save_hyperparameters({"net": asdict(net), "size": size, "swap": swap, "learning": learning})
+        shape = {"net": asdict(net), "size": size, "swap": swap, "auxiliary": list(self.auxiliary)}
+        self.save_hyperparameters(shape | {"learning": learning})
         self.net.checkpointing = profile.checkpoint_gradients
         self.size = size
         self.actions = size * size + swap
@@ -65,7 +72,7 @@ class HexModule(TrainedModule):
         self._judged: list[tuple[Tensor, Tensor]] = []
 
     def begin_with(self, net: HexNet) -> None:
-        """Take the weights of `net`; board, swap rule, optimizer and schedule stay this module's own.
+        """Take the weights of `net`; board, swap rule, auxiliary heads, optimizer and schedule stay this module's own.
 
         Raises:
             UsageError: `net` has another shape; the message names the settings that give it.
@@ -76,7 +83,7 @@ class HexModule(TrainedModule):
             wanted = " ".join(f"net.{name}={value}".replace(" ", "") for name, value in others.items())
             raise UsageError(f"init_from: the network there has another shape; add {wanted}")
         for copy in (self.net, self.net_in_use):
-            copy.load_state_dict(net.state_dict())
+            copy.load_state_dict(copy.state_dict() | playing_state(net.state_dict()))
 
     def forward(self, planes: Tensor) -> Any:
         """The trained network's output for planes `[B, PLANES, size, size]`."""
@@ -88,7 +95,7 @@ class HexModule(TrainedModule):
         return result
 
     def losses(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
-        planes, policy, value = batch
+        planes, policy, value, *replies = batch
         logits = masked_logits(output.policy_logits[:, : self.actions].float(), planes)
         policy_loss = functional.cross_entropy(logits, policy)
         # value = tanh(x) is the same as saying that the mover wins with probability sigmoid(2 x).
@@ -96,16 +103,23 @@ class HexModule(TrainedModule):
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
         loss = self.policy_weight * policy_loss + self.value_weight * value_loss
         comparable = COMPARABLE_POLICY_WEIGHT * policy_loss.detach() + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
+        further = {}
+        for name, found in output.auxiliary.items():
+            judged = found[:, : self.actions]
+            target_loss = reply_loss(judged, planes, *replies) if name == REPLY else soft_loss(judged, planes, policy)
+            loss = loss + self.auxiliary[name] * target_loss
+            further[f"{name}_loss"] = target_loss
         return {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
+            **further,
             "loss": loss,
             "comparable_loss": comparable,
         }
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
         """Shares of the positions whose move is the most likely one of the policy, and one of its five most likely."""
-        planes, policy, value = batch
+        planes, policy, value, *_ = batch
         self._judged.append((output.value.float(), value))
         logits = masked_logits(output.policy_logits[:, : self.actions], planes)
         found = logits.topk(min(5, self.actions)).indices == policy.argmax(1, keepdim=True)
@@ -123,4 +137,5 @@ class HexModule(TrainedModule):
         """Empty boards."""
         planes = torch.zeros(count, PLANES, self.size, self.size, dtype=torch.int8, device=self.device)
         policy = torch.full((count, self.actions), 1 / self.actions, device=self.device)
-        return planes, policy, torch.zeros(count, device=self.device)
+        value = torch.zeros(count, device=self.device)
+        return (planes, policy, value, policy) if REPLY in self.auxiliary else (planes, policy, value)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
 from hexlit.errors import UsageError
-from hexlit.nets.config import NetConfig
+from hexlit.nets.config import REPLY, SOFT, NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.tasks.hex.config import DataConfig
@@ -30,6 +30,13 @@ class HexTrainConfig(RunConfig):
     """Weight of the policy loss in the loss that is minimised."""
     value_weight: float = 1.0
     """Weight of the value loss in it."""
+    reply_weight: float = 0.0
+    """Self-play: weight of the loss of a further policy head, which learns the opponent's searched policy one ply later
+    (Wu 2019 has 0.15). 0: there is no such head. Positions whose next search was not recorded add nothing; with
+    `selfplay.full_share=0.25` these are three of four."""
+    soft_weight: float = 0.0
+    """Self-play: weight of the loss of a further policy head, which learns the searched policy to the power 1/4, made
+    to sum to 1 (KataGo has 8 times the policy's weight). 0: there is no such head."""
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
@@ -41,11 +48,17 @@ class HexTrainConfig(RunConfig):
         if not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
         check_search(self.search)
-        for name in ("policy_weight", "value_weight"):
+        for name in ("policy_weight", "value_weight", "reply_weight", "soft_weight"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise UsageError(f"{name}={getattr(self, name)}: must be 0 or more")
         if self.policy_weight == self.value_weight == 0:
             raise UsageError("policy_weight=0 and value_weight=0: nothing would be learned; give one of them a weight")
+        if self.auxiliary and self.data.path is not None:
+            name = f"{next(iter(self.auxiliary))}_weight"
+            raise UsageError(
+                f"{name}={getattr(self, name)}: needs searched policies, which the recorded games of data.path lack; "
+                "leave it at 0"
+            )
         if self.accelerator.persistent_workers is not None:
             raise UsageError(
                 f"accelerator.persistent_workers={str(self.accelerator.persistent_workers).lower()}: it has no effect "
@@ -67,6 +80,11 @@ class HexTrainConfig(RunConfig):
                 f"trainer.monitor={monitor}: evaluation.every_epochs=0 measures no strength; measure it, or choose "
                 f"trainer.monitor={loss} trainer.monitor_mode=min"
             )
+
+    @property
+    def auxiliary(self) -> Mapping[str, float]:
+        """Weights of the auxiliary targets that are learned, by their names."""
+        return {name: weight for name, weight in ((REPLY, self.reply_weight), (SOFT, self.soft_weight)) if weight}
 
     @property
     def subject(self) -> str:

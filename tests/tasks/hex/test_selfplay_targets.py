@@ -29,7 +29,7 @@ def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_s
         data = make_data(config, build_profile(config.hardware), tmp_path / name, PhaseClock(None), None)
         assert isinstance(data, SelfPlayDataModule)
         data.window.extend(records)
-        planes, policy, value = data.window.epoch(batch=64, steps=1, seed=0, epoch=0)[0]
+        planes, policy, value, *_ = data.window.epoch(batch=64, steps=1, seed=0, epoch=0)[0]
         return planes.tobytes(), policy.tobytes(), value.tobytes()
 
     default = drawn("default")

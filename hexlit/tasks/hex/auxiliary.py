@@ -1,0 +1,45 @@
+"""Auxiliary policy targets: what a search knows beyond the best move. They shape the trunk and are never played.
+
+Source: Wu 2019 (KataGo), section 3.4, for the opponent's reply; its later notes on methods for the soft policy. Each
+has a head of its own, which only training computes.
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from hexlit.nets.heads import ILLEGAL, masked_logits
+
+SOFT_POWER = 0.25
+"""The soft target is the searched policy to this power: it tells good moves from bad ones among the unlikely."""
+
+
+def reply_loss(logits: Tensor, planes: Tensor, reply: Tensor) -> Tensor:
+    """Mean cross-entropy of the opponent's searched policy one ply later.
+
+    Args:
+        logits: `[B, A]` of the reply head.
+        planes: int8 `[B, PLANES, n, n]`, the position before the mover's move.
+        reply: `[B, A]`, in the frame of that position. A row of zeros says that the reply is not known; it adds 0 to
+            the mean, so that a batch and the sum of its parts have the same gradient.
+    """
+    return functional.cross_entropy(_reply_logits(logits.float(), planes), reply)
+
+
+def soft_loss(logits: Tensor, planes: Tensor, policy: Tensor) -> Tensor:
+    """Mean cross-entropy of the policy target `[B, A]` to the power `SOFT_POWER`, by `logits` `[B, A]`."""
+    flat = policy**SOFT_POWER
+    return functional.cross_entropy(masked_logits(logits, planes), flat / flat.sum(1, keepdim=True))
+
+
+def _reply_logits(logits: Tensor, planes: Tensor) -> Tensor:
+    """`logits` with `ILLEGAL` at replies that no move of the mover can make legal.
+
+    A swap moves the first stone to its mirror image, which frees its cell unless it is its own. The reply to a first
+    move may be a swap.
+    """
+    stones = planes[:, 0] + planes[:, 1] != 0
+    illegal = (stones & ((planes[:, 4] == 0) | stones.transpose(1, 2))).flatten(1)
+    if logits.shape[1] > illegal.shape[1]:
+        illegal = torch.cat((illegal, stones.flatten(1).any(1, keepdim=True)), dim=1)
+    return logits.masked_fill(illegal, ILLEGAL)

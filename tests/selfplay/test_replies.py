@@ -1,0 +1,87 @@
+"""Reply targets: the next position's policy, as the player to move before it sees the board."""
+
+import numpy as np
+import pytest
+
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.rebuild import ReplyBatch
+from hexlit.selfplay.window import ReplayWindow
+from tests.selfplay.test_window import as_drawn, games
+
+Row = tuple[bytes, bytes]
+
+
+def window_with_replies(records: list[GameRecord], duplicates: str = "keep") -> ReplayWindow:
+    window = ReplayWindow(
+        size=records[0].size, swap=records[0].swap, capacity=10**6, replies=True, duplicates=duplicates
+    )
+    window.extend(records)
+    return window
+
+
+def drawn(window: ReplayWindow) -> ReplyBatch:
+    batch = window.epoch(batch=len(window), steps=1, seed=1, epoch=0)[0]
+    assert isinstance(batch, ReplyBatch)
+    return batch
+
+
+def plain_reply(record: GameRecord, ply: int, *, turned: bool) -> bytes:
+    """Cell by cell: the next policy's cell that lies where this player sees it."""
+    size, plies = record.size, record.policy_plies.tolist()
+    reply = np.zeros(size**2 + record.swap, np.float32)
+    if ply + 1 in plies:
+        policy = record.policies[plies.index(ply + 1)].astype(np.float32)
+        for row in range(size):
+            for column in range(size):
+                seen = (row, column) if ply % 2 == 0 else (column, row)
+                if turned:
+                    seen = (size - 1 - seen[0], size - 1 - seen[1])
+                reply[seen[0] * size + seen[1]] = policy[row * size + column]
+        reply[size**2 :] = policy[size**2 :]
+    return reply.tobytes()
+
+
+@pytest.mark.row("F6")
+@pytest.mark.parametrize(("size", "swap"), [(2, True), (4, False), (5, True)])
+def test_the_reply_is_the_next_policy_and_zero_where_the_next_search_was_fast(size: int, swap: bool) -> None:
+    records = games(30, size, swap=swap)
+    expected: dict[Row, bytes] = {}
+    known = 0
+    for record in records:
+        for ply in record.policy_plies.tolist():
+            known += ply + 1 in record.policy_plies
+            for turned in (False, True):
+                planes, policy, _ = as_drawn(record, ply, turned=turned)
+                expected[planes, policy] = plain_reply(record, ply, turned=turned)
+    batch = drawn(window_with_replies(records))
+    assert batch.reply.dtype == np.float32
+    for planes, policy, reply in zip(batch.planes, batch.policy, batch.reply, strict=True):
+        assert reply.tobytes() == expected[planes.tobytes(), policy.tobytes()]
+    assert 0 < np.count_nonzero(batch.reply.any(1)) == known < len(batch.reply)
+
+
+@pytest.mark.row("F6")
+@pytest.mark.parametrize("duplicates", ["average", "merge"])
+def test_equal_positions_share_the_mean_of_their_replies(duplicates: str) -> None:
+    """One that is not known counts as nothing, so the loss of the group stays the sum of its positions' losses."""
+    kept, shared = drawn(window_with_replies(games(60, 3))), drawn(window_with_replies(games(60, 3), duplicates))
+    seen = [planes.tobytes() for planes in kept.planes]
+    turned = [planes[:, ::-1, ::-1].tobytes() for planes in kept.planes]
+    for planes, reply in zip(shared.planes, shared.reply, strict=True):
+        if planes.tobytes() == planes[:, ::-1, ::-1].tobytes():
+            continue  # it was drawn turned or not, and cannot tell
+        group = [found for key, found in zip(seen, kept.reply, strict=True) if key == planes.tobytes()]
+        group += [found[::-1] for key, found in zip(turned, kept.reply, strict=True) if key == planes.tobytes()]
+        np.testing.assert_allclose(reply, np.mean(group, 0), atol=1e-6)
+    assert len(set(seen)) < len(seen)
+
+
+@pytest.mark.row("F6")
+def test_without_replies_a_batch_has_none() -> None:
+    records = games(10)
+    plain = ReplayWindow(size=4, swap=False, capacity=10**6)
+    plain.extend(records)
+    batch = plain.epoch(batch=len(plain), steps=1, seed=1, epoch=0)[0]
+    assert batch._fields == ("planes", "policy", "value")
+    others = drawn(window_with_replies(records))._asdict()
+    assert all(np.array_equal(array, others[name]) for name, array in batch._asdict().items())
