@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from hexlit.arena.arena_game import ArenaGame
 from hexlit.arena.sgf import as_collection
 from hexlit.hex.notation import parse_cell
