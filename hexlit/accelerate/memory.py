@@ -41,6 +41,18 @@ def peak_bytes(device: torch.device) -> tuple[int | None, str]:
     return None, "the cpu has no memory of its own, see the host's"
 
 
+def held_bytes(device: torch.device) -> int | None:
+    """What torch holds of `device` for this process now, tensors and cache, in bytes; None on a cpu.
+
+    Any thread may ask.
+    """
+    if device.type == "cuda":
+        return torch.cuda.memory_reserved(device)
+    if device.type == "mps":
+        return torch.mps.driver_allocated_memory()
+    return None
+
+
 def total_and_free_bytes(device: torch.device) -> tuple[int, int]:
     """Memory of `device` in bytes; on mps, what the system recommends to take and what of that is not taken."""
     if device.type == "cuda":

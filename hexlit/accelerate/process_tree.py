@@ -33,7 +33,7 @@ class ResourceSample:
     host_bytes: int | None
     """Resident memory, summed over the tree; pages that processes share count once for each of them."""
     device_bytes: int | None
-    """Memory that the tree holds on the devices it sees, in bytes."""
+    """Memory that the tree holds on the devices it sees, in bytes; or what its root alone says that it holds."""
     device_utilisation: float | None
     """Share of the time in which a kernel ran, 0 to 1, whoever's it was: the mean of the devices on which the tree
     holds memory, or else of all that it sees."""
@@ -63,18 +63,23 @@ class ProcessTree:
     Args:
         pid: the root.
         nvml: the driver to ask, None for one that sees the devices which the root sees.
+        own_device_bytes: what the root, if it is this process, holds of its device by its own account, in bytes;
+            asked where the driver does not tell, as in containers and on a Mac.
 
     Raises:
         ProcessEndedError: there is no such process.
     """
 
-    def __init__(self, pid: int, nvml: Nvml | None = None) -> None:
+    def __init__(
+        self, pid: int, nvml: Nvml | None = None, own_device_bytes: Callable[[], int | None] = lambda: None
+    ) -> None:
         self.pid = pid
         self.began = time.monotonic()
         try:
             self._root = psutil.Process(pid)
         except psutil.NoSuchProcess as error:
             raise ProcessEndedError(f"there is no process {pid}") from error
+        self._own_device_bytes = own_device_bytes
         self._nvml = nvml or Nvml(_visible_devices(self._root))
         self._known: dict[Any, _Known] = {}
         self._sampled: float | None = None
@@ -109,6 +114,8 @@ class ProcessTree:
         elif spent is not None:
             cpu_percent = 100.0 * spent / (now - before)
         device_bytes, utilisation = self._measure_devices(reasons)
+        if device_bytes is None and (device_bytes := self._own_device_bytes()) is not None:
+            del reasons["device_bytes"]
         if self._root not in self._known or not self._known[self._root].running:
             raise ProcessEndedError(f"process {self.pid} has ended")
         return ResourceSample(

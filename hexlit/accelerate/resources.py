@@ -17,6 +17,8 @@ from hexlit.errors import UsageError
 
 log = logging.getLogger(__name__)
 
+RESOURCES_FILE = "resources.csv"
+"""The table of a run's samples in its folder."""
 COLUMNS = (
     "seconds",
     "processes",
@@ -26,6 +28,7 @@ COLUMNS = (
     "device_utilisation",
     "not_measured",
 )
+_LONGEST_ROW = 4096  # bytes
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,18 @@ def recommended_trials(
         fits["device memory"] = free_device_bytes // device_bytes_a_trial
     limit = min(fits, key=lambda name: fits[name])
     return max(1, fits[limit]), limit
+
+
+def last_device_bytes(path: Path) -> int | None:
+    """The device memory in the last whole row of the table at `path`; None where it has none, or is no such table."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_ROW))
+            last = file.read().rpartition(b"\n")[0].rpartition(b"\n")[2]
+        row = next(csv.reader([last.decode("utf-8")]))
+        return int(row[COLUMNS.index("device_bytes")])
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
 
 
 def _open_table(path: Path) -> int:

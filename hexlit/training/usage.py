@@ -5,15 +5,17 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from hexlit.accelerate.gauge import DeviceGauge, nvml_of
+from hexlit.accelerate.memory import held_bytes
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.resources import ResourceSampler
+from hexlit.accelerate.resources import RESOURCES_FILE, ResourceSampler
 from hexlit.training.phases import ASIDE, PhaseClock
 
 log = logging.getLogger(__name__)
@@ -40,8 +42,8 @@ class RunUsage:
         """The run in `folder` on the device of `profile`; its phases count `units`."""
         self._folder = folder
         self._device = profile.device
-        self._tree = ProcessTree(os.getpid(), nvml_of(profile.device))
-        self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / "resources.csv")
+        self._tree = ProcessTree(os.getpid(), nvml_of(profile.device), partial(held_bytes, profile.device))
+        self._sampler = ResourceSampler(self._tree, SAMPLED_EVERY, folder / RESOURCES_FILE)
         self._open = contextlib.ExitStack()
         self.gauge = DeviceGauge(profile.device, profile.threads, self._sampler.mean)
         self.clock = PhaseClock(folder / "phases.csv", self.gauge, units)

@@ -81,8 +81,6 @@ class Attempts:
             configured = str(OmegaConf.select(config, "accelerator.device") or "auto")
             most = judged.slots or plan.n_jobs
             self._slots = {device: Slots(device_name(device), most) for device in judged.devices or [configured]}
-            if judged.device_memory_budget is not None and free_bytes_on("auto") is None:
-                log.warning("sweep.device_memory_budget is not kept: the memory of the device cannot be read here")
         else:
             # joblib's launches share their processes, so that the death of one would fail all trials under way.
             self._runner = LauncherRunner(make_launcher, stop, at_once=launcher != "joblib")

@@ -13,10 +13,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree, ResourceSample
+from hexlit.accelerate.resources import RESOURCES_FILE, last_device_bytes
 from hexlit.files import remove_temporary
 from hexlit.lifeline import Lifeline
 from hexlit.tuning.slots import Slot
@@ -128,6 +130,7 @@ class ProcessRunner:
         self._command = command
         self._limits = limits
         self._stop = stop
+        self._warned = False
 
     def run(self, job: Job, under_way: UnderWay) -> Ending:
         """See `Runner`; raises NoProcessError where none can be started."""
@@ -158,7 +161,7 @@ class ProcessRunner:
                 slot.release()  # the trial's process holds it from now on
         lifeline.started()
         try:
-            watch = _Watch(process, self._limits, self._stop, under_way)
+            watch = _Watch(process, self._limits, self._stop, under_way, partial(self._told_device_bytes, job.folder))
             failure = watch.until_ended()
         finally:
             _end_session(process)
@@ -173,6 +176,17 @@ class ProcessRunner:
             host_peak_bytes=watch.host_peak,
             device_peak_bytes=watch.device_peak,
         )
+
+    def _told_device_bytes(self, folder: Path, why: str) -> int | None:
+        """What the trial in `folder` says that it holds of its device, as the driver does not tell `why`."""
+        if self._limits.device_bytes is not None and not self._warned:
+            self._warned = True
+            log.warning(
+                "sweep.device_memory_budget: %s; a trial is held to what torch says it takes, and on a cpu to nothing",
+                why,
+            )
+        seeds = sorted(folder.glob(f"seed-*/{RESOURCES_FILE}"))
+        return last_device_bytes(seeds[-1] if seeds else folder / RESOURCES_FILE)
 
     def _arguments(self, job: Job) -> list[str]:
         return [
@@ -193,12 +207,19 @@ class _Watch:
     """Waits for a process, looking at what it takes."""
 
     def __init__(
-        self, process: subprocess.Popen[bytes], limits: Limits, stop: threading.Event, under_way: UnderWay
+        self,
+        process: subprocess.Popen[bytes],
+        limits: Limits,
+        stop: threading.Event,
+        under_way: UnderWay,
+        told_device_bytes: Callable[[str], int | None],
     ) -> None:
+        """`told_device_bytes(why)` is what the trial itself says, where the driver does not."""
         self._process = process
         self._under_way = under_way
         self._limits = limits
         self._stop = stop
+        self._told_device_bytes = told_device_bytes
         self.interrupted = False
         self.host_peak: int | None = None
         self.device_peak: int | None = None
@@ -236,6 +257,9 @@ class _Watch:
             sample = tree.sample()
         except ProcessEndedError:
             return None
+        if sample.device_bytes is None:
+            why = sample.reasons.get("device_bytes", "not measured")
+            sample = replace(sample, device_bytes=self._told_device_bytes(why))
         self.host_peak = larger(self.host_peak, sample.host_bytes)
         self.device_peak = larger(self.device_peak, sample.device_bytes)
         self._under_way.host_bytes = sample.host_bytes or 0

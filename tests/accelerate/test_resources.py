@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -265,6 +266,16 @@ def test_device_figures_that_are_not_known_are_none_with_the_reason() -> None:
     assert (sample.device_bytes, sample.device_utilisation) == (None, None)
     assert sample.reasons["device_bytes"] == "hidden"
     assert sample.reasons["device_utilisation"] == "not supported"
+
+
+def test_a_process_says_itself_what_it_holds_where_the_driver_does_not() -> None:
+    """D7-8: in a container, say; the driver's figure goes before."""
+    silent = reading(0, None, reasons={"process_bytes": "not named"})
+    for seen, own, expected in ((silent, 7, 7), (silent, None, None), (reading(0, 5), 7, 5)):
+        tree = ProcessTree(os.getpid(), cast(Nvml, Driver([seen])), partial(lambda held: held, own))
+        sample = tree.sample()
+        assert sample.device_bytes == expected
+        assert ("device_bytes" in sample.reasons) == (expected is None)
 
 
 class Tree:
