@@ -11,10 +11,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import psutil
 
@@ -37,6 +38,14 @@ class NetworkHost(Protocol):
     def refreshed(self, weights: Any) -> Evaluator:
         """An evaluator with `weights`."""
         ...
+
+
+class Played(NamedTuple):
+    """A round of self-play that has ended."""
+
+    counts: SelfPlayCounts
+    in_progress: list[Snapshot]
+    """The games in progress after it, as `Player.snapshot` gives them."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,17 @@ class Player(Protocol):
 
     def close(self) -> None:
         """End what was started, a play under way included."""
+        ...
+
+
+@runtime_checkable
+class BackgroundPlayer(Player, Protocol):
+    """A player that also plays while its caller does something else."""
+
+    def begin(
+        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+    ) -> Future[Played]:
+        """As `play`, of games that go on from the round begun before; `on_games` is called in another thread."""
         ...
 
 
@@ -149,6 +169,7 @@ class WorkerPlayers:
         line.close()
         self._games: int = workplace.settings["games"]
         self._cpu_seconds = [0.0] * count
+        self._rounds = ThreadPoolExecutor(1, "self-play")
 
     def prepare(self) -> None:
         """See `Player`. What is not on disk the first worker compiles; the others find it there."""
@@ -169,7 +190,7 @@ class WorkerPlayers:
         # Clocks of processes need not agree, stretches of time do.
         seconds = None if deadline is None else deadline - time.monotonic()
         for worker, connection in enumerate(self._connections):
-            share = math.ceil(positions * len(slots_of(self._games, worker, parts)) / self._games)
+            share = share_of(positions, self._games, worker, parts)
             self._send(worker, connection, ("play", weights, share, network_version, seconds))
         counts = [SelfPlayCounts() for _ in self._connections]
         playing = dict(zip(self._connections, range(len(counts)), strict=True))
@@ -178,10 +199,27 @@ class WorkerPlayers:
                 connection = cast("Connection", ready)
                 worker = playing[connection]
                 records, counts[worker], done = self._receive(worker, connection)
-                on_games(records, _sum(counts, time.perf_counter() - start))
+                on_games(records, sum_of(counts, time.perf_counter() - start))
                 if done:
                     del playing[connection]
-        return _sum(counts, time.perf_counter() - start)
+        return sum_of(counts, time.perf_counter() - start)
+
+    def begin(
+        self, weights: Any, *, positions: int, network_version: int, on_games: OnGames, deadline: float | None = None
+    ) -> Future[Played]:
+        """See `BackgroundPlayer`. Rounds are played one after the other."""
+
+        def played() -> Played:
+            counts = self.play(
+                weights,
+                positions=positions,
+                network_version=network_version,
+                on_games=on_games,
+                deadline=deadline,
+            )
+            return Played(counts, self.snapshot())
+
+        return self._rounds.submit(played)
 
     def snapshot(self) -> list[Snapshot]:
         """See `Player`."""
@@ -212,6 +250,7 @@ class WorkerPlayers:
             process.kill()
         for process in self._processes:
             process.join(timeout=10)
+        self._rounds.shutdown(cancel_futures=True)
         self._lifeline.close()
 
     def _send(self, worker: int, connection: Connection, message: tuple[Any, ...]) -> None:
@@ -273,7 +312,13 @@ def _work(connection: Connection, workplace: Workplace) -> None:
         raise
 
 
-def _sum(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:
+def share_of(positions: int, games: int, part: int, parts: int) -> int:
+    """Of `positions` that `parts` processes collect with `games` slots together, those of `part`; rounded up."""
+    return math.ceil(positions * len(slots_of(games, part, parts)) / games)
+
+
+def sum_of(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:
+    """What several processes did in `seconds`; the time inside the network is their mean."""
     total = SelfPlayCounts(*(sum(getattr(count, field.name) for count in counts) for field in fields(SelfPlayCounts)))
     total.network_seconds /= len(counts)
     total.seconds = seconds
