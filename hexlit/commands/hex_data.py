@@ -32,6 +32,8 @@ def make_data(
         deadline=deadline,
         others=others,
         share=config.data.mix_share,
+        cluster=config.ray if config.selfplay.where == "ray" else None,
+        accelerator=config.hardware,
     )
 
 

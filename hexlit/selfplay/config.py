@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 
+PLACES = ("here", "ray")
+
 
 @dataclass
 class SelfPlayConfig:
@@ -54,10 +56,15 @@ class SelfPlayConfig:
     device."""
     workers: int | None = None
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
-    what suits the device."""
+    what suits the device. On Ray, the actors."""
+    where: str = "here"
+    """`here` (on this machine) or `ray` (on the machines of a Ray cluster, see the section `ray`)."""
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
     older; null: where processes of their own play."""
+    versions_behind: int = 1
+    """Epochs that self-play may be ahead, and so versions by which its network is behind, where it is ahead at all.
+    More keep many unequal machines busy. What is played does not depend on who is fast."""
 
     def __post_init__(self) -> None:
         for name in ("full_share", "opening_share", "resign_off_share", "gamble_share"):
@@ -76,10 +83,20 @@ class SelfPlayConfig:
             ("batch", 1),
             ("groups", 1),
             ("workers", 0),
+            ("versions_behind", 1),
         ):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
+        if self.where not in PLACES:
+            raise UsageError(f"selfplay.where={self.where}: choose {' or '.join(PLACES)}")
+        if self.where == "ray" and self.workers == 0:
+            raise UsageError("selfplay.workers=0: Ray plays in actors; set 1 or more, or selfplay.where=here")
+        if self.ahead is False and self.versions_behind > 1:
+            raise UsageError(
+                f"selfplay.versions_behind={self.versions_behind}: has no effect with selfplay.ahead=false; leave one "
+                "of them out"
+            )
         for name in ("temperature", "temperature_final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: a temperature lies between 0 and 1")

@@ -19,7 +19,7 @@ from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, slots_of
 from hexlit.selfplay.workers import OnGames, Played, share_of, sum_of
 
 
-class WrongGames(Exception):
+class WrongGamesError(Exception):
     """Records that cannot come from the share that was given out; the message says why."""
 
 
@@ -80,9 +80,14 @@ class Shares:
         """`games` slots, cut into as many parts as there are `starts`, their games in progress."""
         self._games = games
         self._slots = [slots_of(games, part, len(starts)) for part in range(len(starts))]
-        self._starts = starts
-        self._due: list[NDArray[np.int64]] = [start["slot.game_id"].astype(np.int64) for start in starts]
         self._rounds: deque[Round] = deque()
+        self.restart(starts)
+
+    def restart(self, starts: list[Snapshot]) -> None:
+        """Go on from `starts` instead; not while a round is played."""
+        assert not self._rounds
+        self._starts = list(starts)
+        self._due: list[NDArray[np.int64]] = [start["slot.game_id"].astype(np.int64) for start in starts]
         self._first = 0
         self._next = [0] * len(starts)
         self._playing: dict[int, Share] = {}
@@ -93,19 +98,9 @@ class Shares:
         return len(self._slots)
 
     @property
-    def open_rounds(self) -> int:
-        """Rounds that are not done."""
-        return len(self._rounds)
-
-    @property
     def rounds(self) -> list[Round]:
-        """Those rounds, the oldest first."""
+        """The rounds that are not done, the oldest first."""
         return list(self._rounds)
-
-    @property
-    def starts(self) -> list[Snapshot]:
-        """The games in progress, one snapshot a part; only between rounds do they belong together."""
-        return list(self._starts)
 
     def add(self, round_: Round) -> None:
         """Have `round_` played after those that were added before."""
@@ -144,16 +139,16 @@ class Shares:
         """Those of `records`, which `share` has brought, that were not passed on before.
 
         Raises:
-            WrongGames: they are not the next games of this part's slots.
+            WrongGamesError: they are not the next games of this part's slots.
         """
         due, slots = self._due[share.part].copy(), self._slots[share.part]
         fresh = []
         for record in records:
             slot = record.game_id % self._games
             if record.game_id < 0 or slot not in slots:
-                raise WrongGames(f"game {record.game_id} does not belong to part {share.part} of {self.parts}")
+                raise WrongGamesError(f"game {record.game_id} does not belong to part {share.part} of {self.parts}")
             if record.game_id > due[slot - slots.start]:
-                raise WrongGames(f"game {record.game_id} came before game {due[slot - slots.start]}")
+                raise WrongGamesError(f"game {record.game_id} came before game {due[slot - slots.start]}")
             if record.game_id == due[slot - slots.start]:
                 due[slot - slots.start] += self._games
                 fresh.append(record)
@@ -167,13 +162,13 @@ class Shares:
         """`share` is done, and leaves the games `after` in progress. Returns the rounds that are done with it.
 
         Raises:
-            WrongGames: those games are not the next ones of this part's slots.
+            WrongGamesError: those games are not the next ones of this part's slots.
         """
         numbers = np.asarray(after["slot.game_id"], np.int64)
         due = self._due[share.part]
         # A share that was played again on other hardware may end fewer games than were passed on before.
         if numbers.shape != due.shape or np.any(numbers > due) or np.any((due - numbers) % self._games):
-            raise WrongGames(f"part {share.part} of {self.parts} left games in progress that are not its own")
+            raise WrongGamesError(f"part {share.part} of {self.parts} left games in progress that are not its own")
         self.give_back(share)
         share.round.after[share.part] = after
         self._starts[share.part] = after
