@@ -22,10 +22,10 @@ class RayConfig:
     wait: float | None = 300.0
     """Seconds to wait while no actor plays at all, before the run ends; null waits without end."""
     silence: float = 60.0
-    """Seconds without an answer after which an actor that plays counts as dead."""
+    """An actor that gives no answer for so many seconds while it plays counts as dead."""
     deaths: int = 3
-    """Deaths in a row of the actors at one place, with nothing finished in between, after which the place is given up.
-    The run ends when all are."""
+    """A place is given up after so many deaths in a row, with nothing finished in between; the run ends with the last
+    place."""
 
     def __post_init__(self) -> None:
         for name in ("cpus", "gpus"):
@@ -65,6 +65,6 @@ class RayConfig:
 
     @property
     def asked(self) -> str:
-        """What one actor reserves, in words."""
+        """Resources of one actor, in words."""
         own = "".join(f", {amount:g} {name}" for name, amount in self.resources.items())
         return f"{self.cpus:g} CPU, {self.gpus:g} GPU{own}"

@@ -2,16 +2,17 @@
 
 import os
 import socket
-import subprocess
-import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster.config import RayConfig
 
-SECONDS_TO_ANSWER = 7.0
-"""Within which a head must answer; starting the program that asks it is part of them."""
+SECONDS_TO_ANSWER = 5.0
+"""A head that says nothing for so long is not there."""
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_SETTINGS_FRAME = b"\x04"
 _LONGEST = 300
 """Characters of Ray's words that are told."""
 
@@ -69,29 +70,41 @@ def connect(config: RayConfig, actors: int) -> Connection:
 
 
 def _check_answers(address: str) -> None:
-    """Raise `UsageError` unless the head of a cluster answers; `ray.init` itself would try for more than a minute."""
-    if address != "auto":
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout=3).close()
-        except OSError as error:
-            raise UsageError(
-                f"ray.address={address}: nobody answers there ({error.strerror or error}); "
-                "start Ray on the head by ray start --head"
-            ) from error
-    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check"]
-    command += [] if address == "auto" else ["--address", address]
+    """Raise `UsageError` unless a head answers at `address`; `ray.init` itself would try for more than a minute.
+
+    A head speaks gRPC, so it answers the first bytes of HTTP/2 by a frame of settings (RFC 9113, section 3.4).
+    """
+    place = _current_cluster() if address == "auto" else address
+    if place is None:  # Ray looks for it, and says at once that there is none
+        return
+    host, _, port = place.rpartition(":")
+    where = f"ray.address={address}" + (f" ({place})" if place != address else "")
     try:
-        asked = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS_TO_ANSWER, stdin=subprocess.DEVNULL, check=False
-        )
-    except subprocess.TimeoutExpired:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER) as line:
+            if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
+                return  # it waits for a handshake first, which `ray.init` knows how to make
+            line.sendall(_HTTP2_PREFACE)
+            answer = line.recv(9)
+    except TimeoutError as error:
+        raise UsageError(f"{where}: no answer within {SECONDS_TO_ANSWER:g} s; is Ray running there?") from error
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"ray.address={address}: there is no head of a Ray cluster that answers within {SECONDS_TO_ANSWER:g} s"
-        ) from None
-    if asked.returncode:
-        said = (asked.stderr.strip() or asked.stdout.strip() or f"exit code {asked.returncode}").splitlines()[-1]
-        raise UsageError(f"ray.address={address}: {said[:_LONGEST]}")
+            f"{where}: nobody answers there ({said}); start Ray on the head by ray start --head"
+        ) from error
+    if answer[3:4] != _SETTINGS_FRAME:
+        raise UsageError(f"{where}: what answers there is no head of a Ray cluster; its usual port is 6379")
+
+
+def _current_cluster() -> str | None:
+    """Where `ray.init` looks first for the cluster of this machine; None where it has to search."""
+    if named := os.environ.get("RAY_ADDRESS"):
+        return None if named == "auto" or "://" in named else named
+    latest = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # Ray's own place
+    try:
+        return latest.read_text(encoding="utf-8").strip() or None
+    except OSError:
+        return None
 
 
 def first_words(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Who plays now: shares are handed to workers that come and go; what a lost one had is played again by another.
+"""Shares are handed to workers that come and go; another worker plays the share of a lost one again.
 
 It knows no Ray: `Hands` does what it decides, and tells it what happened. Time comes from a clock that is given.
 """
@@ -39,13 +39,13 @@ class Hands(Protocol):
         ...
 
     def room(self) -> str:
-        """What place there is for workers, in words."""
+        """The room for workers, in words."""
         ...
 
 
 @dataclass
 class _Seat:
-    """One of the places at which a worker sits; who follows a lost worker has another number."""
+    """A place for a worker; the successor of a lost worker has another number."""
 
     worker: int
     host: str | None = None
@@ -63,7 +63,7 @@ class _Seat:
 class Dispatch:
     """Hands out the shares of `shares` to one worker a part.
 
-    Where fewer workers are there than parts, these play the parts of the others too.
+    Fewer workers than parts play the parts of the others too.
     """
 
     def __init__(self, hands: Hands, shares: Shares, config: RayConfig, clock: Callable[[], float]) -> None:

@@ -1,6 +1,6 @@
-"""What an actor of the cluster does: it plays shares, and answers within a second whatever it is doing.
+"""An actor of the cluster plays shares, and answers within a second even while it plays.
 
-A module of its own that imports no Ray: a plain class, of which Ray makes an actor.
+This module imports no Ray: Ray makes an actor of its plain class.
 """
 
 import os
@@ -25,13 +25,13 @@ _KERNELS = "selfplay-actor"
 
 
 def identity() -> dict[str, str]:
-    """What must be alike wherever games of one run are played, as texts."""
+    """Versions that must be alike on all hosts of a run, as texts."""
     return {"hexlit": __version__, "sources": SOURCES, "python": ".".join(platform.python_version_tuple()[:2])}
 
 
 @dataclass(frozen=True)
 class News:
-    """What an actor tells of its share since the last time."""
+    """An actor's report on its share since the last one."""
 
     records: list[GameRecord]
     """Games that have ended, each with the version of its network."""
@@ -51,7 +51,7 @@ class GameActor:
         return identity() | {"host": platform.node()}
 
     def set_up(self, workplace: Workplace, parts: int) -> None:
-        """Make the evaluator of `workplace`, whose games go on in `parts` parts, and compile what playing needs.
+        """Make the evaluator of `workplace`, whose games are cut into `parts` parts, and compile what playing needs.
 
         One actor of a host compiles, the others wait and load.
         """
@@ -73,7 +73,7 @@ class GameActor:
     def play(
         self, weights: Any, part: int, start: Snapshot, positions: int, network_version: int, seconds: float | None
     ) -> None:
-        """Begin the games of `part` that go on from `start`, for `seconds` at most; `more` tells of them."""
+        """Continue the games of `part` from `start`, for `seconds` at most; `more` tells of them."""
         self._records: list[GameRecord] = []
         self._counts = SelfPlayCounts()
         self._playing: Future[Snapshot] = self._thread.submit(

@@ -155,7 +155,7 @@ class RayPlayers:
         self._calls = {ref: call for ref, call in self._calls.items() if call.worker != worker}
 
     def room(self) -> str:
-        """What an actor asks for, and what the cluster has."""
+        """The resources an actor asks for, and those of the cluster."""
         has, free = self._ray.cluster_resources(), self._ray.available_resources()
         there = ", ".join(f"{free.get(name, 0):g} of {has.get(name, 0):g} {name}" for name in ("CPU", "GPU"))
         return f"each asks for {self._config.asked}; free in the cluster: {there}"
@@ -239,7 +239,7 @@ class RayPlayers:
             dispatch.heard(call.worker, news.records, news.counts, news.cpu_seconds, news.after)
 
     def _end_the_silent(self, dispatch: Dispatch) -> None:
-        """Actors that play answer within seconds; a frozen host is noticed by nobody else."""
+        """Actors that play answer within seconds; Ray itself does not notice a frozen process."""
         oldest = time.monotonic() - self._config.silence
         for call in list(self._calls.values()):
             if call.asked in ("play", "more") and call.since < oldest:

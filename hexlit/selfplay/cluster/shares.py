@@ -1,4 +1,4 @@
-"""Who plays which share of a round, and which games have come back: the account of self-play on many machines.
+"""The account of self-play on many machines: who plays which share of a round, and the games that came back.
 
 It knows no Ray, no clock and no threads. A round is cut into the parts that worker processes would have (`slots_of`).
 A share, one part of one round, follows from its start, the weights and the seed alone, so it can be played again
@@ -28,7 +28,7 @@ class Round:
     """Games that are played with one network."""
 
     weights: Any
-    """What stands for the weights; it is only passed on."""
+    """The weights, or a reference to them; it is only passed on."""
     network_version: int
     positions: int
     """Positions to collect in all parts together, at least."""
@@ -47,7 +47,7 @@ class Round:
     """By part that is done: its games in progress."""
 
     def counts(self, now: float) -> SelfPlayCounts:
-        """What was done so far."""
+        """The work done so far."""
         total = sum_of(list(self.accepted.values()), now - self.begun)
         spent = sum_of(list(self.spent.values()), 0.0)
         return replace(
@@ -57,7 +57,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Share:
-    """What one actor plays at a time."""
+    """One part of one round: the work that an actor gets at a time."""
 
     round: Round
     number: int
