@@ -6,6 +6,7 @@ and goes on from there when it is started again.
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def learn(player: Player, folder: Path, epochs: int, ahead: int) -> None:
         ]
         rounds.restore(RoundState(in_progress, [Begun(weights_of(epoch), epoch) for epoch in told["begun"]]))
     for epoch in range(first, epochs):
+        while epoch == epochs - 4 and (folder / "hold").exists():  # the storm is not over
+            time.sleep(0.1)
         records, counts = rounds.play(weights_of(epoch), epoch, lambda counts: None)
         assert counts.games == len(records)
         if epoch + 1 < epochs:
