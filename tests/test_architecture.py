@@ -77,6 +77,7 @@ OPTIONAL = (
     "text",
     "notebooks",
     "dashboard",
+    "ray",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
@@ -412,7 +413,12 @@ def test_everything_imported_is_a_dependency() -> None:
 
 @pytest.mark.parametrize(
     ("package", "only"),
-    [("onnx", "nets.onnx_forward"), ("onnxruntime", "nets.onnx_forward"), ("openvino", "nets.openvino_forward")],
+    [
+        ("onnx", "nets.onnx_forward"),
+        ("onnxruntime", "nets.onnx_forward"),
+        ("openvino", "nets.openvino_forward"),
+        ("ray", "selfplay.cluster.connection"),
+    ],
 )
 def test_an_optional_runtime_is_imported_by_one_module_which_is_imported_late(package: str, only: str) -> None:
     using = [name for name, tree in modules().items() if package in {one.split(".")[0] for one in imports(name, tree)}]

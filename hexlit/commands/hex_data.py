@@ -34,6 +34,8 @@ def make_data(
         others=others,
         share=config.data.mix_share,
         replies=REPLY in config.auxiliary,
+        cluster=config.ray if config.selfplay.where == "ray" else None,
+        accelerator=config.hardware,
     )
 
 

@@ -194,7 +194,7 @@ class SelfPlay:
                 if over:
                     records = self._harvest(network_version)
                     for record in records:
-                        _count(counts, record)
+                        count_game(counts, record)
                     counts.seconds = time.perf_counter() - start
                     if on_games is not None:
                         on_games(records, counts)
@@ -308,7 +308,8 @@ class SelfPlay:
         )
 
 
-def _count(counts: SelfPlayCounts, record: GameRecord) -> None:
+def count_game(counts: SelfPlayCounts, record: GameRecord) -> None:
+    """Add the game of `record` to `counts`."""
     counts.games += 1
     counts.positions += len(record.policy_plies)
     counts.moves += len(record.moves) - record.opening

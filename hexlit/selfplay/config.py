@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 
+PLACES = ("here", "ray")
+
 
 @dataclass
 class SelfPlayConfig:
@@ -54,7 +56,9 @@ class SelfPlayConfig:
     device."""
     workers: int | None = None
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
-    what suits the device."""
+    what suits the device. On Ray, the actors."""
+    where: str = "here"
+    """`here` (on this machine) or `ray` (on the machines of a Ray cluster, see the section `ray`)."""
     reanalyse_share: float = 0.0
     """Share of `positions` that are no new ones, but positions of the window's games searched again in full with the
     newest network. Their policies and searched values are renewed, the results stay (MuZero Reanalyze). While the
@@ -63,6 +67,9 @@ class SelfPlayConfig:
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
     older; null: where processes of their own play."""
+    versions_behind: int = 1
+    """Epochs that self-play may be ahead, and so versions by which its network is behind, where it is ahead at all.
+    More keep many unequal machines busy. What is played does not depend on who is fast."""
 
     def __post_init__(self) -> None:
         for name in ("full_share", "opening_share", "resign_off_share", "gamble_share"):
@@ -85,10 +92,26 @@ class SelfPlayConfig:
             ("batch", 1),
             ("groups", 1),
             ("workers", 0),
+            ("versions_behind", 1),
         ):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
+        if self.where not in PLACES:
+            raise UsageError(f"selfplay.where={self.where}: choose {' or '.join(PLACES)}")
+        if self.reanalyse_share and (self.where == "ray" or self.versions_behind > 1):
+            key = "versions_behind" if self.versions_behind > 1 else "where"
+            raise UsageError(
+                f"selfplay.{key}={getattr(self, key)}: positions are searched again on this machine alone, one epoch "
+                "ahead at most; leave it out, or set selfplay.reanalyse_share=0"
+            )
+        if self.where == "ray" and self.workers == 0:
+            raise UsageError("selfplay.workers=0: Ray plays in actors; set 1 or more, or selfplay.where=here")
+        if self.ahead is False and self.versions_behind > 1:
+            raise UsageError(
+                f"selfplay.versions_behind={self.versions_behind}: has no effect with selfplay.ahead=false; leave one "
+                "of them out"
+            )
         for name in ("temperature", "temperature_final"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: a temperature lies between 0 and 1")

@@ -1,8 +1,10 @@
-"""Rounds of self-play, one for each epoch of training; the next one can be played while the network is trained."""
+"""Rounds of self-play, one for each epoch of training; the next ones can be played while the network is trained."""
 
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,9 +13,17 @@ from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import LocalPlayer, Player
+from hexlit.selfplay.workers import BackgroundPlayer, Played, Player
 
 _SECONDS_BETWEEN_NEWS = 0.25
+
+
+class Begun(NamedTuple):
+    """What a round that was set off is played with."""
+
+    weights: Any
+    network_version: int
+    """Epochs those weights had been trained."""
 
 
 class RoundState(NamedTuple):
@@ -21,22 +31,18 @@ class RoundState(NamedTuple):
 
     in_progress: list[Snapshot]
     """The games in progress before the next round, as `Player.snapshot` gives them."""
-    weights: Any
-    """What that round is played with; None where it is not decided yet."""
-    network_version: int
-    """Epochs those weights had been trained."""
+    begun: list[Begun]
+    """The rounds that were set off and are not consumed, the next one first."""
 
 
 @dataclass
 class _Round:
-    weights: Any
-    network_version: int
-    in_progress: list[Snapshot]
+    begun: Begun
     past: PastPositions | None = None
     counts: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     records: list[GameRecord] = field(default_factory=list)
     targets: list[NewTargets] = field(default_factory=list)
-    ended: Future[SelfPlayCounts] | None = None
+    ended: Future[Played] | None = None
 
 
 class SelfPlayRounds:
@@ -44,23 +50,26 @@ class SelfPlayRounds:
 
     A round may search `past` positions again. Each of them takes the place of a new one.
 
-    With `ahead`, `set_off` begins the next round in the background, with the weights of that moment, and `play` waits
-    for it: self-play is one round ahead of what consumes it, never more. What is played does not depend on timing.
+    With `ahead`, `set_off` begins rounds in the background, with the weights of that moment, and `play` waits for the
+    next of them: self-play is `ahead` rounds ahead of what consumes it, never more, and each game says which network it
+    began with. What is played does not depend on timing.
     """
 
     def __init__(
-        self, player: Player, store: GameStore, *, positions: int, ahead: bool, deadline: float | None = None
+        self, player: Player, store: GameStore, *, positions: int, ahead: int, deadline: float | None = None
     ) -> None:
         """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none is set off."""
-        if ahead and isinstance(player, LocalPlayer):
+        if ahead and not isinstance(player, BackgroundPlayer):
             raise UsageError("selfplay.ahead=true: needs processes that play; set selfplay.workers to 1 or more")
         self.player = player
         self.store = store
         self._positions = positions
         self._ahead = ahead
         self._deadline = deadline
-        self._pool = ThreadPoolExecutor(1, "self-play")
-        self._next: _Round | None = None
+        self._queue: deque[_Round] = deque()
+        self._in_progress: list[Snapshot] = []
+        # Rounds in the background bring games while this one's become a part of the store.
+        self._storing = threading.Lock()
 
     def play(
         self,
@@ -75,59 +84,70 @@ class SelfPlayRounds:
         `renew` hears in the end what the searches of past positions have found. A round that begins only now, a
         restored one included, takes `past`.
         """
-        current = self._next or _Round(weights, network_version, [])
-        self._next = None
+        current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
         if current.ended is None:
             current.past = past
-            current.counts = self._run(current, show)
+            current.counts = self.player.play(current.begun.weights, **self._settings(current, show))
+            if self._queue:
+                self._in_progress = self.player.snapshot()
         else:
             while not wait([current.ended], _SECONDS_BETWEEN_NEWS).done:
                 show(current.counts)
-            current.counts = current.ended.result()
+            current.counts, self._in_progress = current.ended.result()
         show(current.counts)
-        self.store.flush()
+        with self._storing:
+            self.store.flush()
         for targets in current.targets:
             renew(targets)
         # Of several workers, whose games end in any order, those who learn from them must not take notice.
         return sorted(current.records, key=lambda record: record.game_id), current.counts
 
     def set_off(self, weights: Any, network_version: int, past: PastPositions | None = None) -> None:
-        """Begin the next round now, where self-play may be ahead."""
-        if self._ahead and (self._deadline is None or time.monotonic() < self._deadline):
-            self._next = _Round(weights, network_version, self.player.snapshot(), past)
-            self._next.ended = self._pool.submit(self._run, self._next, lambda _: None)
+        """Begin as many rounds as self-play may be ahead, with these weights; they search `past` positions again."""
+        if not self._ahead or (self._deadline is not None and time.monotonic() >= self._deadline):
+            return
+        for waiting in self._queue:  # of a run that was resumed
+            self._begin(waiting)
+        while len(self._queue) < self._ahead:
+            if not self._queue:
+                self._in_progress = self.player.snapshot()
+            self._queue.append(_Round(Begun(weights, network_version), past))
+            self._begin(self._queue[-1])
 
     def state(self) -> RoundState:
-        """The state before the round that is under way, or the next one."""
-        if self._next is None:
-            return RoundState(self.player.snapshot(), None, 0)
-        return RoundState(self._next.in_progress, self._next.weights, self._next.network_version)
+        """The state before the next round."""
+        in_progress = self._in_progress if self._queue else self.player.snapshot()
+        return RoundState(in_progress, [waiting.begun for waiting in self._queue])
 
     def restore(self, state: RoundState) -> None:
-        """Go on from `state`; `play` begins the round that was under way again."""
+        """Go on from `state`; rounds that were under way are begun again."""
         self.player.restore(state.in_progress)
-        if state.weights is not None:
-            self._next = _Round(state.weights, state.network_version, state.in_progress)
+        self._in_progress = state.in_progress
+        self._queue = deque(_Round(begun) for begun in state.begun)
 
     def close(self) -> None:
-        """End the round under way, and the player's processes; its games that have ended are kept."""
+        """End the rounds under way, and the player's processes; games that have ended are kept."""
         self.player.close()
-        self._pool.shutdown()
         self.store.close()
 
-    def _run(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> SelfPlayCounts:
+    def _begin(self, current: _Round) -> None:
+        if current.ended is None:
+            assert isinstance(self.player, BackgroundPlayer)
+            current.ended = self.player.begin(current.begun.weights, **self._settings(current, lambda _: None))
+
+    def _settings(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> dict[str, Any]:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
-            self.store.append(records)
+            with self._storing:
+                self.store.append(records)
             current.records.extend(records)
             current.counts = counts
             show(counts)
 
-        return self.player.play(
-            current.weights,
-            positions=self._positions - (0 if current.past is None else len(current.past.ply)),
-            network_version=current.network_version,
-            on_games=on_games,
-            deadline=self._deadline,
-            past=current.past,
-            on_targets=current.targets.append,
-        )
+        return {
+            "positions": self._positions - (0 if current.past is None else len(current.past.ply)),
+            "network_version": current.begun.network_version,
+            "on_games": on_games,
+            "deadline": self._deadline,
+            "past": current.past,
+            "on_targets": current.targets.append,
+        }

@@ -11,10 +11,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
 from multiprocessing.connection import Connection, wait
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import psutil
 
@@ -33,7 +34,7 @@ OnGames = Callable[[list[GameRecord], SelfPlayCounts], None]
 OnTargets = Callable[[NewTargets], None]
 
 
-def _no_targets(targets: NewTargets) -> None:
+def no_targets(targets: NewTargets) -> None:
     """For a play without past positions."""
 
 
@@ -43,6 +44,14 @@ class NetworkHost(Protocol):
     def refreshed(self, weights: Any) -> Evaluator:
         """An evaluator with `weights`."""
         ...
+
+
+class Played(NamedTuple):
+    """A round of self-play that has ended."""
+
+    counts: SelfPlayCounts
+    in_progress: list[Snapshot]
+    """The games in progress after it, as `Player.snapshot` gives them."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +80,7 @@ class Player(Protocol):
         on_games: OnGames,
         deadline: float | None = None,
         past: PastPositions | None = None,
-        on_targets: OnTargets = _no_targets,
+        on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
         """Play with `weights` until the games that ended hold `positions` positions; see `SelfPlay.play`.
 
@@ -93,6 +102,27 @@ class Player(Protocol):
 
     def close(self) -> None:
         """End what was started, a play under way included."""
+        ...
+
+
+@runtime_checkable
+class BackgroundPlayer(Player, Protocol):
+    """A player that also plays while its caller does something else."""
+
+    def begin(
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = no_targets,
+    ) -> Future[Played]:
+        """As `play`, of games that go on from the round begun before; `on_games` and `on_targets` are called in
+        another thread.
+        """
         ...
 
 
@@ -129,7 +159,7 @@ class LocalPlayer:
         on_games: OnGames,
         deadline: float | None = None,
         past: PastPositions | None = None,
-        on_targets: OnTargets = _no_targets,
+        on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
         """See `Player`."""
         evaluator = self._host.refreshed(weights)
@@ -184,6 +214,7 @@ class WorkerPlayers:
         line.close()
         self._games: int = workplace.settings["games"]
         self._cpu_seconds = [0.0] * count
+        self._rounds = ThreadPoolExecutor(1, "self-play")
 
     def prepare(self) -> None:
         """See `Player`. What is not on disk the first worker compiles; the others find it there."""
@@ -204,7 +235,7 @@ class WorkerPlayers:
         on_games: OnGames,
         deadline: float | None = None,
         past: PastPositions | None = None,
-        on_targets: OnTargets = _no_targets,
+        on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
         """See `Player`. Games are heard of as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
@@ -212,7 +243,7 @@ class WorkerPlayers:
         # Clocks of processes need not agree, stretches of time do.
         seconds = None if deadline is None else deadline - time.monotonic()
         for worker, connection in enumerate(self._connections):
-            share = math.ceil(positions * len(slots_of(self._games, worker, parts)) / self._games)
+            share = share_of(positions, self._games, worker, parts)
             again = None if past is None else past.part(worker, parts)
             self._send(worker, connection, ("play", weights, share, network_version, seconds, again))
         counts = [SelfPlayCounts() for _ in self._connections]
@@ -226,10 +257,37 @@ class WorkerPlayers:
                     on_targets(found)
                     continue
                 counts[worker] = counted
-                on_games(found, _sum(counts, time.perf_counter() - start))
+                on_games(found, sum_of(counts, time.perf_counter() - start))
                 if done:
                     del playing[connection]
-        return _sum(counts, time.perf_counter() - start)
+        return sum_of(counts, time.perf_counter() - start)
+
+    def begin(
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = no_targets,
+    ) -> Future[Played]:
+        """See `BackgroundPlayer`. Rounds are played one after the other."""
+
+        def played() -> Played:
+            counts = self.play(
+                weights,
+                positions=positions,
+                network_version=network_version,
+                on_games=on_games,
+                deadline=deadline,
+                past=past,
+                on_targets=on_targets,
+            )
+            return Played(counts, self.snapshot())
+
+        return self._rounds.submit(played)
 
     def snapshot(self) -> list[Snapshot]:
         """See `Player`."""
@@ -260,6 +318,7 @@ class WorkerPlayers:
             process.kill()
         for process in self._processes:
             process.join(timeout=10)
+        self._rounds.shutdown(cancel_futures=True)
         self._lifeline.close()
 
     def _send(self, worker: int, connection: Connection, message: tuple[Any, ...]) -> None:
@@ -323,7 +382,13 @@ def _work(connection: Connection, workplace: Workplace) -> None:
         raise
 
 
-def _sum(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:
+def share_of(positions: int, games: int, part: int, parts: int) -> int:
+    """Of `positions` that `parts` processes collect with `games` slots together, those of `part`; rounded up."""
+    return math.ceil(positions * len(slots_of(games, part, parts)) / games)
+
+
+def sum_of(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:
+    """What several processes did in `seconds`; the time inside the network is their mean."""
     total = SelfPlayCounts(*(sum(getattr(count, field.name) for count in counts) for field in fields(SelfPlayCounts)))
     total.network_seconds /= len(counts)
     total.seconds = seconds

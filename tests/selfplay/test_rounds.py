@@ -11,7 +11,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
+from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.workers import LocalPlayer, Workplace, make_player
 from tests.selfplay.hosts import KeyedHost
@@ -20,7 +20,7 @@ from tests.selfplay.test_workers import PLACE, SETTINGS
 WEIGHTS = [b"a", b"b", b"c", b"d"]
 
 
-def rounds_in(folder: Path, workers: int, ahead: bool, deadline: float | None = None) -> SelfPlayRounds:
+def rounds_in(folder: Path, workers: int, ahead: int, deadline: float | None = None) -> SelfPlayRounds:
     settings = SETTINGS | {"games": 4 if workers else 8}
     player = make_player(Workplace(settings, KeyedHost), workers)
     return SelfPlayRounds(player, GameStore(folder), positions=60, ahead=ahead, deadline=deadline)
@@ -28,7 +28,7 @@ def rounds_in(folder: Path, workers: int, ahead: bool, deadline: float | None = 
 
 @pytest.fixture
 def ahead(tmp_path: Path) -> Iterator[SelfPlayRounds]:
-    rounds = rounds_in(tmp_path / "ahead", 2, ahead=True)
+    rounds = rounds_in(tmp_path / "ahead", 2, ahead=1)
     yield rounds
     rounds.close()
 
@@ -54,7 +54,7 @@ def moves(games: list[list[GameRecord]]) -> list[dict[int, tuple[int, list[int]]
 @pytest.mark.row("E13")
 def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfPlayRounds, tmp_path: Path) -> None:
     played = epochs(ahead, WEIGHTS)
-    plain = rounds_in(tmp_path / "plain", 2, ahead=False)
+    plain = rounds_in(tmp_path / "plain", 2, ahead=0)
     lagging = [plain.play(salt, max(0, epoch - 1), no_news)[0] for epoch, salt in enumerate([b"a", *WEIGHTS[:-1]])]
     plain.close()
     assert moves(played) == moves(lagging)
@@ -84,46 +84,66 @@ def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds)
     assert news[-1] is counts
 
 
+@pytest.mark.row("E13")
+def test_rounds_further_ahead_are_played_with_weights_as_many_epochs_old(tmp_path: Path) -> None:
+    ahead = rounds_in(tmp_path / "ahead", 2, ahead=2)
+    plain = rounds_in(tmp_path / "plain", 2, ahead=0)
+    try:
+        played = [ahead.play(b"a", 0, no_news)[0]]
+        for epoch, salt in enumerate(WEIGHTS[1:], start=1):
+            ahead.set_off(WEIGHTS[epoch - 1], epoch - 1)
+            played.append(ahead.play(salt, epoch, no_news)[0])
+        behind = [(WEIGHTS[max(0, epoch - 2)], max(0, epoch - 2)) for epoch in range(len(WEIGHTS))]
+        assert moves(played) == moves([plain.play(salt, version, no_news)[0] for salt, version in behind])
+        # A24: what was under way is begun again, from the games in progress of before.
+        state = ahead.state()
+        assert state.begun == [(WEIGHTS[2], 2)]
+        plain.restore(state)
+        assert moves([plain.play(b"unused", 9, no_news)[0]]) == moves([ahead.play(b"unused", 9, no_news)[0]])
+    finally:
+        ahead.close()
+        plain.close()
+
+
 @pytest.mark.row("A24")
 @pytest.mark.parametrize("interrupted_after", [1, 2])
 def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
     interrupted_after: int, ahead: SelfPlayRounds, tmp_path: Path
 ) -> None:
     whole = epochs(ahead, WEIGHTS)
-    first = rounds_in(tmp_path / "cut", 2, ahead=True)
+    first = rounds_in(tmp_path / "cut", 2, ahead=1)
     played = epochs(first, WEIGHTS[:interrupted_after])
     state = first.state()
-    assert (state.weights, state.network_version) == (WEIGHTS[interrupted_after - 1], interrupted_after - 1)
+    assert state.begun == [(WEIGHTS[interrupted_after - 1], interrupted_after - 1)]
     first.close()
-    again = rounds_in(tmp_path / "cut", 2, ahead=True)
+    again = rounds_in(tmp_path / "cut", 2, ahead=1)
     again.restore(state)
-    saved_at_once = again.state()
-    assert (saved_at_once.weights, saved_at_once.network_version) == (state.weights, state.network_version)
+    assert again.state().begun == state.begun
     played += epochs(again, WEIGHTS[interrupted_after:], interrupted_after)
     again.close()
     assert moves(played) == moves(whole)
 
 
 def test_without_being_ahead_nothing_is_set_off(tmp_path: Path) -> None:
-    rounds = rounds_in(tmp_path, 0, ahead=False)
+    rounds = rounds_in(tmp_path, 0, ahead=0)
     rounds.play(b"a", 0, no_news)
     kept = len(rounds.store)
     rounds.set_off(b"a", 0)
     state = rounds.state()
-    assert state.weights is None
+    assert state.begun == []
     assert len(rounds.store) == kept
     first = moves([rounds.play(b"b", 1, no_news)[0]])
-    other = rounds_in(tmp_path / "other", 0, ahead=False)
-    other.restore(RoundState(state.in_progress, b"b", 1))  # saved by a run that was ahead
+    other = rounds_in(tmp_path / "other", 0, ahead=0)
+    other.restore(RoundState(state.in_progress, [Begun(b"b", 1)]))  # saved by a run that was ahead
     assert moves([other.play(b"unused", 2, no_news)[0]]) == first
 
 
 def test_after_the_deadline_no_round_is_set_off(tmp_path: Path) -> None:
-    rounds = rounds_in(tmp_path, 1, ahead=True, deadline=0.0)
+    rounds = rounds_in(tmp_path, 1, ahead=1, deadline=0.0)
     try:
         rounds.play(b"a", 0, no_news)
         rounds.set_off(b"a", 0)
-        assert rounds.state().weights is None
+        assert rounds.state().begun == []
     finally:
         rounds.close()
 
@@ -131,7 +151,7 @@ def test_after_the_deadline_no_round_is_set_off(tmp_path: Path) -> None:
 def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> None:
     before = psutil.Process().children()
     player = make_player(PLACE, 1)
-    rounds = SelfPlayRounds(player, GameStore(tmp_path), positions=10**9, ahead=True)
+    rounds = SelfPlayRounds(player, GameStore(tmp_path), positions=10**9, ahead=1)
     rounds.set_off(b"a", 0)
     while len(rounds.store) < 10:
         time.sleep(0.01)
@@ -144,7 +164,7 @@ def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> N
 
 
 def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: Path) -> None:
-    rounds = SelfPlayRounds(make_player(PLACE, 1), GameStore(tmp_path), positions=10, ahead=True)
+    rounds = SelfPlayRounds(make_player(PLACE, 1), GameStore(tmp_path), positions=10, ahead=1)
     try:
         rounds.set_off(b"fail", 0)
         with pytest.raises(ArithmeticError, match="the network broke"):
@@ -155,4 +175,4 @@ def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: P
 
 def test_playing_ahead_in_the_main_process_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"selfplay.ahead=true: needs processes that play; set selfplay.workers"):
-        SelfPlayRounds(LocalPlayer(PLACE), GameStore(tmp_path), positions=10, ahead=True)
+        SelfPlayRounds(LocalPlayer(PLACE), GameStore(tmp_path), positions=10, ahead=1)

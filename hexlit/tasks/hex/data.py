@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import blank_planes
@@ -17,18 +18,20 @@ from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.cluster.config import RayConfig
+from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
-from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
+from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
-from hexlit.selfplay.workers import Workplace, make_player
+from hexlit.selfplay.workers import Player, Workplace, make_player
 from hexlit.tasks.hex.config import DataConfig
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
-from hexlit.tasks.hex.host import HostMaker, Weights, weights_of
+from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, Weights, elsewhere_from, weights_of
 from hexlit.training.phases import Phase, PhaseClock
 
 SHOWN_GAMES = 16
@@ -44,7 +47,8 @@ class SelfPlayDataModule(HexDataModule):
     them, and with the same seed on a CPU it plays the games that the interrupted run would have played.
 
     Where processes of their own play (`selfplay.ahead`), they play for the next epoch while the network trains on this
-    one's games: with the weights of the epoch's beginning, which are one epoch older than otherwise.
+    one's games: with the weights of the epoch's beginning, which are one epoch older than otherwise, or
+    `selfplay.versions_behind` epochs.
     """
 
     def __init__(
@@ -64,11 +68,14 @@ class SelfPlayDataModule(HexDataModule):
         others: GameRows | None = None,
         share: float = 0.0,
         replies: bool = False,
+        cluster: RayConfig | None = None,
+        accelerator: AcceleratorConfig | None = None,
     ) -> None:
         """Self-play on boards of `size`, its games kept in `folder`, its time measured by `clock`.
 
         `deadline` (on `time.monotonic()`) ends self-play early. A `share` of every batch comes from `others`, recorded
-        games; the number of batches does not change. With `replies` the batches hold reply targets.
+        games; the number of batches does not change. With `replies` the batches hold reply targets. Games are played
+        on `cluster`, by hosts of which each finds out what it can do of what `accelerator` asks for; None plays here.
         """
         super().__init__()
         self.config = selfplay
@@ -76,7 +83,8 @@ class SelfPlayDataModule(HexDataModule):
         self.seed = seed
         self.profile = profile
         self.clock = clock
-        where = placement_of(selfplay, profile.device.type, profile.threads)
+        device = profile.device.type if cluster is None else cluster.device
+        where = placement_of(selfplay, device, profile.threads)
         groups, rows = where.cut(selfplay.games)
         settings = {
             "config": selfplay,
@@ -87,12 +95,18 @@ class SelfPlayDataModule(HexDataModule):
             "games": selfplay.games,
             "groups": groups,
         }
-        maker = HostMaker(net, size, swap, rows, profile.share(where.workers))
-        self.player = make_player(Workplace(settings, maker), where.workers)
+        if cluster is None:
+            maker = HostMaker(net, size, swap, rows, profile.share(where.workers))
+            self.player: Player = make_player(Workplace(settings, maker), where.workers)
+        else:
+            elsewhere = elsewhere_from(accelerator or AcceleratorConfig(), cluster.device, cluster.threads)
+            there = RemoteHostMaker(net, size, swap, rows, elsewhere)
+            self.player = RayPlayers(Workplace(settings, there), where.workers, cluster)
         self.store = GameStore(folder)
         ahead = where.workers > 0 if selfplay.ahead is None else selfplay.ahead
+        behind = selfplay.versions_behind if ahead else 0
         self.rounds = SelfPlayRounds(
-            self.player, self.store, positions=selfplay.positions, ahead=ahead, deadline=deadline
+            self.player, self.store, positions=selfplay.positions, ahead=behind, deadline=deadline
         )
         self.window = ReplayWindow(
             size=size,
@@ -217,11 +231,11 @@ class SelfPlayDataModule(HexDataModule):
 
         The store holds what was played. Targets that reanalysis has renewed since then stand here alone.
         """
-        in_progress, weights, version = self.rounds.state()
+        in_progress, begun = self.rounds.state()
         renewed = self.window.renewed()
         return {
             "in_progress": [_tensors(part) for part in in_progress],
-            "ahead": None if weights is None else {"weights": _tensors(weights), "network_version": version},
+            "ahead": [{"weights": _tensors(one.weights), "network_version": one.network_version} for one in begun],
             "window": torch.tensor(self.window.game_ids, dtype=torch.int64),
             "renewed": None if renewed is None else _tensors(renewed._asdict()),
             **{name: getattr(self, name) for name in COUNTS},
@@ -232,10 +246,11 @@ class SelfPlayDataModule(HexDataModule):
 
         Games that had ended since then are in the store already; they are played again and not kept twice.
         """
-        ahead = state_dict["ahead"] or {"weights": None, "network_version": 0}
-        weights = None if ahead["weights"] is None else _arrays(ahead["weights"])
+        ahead = state_dict["ahead"] or []
+        rounds = [ahead] if isinstance(ahead, dict) else ahead  # there was one at most
         in_progress = [_arrays(part) for part in state_dict["in_progress"]]
-        self.rounds.restore(RoundState(in_progress, weights, ahead["network_version"]))
+        begun = [Begun(_arrays(one["weights"]), one["network_version"]) for one in rounds]
+        self.rounds.restore(RoundState(in_progress, begun))
         for name in COUNTS:
             setattr(self, name, state_dict.get(name, 0))  # evaluations were not always counted
         self.window.extend(self.store.find(state_dict["window"].tolist()))

@@ -4,6 +4,7 @@ A module of its own, so that a process that plays imports no Lightning: that tak
 before its first game.
 """
 
+import platform
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,9 @@ import numba
 import numpy as np
 import torch
 
-from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import build_net, playing_state
@@ -30,7 +33,8 @@ class EvaluatorHost:
 
     def refreshed(self, weights: Weights) -> NetworkEvaluator:
         """The evaluator with the network's state `weights`."""
-        self._net.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+        # Copied: what came from another process may be memory that nobody may write to.
+        self._net.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
         if self._evaluator is None:
             self._evaluator = NetworkEvaluator(self._net, **self._settings)
         else:
@@ -61,6 +65,43 @@ class HostMaker:
         numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
         self.profile.apply()
         return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=self.profile)
+
+
+@dataclass(frozen=True)
+class RemoteHostMaker:
+    """As `HostMaker`, on a machine whose hardware is not known here: it finds its own profile."""
+
+    net: NetConfig
+    size: int
+    swap: bool
+    batch: int
+    accelerator: AcceleratorConfig
+
+    def __call__(self) -> EvaluatorHost:
+        """Look at the hardware, and make the host.
+
+        Raises:
+            UsageError: it does not have what is asked for; the message names the machine.
+        """
+        try:
+            profile = build_profile(self.accelerator)
+        except UsageError as error:
+            raise UsageError(f"on {platform.node()}: {error}") from None
+        return HostMaker(self.net, self.size, self.swap, self.batch, profile)()
+
+
+def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) -> AcceleratorConfig:
+    """Of `accelerator`, what holds for evaluating on another machine's `device` with `threads` threads."""
+    return AcceleratorConfig(
+        device=device,
+        threads=threads,
+        inference=accelerator.inference,
+        inference_precision=accelerator.inference_precision,
+        matmul_precision=accelerator.matmul_precision,
+        deterministic=accelerator.deterministic,
+        channels_last=accelerator.channels_last,
+        cudnn_benchmark=accelerator.cudnn_benchmark,
+    )
 
 
 def weights_of(net: torch.nn.Module) -> Weights:

@@ -9,6 +9,7 @@ from hexlit.arena.config import EvaluationConfig
 from hexlit.errors import UsageError
 from hexlit.nets.config import REPLY, SOFT, NetConfig
 from hexlit.search.config import SearchConfig
+from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.tasks.hex.config import DataConfig
 from hexlit.tasks.run_config import RunConfig
@@ -40,6 +41,7 @@ class HexTrainConfig(RunConfig):
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    ray: RayConfig = field(default_factory=RayConfig)
     data: DataConfig = field(default_factory=DataConfig)
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
 
@@ -92,7 +94,12 @@ class HexTrainConfig(RunConfig):
 
     @property
     def without_effect(self) -> Mapping[str, str]:
-        return {"selfplay": "data=games plays no games of its own; leave it out"} if self.data.source == "games" else {}
+        if self.data.source == "games":
+            reason = "data=games plays no games of its own; leave it out"
+            return {"selfplay": reason, "ray": reason}
+        if self.selfplay.where != "ray":
+            return {"ray": f"selfplay.where={self.selfplay.where} uses no cluster; add selfplay.where=ray"}
+        return {}
 
     @property
     def hardware(self) -> AcceleratorConfig:

@@ -1,0 +1,70 @@
+"""The `ray` section of the configuration: the Ray cluster that plays, and what each of its actors gets."""
+
+import math
+from dataclasses import dataclass, field
+
+from hexlit.errors import UsageError
+
+
+@dataclass
+class RayConfig:
+    """A Ray cluster, and the actors on it."""
+
+    address: str | None = None
+    """`auto` (the cluster that runs on this machine), `HOST:PORT` of its head, or null: Ray is started here, for this
+    run alone and reachable from this machine only."""
+    cpus: float = 1.0
+    """Processors that Ray reserves for an actor. It computes with as many threads, at least one."""
+    gpus: float = 0.0
+    """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu."""
+    resources: dict[str, float] = field(default_factory=dict)
+    """Own resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
+    wait: float | None = 300.0
+    """Seconds to wait while no actor plays at all, before the run ends; null waits without end."""
+    silence: float = 60.0
+    """An actor that gives no answer for so many seconds while it plays counts as dead."""
+    deaths: int = 3
+    """A place is given up after so many deaths in a row, with nothing finished in between; the run ends with the last
+    place."""
+
+    def __post_init__(self) -> None:
+        for name in ("cpus", "gpus"):
+            value = getattr(self, name)
+            if not 0 <= value < math.inf:
+                raise UsageError(f"ray.{name}={value}: must be 0 or more")
+        if self.gpus > 1 and self.gpus != int(self.gpus):
+            raise UsageError(f"ray.gpus={self.gpus}: a share of one GPU, or a whole number of them")
+        for name, value in self.resources.items():
+            if not 0 < value < math.inf:
+                raise UsageError(f"ray.resources.{name}={value}: must be above 0")
+        if self.address is not None and "://" in self.address:
+            raise UsageError(
+                f"ray.address={self.address}: clients outside of the cluster are not supported; join it by "
+                "ray start --address=HEAD:6379, and use ray.address=auto"
+            )
+        if self.address is not None and self.address != "auto":
+            host, _, port = self.address.rpartition(":")
+            if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+                raise UsageError(f"ray.address={self.address}: must be auto, null, or HOST:PORT such as 10.0.0.1:6379")
+        if self.wait is not None and not 0 <= self.wait < math.inf:
+            raise UsageError(f"ray.wait={self.wait}: must be 0 seconds or more, or null to wait without end")
+        if not 5 <= self.silence < math.inf:
+            raise UsageError(f"ray.silence={self.silence}: must be 5 seconds or more")
+        if self.deaths < 1:
+            raise UsageError(f"ray.deaths={self.deaths}: must be 1 or more")
+
+    @property
+    def device(self) -> str:
+        """Type of device that actors play on."""
+        return "cuda" if self.gpus else "cpu"
+
+    @property
+    def threads(self) -> int:
+        """Threads of an actor."""
+        return max(1, int(self.cpus))
+
+    @property
+    def asked(self) -> str:
+        """Resources of one actor, in words."""
+        own = "".join(f", {amount:g} {name}" for name, amount in self.resources.items())
+        return f"{self.cpus:g} CPU, {self.gpus:g} GPU{own}"

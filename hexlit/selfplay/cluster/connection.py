@@ -1,0 +1,116 @@
+"""The way to Ray: the one module that imports it, late, and says in one line what is wrong with a cluster."""
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hexlit.errors import UsageError
+from hexlit.selfplay.cluster.config import RayConfig
+
+SECONDS_TO_ANSWER = 5.0
+"""A head that says nothing for so long is not there."""
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_SETTINGS_FRAME = b"\x04"
+_LONGEST = 300
+"""Characters of Ray's words that are told."""
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A cluster that this process belongs to."""
+
+    ray: Any
+    """The package."""
+    owned: bool
+    """Whether this connection was made here, and so ends with its user."""
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started for this run alone ends."""
+        if self.owned:
+            self.ray.shutdown()
+
+
+def connect(config: RayConfig, actors: int) -> Connection:
+    """Join the cluster at `config.address`, or start one for `actors` actors that only this machine can reach.
+
+    A connection that this process has already, as in a notebook, is used and left open.
+
+    Raises:
+        UsageError: Ray is not installed, or nobody answers there, or another version.
+    """
+    local = config.address is None
+    if local:  # Ray reads these when it is imported
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # its name; 0 binds to loopback anywhere
+    try:
+        import ray
+    except ImportError as error:
+        raise UsageError(f"selfplay.where=ray: {error}; pip install 'hexlit[ray]'") from error
+    if ray.is_initialized():
+        return Connection(ray, owned=False)
+    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": True}
+    if local:
+        settings |= {
+            "address": "local",
+            "include_dashboard": False,
+            "num_cpus": max(1, round(actors * config.cpus)),
+            "num_gpus": None if config.gpus else 0,
+            "resources": {name: amount * actors for name, amount in config.resources.items()} or None,
+        }
+    else:
+        _check_answers(str(config.address))
+        settings["address"] = config.address
+    try:
+        ray.init(**settings)
+    except Exception as error:  # Ray raises nearly anything
+        raise UsageError(f"ray.address={config.address or 'null'}: {first_words(error)}") from error
+    return Connection(ray, owned=True)
+
+
+def _check_answers(address: str) -> None:
+    """Raise `UsageError` unless a head answers at `address`; `ray.init` itself would try for more than a minute.
+
+    A head speaks gRPC, so it answers the first bytes of HTTP/2 by a frame of settings (RFC 9113, section 3.4).
+    """
+    place = _current_cluster() if address == "auto" else address
+    if place is None:  # Ray looks for it, and says at once that there is none
+        return
+    host, _, port = place.rpartition(":")
+    where = f"ray.address={address}" + (f" ({place})" if place != address else "")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER) as line:
+            if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
+                return  # it waits for a handshake first, which `ray.init` knows how to make
+            line.sendall(_HTTP2_PREFACE)
+            answer = line.recv(9)
+    except TimeoutError as error:
+        raise UsageError(f"{where}: no answer within {SECONDS_TO_ANSWER:g} s; is Ray running there?") from error
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{where}: nobody answers there ({said}); start Ray on the head by ray start --head"
+        ) from error
+    if answer[3:4] != _SETTINGS_FRAME:
+        raise UsageError(f"{where}: what answers there is no head of a Ray cluster; its usual port is 6379")
+
+
+def _current_cluster() -> str | None:
+    """Where `ray.init` looks first for the cluster of this machine; None where it has to search."""
+    if named := os.environ.get("RAY_ADDRESS"):
+        return None if named == "auto" or "://" in named else named
+    latest = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # Ray's own place
+    try:
+        return latest.read_text(encoding="utf-8").strip() or None
+    except OSError:
+        return None
+
+
+def first_words(error: BaseException) -> str:
+    """What `error` says, in one line of moderate length; of a remote traceback its last line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    traced = any(line.startswith("Traceback") for line in lines)
+    return (lines[-1] if traced else " ".join(lines))[:_LONGEST]

@@ -1,0 +1,187 @@
+"""Self-play on Ray behind the calls of `Player`, with a stand-in for Ray: actors are threads of this process."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
+from hexlit.selfplay.cluster import players as module
+from hexlit.selfplay.cluster.config import RayConfig
+from hexlit.selfplay.cluster.connection import Connection
+from hexlit.selfplay.cluster.players import RayPlayers
+from hexlit.selfplay.rounds import SelfPlayRounds
+from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.workers import BackgroundPlayer, share_of
+from tests.search.positions import KeyedEvaluator
+from tests.selfplay.cluster.fake_ray import FakeRay
+from tests.selfplay.test_workers import PLACE, SETTINGS
+
+pytestmark = pytest.mark.row("E14")
+
+PARTS = 2
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRay:
+    fake = FakeRay()
+    monkeypatch.setattr(module, "connect", lambda config, actors: Connection(fake, owned=True))
+    monkeypatch.setattr("os.nice", lambda more: 0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return fake
+
+
+@pytest.fixture
+def players(ray: FakeRay) -> Iterator[RayPlayers]:
+    made = RayPlayers(PLACE, PARTS, RayConfig(address="auto"))
+    yield made
+    made.close()
+    assert ray.shut_down
+    assert all(actor.dead for actor in ray.actors)
+
+
+def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
+    """The games of each round, of all parts, by number."""
+    parts = [SelfPlay(**SETTINGS | {"part": part, "parts": PARTS}) for part in range(PARTS)]
+    rounds = []
+    for version, salt in enumerate(salts):
+        games: list[GameRecord] = []
+        for part, play in enumerate(parts):
+            play.play(
+                KeyedEvaluator(salt=salt),
+                positions=share_of(positions, SETTINGS["games"], part, PARTS),
+                network_version=version,
+                on_games=lambda records, _, games=games: games.extend(records),
+            )
+        rounds.append(sorted(games, key=lambda game: game.game_id))
+    return rounds
+
+
+def same(ours: list[GameRecord], theirs: list[GameRecord]) -> bool:
+    return len(ours) == len(theirs) and all(
+        np.array_equal(getattr(one, field.name), getattr(other, field.name))
+        for one, other in zip(ours, theirs, strict=True)
+        for field in fields(GameRecord)
+    )
+
+
+def test_f21_rounds_on_ray_are_those_of_workers_also_when_actors_die(
+    players: RayPlayers, ray: FakeRay, tmp_path: Path
+) -> None:
+    assert isinstance(players, BackgroundPlayer)
+    players.prepare()
+    rounds = SelfPlayRounds(players, GameStore(tmp_path / "games"), positions=60, ahead=1)
+    salts = [b"a", b"a", b"b", b"c"]
+    found = []
+    for epoch, salt in enumerate([b"a", b"b", b"c", b"d"]):
+        found.append(rounds.play(salt, epoch, lambda counts: None)[0])
+        if epoch < 3:
+            rounds.set_off(salt, epoch)
+            ray.actors[epoch].die()  # the one that plays, or has played
+    expected = without_ray(60, salts)
+    versions = [0, 0, 1, 2]
+    for ours, theirs, version in zip(found, expected, versions, strict=True):
+        assert [game.moves.tolist() for game in ours] == [game.moves.tolist() for game in theirs]
+        assert {game.network_version for game in ours} <= set(range(version + 1))
+    assert len(ray.actors) >= PARTS + 2
+    assert len(ray.puts) == 1 + 3  # the place, and each version of the weights once
+    numbers = [game.game_id for game in rounds.store.records()]
+    assert len(numbers) == len(set(numbers)) == sum(map(len, found))
+    assert players.cpu_seconds() > 0
+    rounds.store.close()
+
+
+def test_a_state_continues_on_other_players(players: RayPlayers, ray: FakeRay) -> None:
+    def one_round(player: RayPlayers, salt: bytes) -> list[GameRecord]:
+        games: list[GameRecord] = []
+        player.play(salt, positions=40, network_version=0, on_games=lambda records, _: games.extend(records))
+        return sorted(games, key=lambda game: game.game_id)
+
+    one_round(players, b"a")
+    state = players.snapshot()
+    second = one_round(players, b"b")
+    other = RayPlayers(PLACE, PARTS, RayConfig())
+    other.prepare()
+    other.restore(state)
+    assert same(one_round(other, b"b"), second)
+    other.close()
+    with pytest.raises(UsageError, match="selfplay.workers=2: the run was started with 1"):
+        players.restore(state[:1])
+
+
+def test_a_mistake_in_play_is_raised_as_it_was(players: RayPlayers) -> None:
+    for _ in range(2):  # and again by those who ask later
+        with pytest.raises(ArithmeticError, match="the network broke"):
+            players.play(b"fail", positions=10, network_version=0, on_games=lambda *_: None)
+
+
+def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPlayers) -> None:
+    def full(records: list[GameRecord], counts: SelfPlayCounts) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        players.play(b"a", positions=10, network_version=0, on_games=full)
+
+
+def test_a_full_object_store_is_told_in_one_line(players: RayPlayers, ray: FakeRay) -> None:
+    players.prepare()
+    ray.full = True
+    with pytest.raises(UsageError, match=r"^self-play on Ray: the object store of a node is full .*; give it more"):
+        players.play(b"a", positions=10, network_version=0, on_games=lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ({"hexlit": "0.0.1"}, "there has hexlit 0.0.1, this process .*; install the same on all hosts"),
+        ({"sources": "abc"}, "there has hexlit with the sources abc"),
+        ({"python": "3.9"}, "there has Python 3.9"),
+    ],
+)
+def test_an_actor_of_another_version_ends_the_run(told: dict[str, str], message: str, ray: FakeRay) -> None:
+    class Other(module.GameActor):
+        def hello(self) -> dict[str, str]:
+            return super().hello() | told | {"host": "there"}
+
+    ray.make = lambda cls: Other()
+    players = RayPlayers(PLACE, PARTS, RayConfig())
+    with pytest.raises(UsageError, match=f"^self-play on Ray: {message}"):
+        players.prepare()
+    players.close()
+
+
+def test_a_frozen_actor_is_replaced(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+
+    class Frozen(module.GameActor):
+        def more(self) -> Any:
+            if self is made[0]:
+                time.sleep(1.0)
+            return super().more()
+
+    def make(cls: type) -> Any:
+        made.append(Frozen())
+        return made[-1]
+
+    ray.make = make
+    config = RayConfig()
+    config.silence = 0.3  # less than a user may ask for
+    players = RayPlayers(PLACE, 1, config)
+    players.play(b"a", positions=10, network_version=0, on_games=lambda *_: None)
+    players.close()
+    assert len(made) == 2
+
+
+def test_actors_get_what_is_asked_for(ray: FakeRay) -> None:
+    players = RayPlayers(PLACE, 1, RayConfig(cpus=2, gpus=0.5, resources={"player": 1}))
+    players.prepare()
+    wanted = {"num_cpus": 2, "num_gpus": 0.5, "resources": {"player": 1}, "max_restarts": 0}
+    assert wanted.items() <= ray.options.items()
+    assert players.room() == "each asks for 2 CPU, 0.5 GPU, 1 player; free in the cluster: 1 of 4 CPU, 0 of 0 GPU"
+    players.close()
