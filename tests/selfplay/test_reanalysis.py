@@ -16,7 +16,7 @@ from hexlit.search.search import Search
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
-from hexlit.selfplay.rounds import RoundState, SelfPlayRounds
+from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
 from hexlit.selfplay.workers import LocalPlayer, Player, WorkerPlayers, Workplace
@@ -205,7 +205,7 @@ def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tm
         return [record.game_id for record in found], NewTargets.joined(parts)
 
     at_once = play("once")
-    for other in (play("ahead", set_off=True), play("restored", RoundState(_fresh(), b"a", 1))):
+    for other in (play("ahead", set_off=True), play("restored", RoundState(_fresh(), [Begun(b"a", 1)]))):
         assert other[0] == at_once[0]
         assert same(other[1], at_once[1])
 
