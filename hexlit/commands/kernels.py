@@ -109,10 +109,10 @@ def compile_rollouts() -> None:
 
 
 SETS = {
-    "selfplay": Kernels("self-play", 52, 15.0, compile_selfplay, of_selfplay=0),
-    "search": Kernels("search", 28, 8.7, compile_search, of_selfplay=28),
-    "roots": Kernels("the results of searches", 14, 3.0, compile_roots, of_selfplay=4),
-    "solver": Kernels("the exact solver", 29, 10.5, compile_solver),
+    "selfplay": Kernels("self-play", 52, 15.0, compile_selfplay),
+    "search": Kernels("search", 29, 8.7, compile_search, of_selfplay=27),
+    "roots": Kernels("the results of searches", 20, 3.0, compile_roots, of_selfplay=9),
+    "solver": Kernels("the exact solver", 28, 10.2, compile_solver),
     "positions": Kernels("games to measure on", 5, 1.3, compile_positions),
     "two_distance": Kernels("two-distance", 15, 5.0, compile_two_distance, of_selfplay=2),
     "resistance": Kernels("resistance", 16, 6.4, compile_resistance, of_selfplay=2),

@@ -120,7 +120,7 @@ def new_work(size: int, table_bits: int, use: Ingredients) -> Work:
     )
 
 
-@borrowing_kernel
+@inline
 def _judge(own: np.uint64, opp: np.uint64, ply: int, w: Work) -> Knowledge:
     """What virtual connections say of a position: who wins, or which moves the mover must choose from.
 
