@@ -10,7 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import LocalPlayer, Player
+from hexlit.selfplay.workers import LocalPlayer, Player, total_of
 
 _SECONDS_BETWEEN_NEWS = 0.25
 
@@ -44,9 +44,20 @@ class SelfPlayRounds:
     """
 
     def __init__(
-        self, player: Player, store: GameStore, *, positions: int, ahead: bool, deadline: float | None = None
+        self,
+        player: Player,
+        store: GameStore | None,
+        *,
+        positions: int,
+        ahead: bool,
+        deadline: float | None = None,
+        gather: Callable[[Any], list[Any]] = lambda own: [own],
     ) -> None:
-        """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none is set off."""
+        """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none is set off.
+
+        Where several processes play rounds together, all of them have all games; `gather(own)` is what each of them
+        has of something, in their order. One of them has the `store`.
+        """
         if ahead and isinstance(player, LocalPlayer):
             raise UsageError("selfplay.ahead=true: needs processes that play; set selfplay.workers to 1 or more")
         self.player = player
@@ -54,6 +65,7 @@ class SelfPlayRounds:
         self._positions = positions
         self._ahead = ahead
         self._deadline = deadline
+        self._gather = gather
         self._pool = ThreadPoolExecutor(1, "self-play")
         self._next: _Round | None = None
 
@@ -69,10 +81,15 @@ class SelfPlayRounds:
             while not wait([current.ended], _SECONDS_BETWEEN_NEWS).done:
                 show(current.counts)
             current.counts = current.ended.result()
-        show(current.counts)
-        self.store.flush()
+        played = self._gather((current.records, current.counts))
+        records = [record for some, _ in played for record in some]
+        counts = total_of([counts for _, counts in played], max(counts.seconds for _, counts in played))
+        show(counts)
+        if self.store is not None:
+            self.store.append(records)  # which has this process's own already
+            self.store.flush()
         # Of several workers, whose games end in any order, those who learn from them must not take notice.
-        return sorted(current.records, key=lambda record: record.game_id), current.counts
+        return sorted(records, key=lambda record: record.game_id), counts
 
     def set_off(self, weights: Any, network_version: int) -> None:
         """Begin the next round now, where self-play may be ahead."""
@@ -82,25 +99,29 @@ class SelfPlayRounds:
 
     def state(self) -> RoundState:
         """The state before the round that is under way, or the next one."""
+        own = self.player.snapshot() if self._next is None else self._next.in_progress
+        in_progress = [snapshot for some in self._gather(own) for snapshot in some]
         if self._next is None:
-            return RoundState(self.player.snapshot(), None, 0)
-        return RoundState(self._next.in_progress, self._next.weights, self._next.network_version)
+            return RoundState(in_progress, None, 0)
+        return RoundState(in_progress, self._next.weights, self._next.network_version)
 
     def restore(self, state: RoundState) -> None:
         """Go on from `state`; `play` begins the round that was under way again."""
         self.player.restore(state.in_progress)
         if state.weights is not None:
-            self._next = _Round(state.weights, state.network_version, state.in_progress)
+            self._next = _Round(state.weights, state.network_version, self.player.snapshot())
 
     def close(self) -> None:
         """End the round under way, and the player's processes; its games that have ended are kept."""
         self.player.close()
         self._pool.shutdown()
-        self.store.close()
+        if self.store is not None:
+            self.store.close()
 
     def _run(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> SelfPlayCounts:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
-            self.store.append(records)
+            if self.store is not None:
+                self.store.append(records)
             current.records.extend(records)
             current.counts = counts
             show(counts)

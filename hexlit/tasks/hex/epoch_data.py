@@ -3,20 +3,30 @@
 import torch
 from torch.utils.data import Dataset
 
+from hexlit.accelerate.ranks import ALONE, Ranks
 from hexlit.selfplay.rebuild import Batch, Epoch
+from hexlit.training.batches import PartOf
 
 
-class EpochDataset(Dataset[Batch]):
-    """The batches of one epoch, as tensors."""
+class EpochDataset(Dataset[Batch | PartOf]):
+    """The batches of one epoch, as tensors. Of several ranks each rebuilds its part of a batch alone."""
 
-    def __init__(self, epoch: Epoch) -> None:
-        """The batches of `epoch`."""
+    def __init__(self, epoch: Epoch, place: Ranks = ALONE) -> None:
+        """The batches of `epoch` for the rank at `place`."""
         self._epoch = epoch
+        self._place = place
 
     def __len__(self) -> int:
         """Number of batches."""
         return len(self._epoch)
 
-    def __getitem__(self, step: int) -> Batch:
+    def __getitem__(self, step: int) -> Batch | PartOf:
         """Batch number `step`."""
-        return Batch(*(torch.from_numpy(array) for array in self._epoch[step]))  # type: ignore[arg-type]
+        if not self._place.several:
+            return _tensors(self._epoch[step])
+        whole = self._epoch.size(step)
+        return PartOf(_tensors(self._epoch.some(step, self._place.part(whole))), whole)
+
+
+def _tensors(batch: Batch) -> Batch:
+    return Batch(*(torch.from_numpy(array) for array in batch))  # type: ignore[arg-type]
