@@ -1,8 +1,8 @@
 """The other ranks of a run on this machine, where neither torchrun nor srun has started them.
 
 Each runs the same command in a folder of its own, `ranks/N` of the run's folder, which has its log, its output and its
-own tables of phases and steps. A rank that dies ends the whole run: within a second where the others wait for it, and
-always within `GRACE` and `LAST` seconds. They die with this process, however it ends.
+own tables of phases and steps. A rank that dies ends the whole run: in good order where that takes no longer than `GRACE`
+and `LAST` seconds, else at once. They die with this process, however it ends.
 """
 
 import atexit
@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
 from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
@@ -77,11 +76,14 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
     try:
         os.environ.update(place.environment())
         with started.heard_of():
-            yield
-        started.wait()
-    except Exception as error:
-        started.explain(error)
-        raise
+            try:
+                yield
+                started.wait()
+            except Exception as error:
+                started.explain(error)
+                raise
+            finally:
+                started.end()
     finally:
         started.end()
         for name, value in before.items():
@@ -94,7 +96,8 @@ class _Started:
     def __init__(self, place: Ranks, folder: Path) -> None:
         self.loss: str | None = None
         """How the run has lost a rank."""
-        self._lost, self._left = threading.Event(), threading.Event()
+        self._lost, self._over = threading.Event(), threading.Event()
+        self._hears = False
         self._lifelines: list[Lifeline] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[threading.Thread] = []
@@ -133,53 +136,56 @@ class _Started:
             yield
             return
 
-        def lost(number: int, frame: FrameType | None) -> NoReturn:
-            raise UsageError(str(self.loss))
+        def lost(number: int, frame: FrameType | None) -> None:
+            if not self._over.is_set():
+                raise UsageError(str(self.loss))
 
         before = signal.signal(signal.SIGUSR1, lost)
+        self._hears = True
         try:
             yield
         finally:
-            self._left.set()
             signal.signal(signal.SIGUSR1, before)
 
     def wait(self) -> None:
         """Wait for the end of all, who have nothing left to do."""
-        self._left.set()
+        self._over.set()
         for thread in self._threads:
             thread.join(LAST)
 
     def explain(self, error: Exception) -> None:
         """Raise the loss of a rank, where `error` comes of that: a connection that broke."""
-        self._left.set()
         if not isinstance(error, UsageError) and self._lost.wait(GRACE):
             raise UsageError(str(self.loss)) from error
 
     def end(self) -> None:
         """End all, with whatever they have begun."""
-        self._left.set()
+        self._over.set()
         for lifeline in self._lifelines:
             lifeline.close()
         for process in self._processes:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
 
     def _watch(self, rank: int, process: subprocess.Popen[bytes], output: Path) -> None:
         code = process.wait()
-        if code == 0 or self._lost.is_set():
+        if code == 0 or self._lost.is_set() or self._over.is_set():
             return
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}{_last_words(output)}"
         self.loss = f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}"
         self._lost.set()
-        if self._left.wait(GRACE):
+        if self._over.wait(GRACE):
             return
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-        if self._left.wait(LAST):
+        if self._hears:
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+        if self._over.wait(LAST):
             return
         print(f"hexlit train: {self.loss}", file=sys.stderr, flush=True)
-        self.end()
-        os._exit(2)  # the main thread waits inside a device's library, which hears nothing
+        os._exit(2)  # the main thread waits inside a device's library, which hears nothing; pipes end the others
 
 
 def _overrides() -> list[str]:

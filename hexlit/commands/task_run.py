@@ -1,5 +1,6 @@
 """One training of any task: its settings, the hardware, the task and the display brought together."""
 
+import io
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -41,7 +42,7 @@ def train_task(
     from hexlit.reporting.counting import Waiting
 
     writes = ranks().writes
-    console = console or Console(quiet=not writes)
+    console = console or (Console() if writes else Console(file=io.StringIO()))
     title = f"hexlit train · {settings.name}"
     with Waiting(title, "loading PyTorch", begun.status, console=console) as waiting:
         from hexlit.accelerate.profile import build_profile
