@@ -41,9 +41,10 @@ def from_writer(value: T) -> T:
     if not are_several():
         return value
     meet()
-    values: list[T] = [value]
+    values: list[Any] = [value]
     dist.broadcast_object_list(values, 0, device=torch.device("cpu"))
-    return values[0]
+    found: T = values[0]
+    return found
 
 
 def on_writer(call: Callable[[], T]) -> T:

@@ -1,8 +1,8 @@
 """The other ranks of a run on this machine, where neither torchrun nor srun has started them.
 
 Each runs the same command in a folder of its own, `ranks/N` of the run's folder, which has its log, its output and its
-own tables of phases and steps. A rank that dies ends the whole run: in good order where that takes no longer than `GRACE`
-and `LAST` seconds, else at once. They die with this process, however it ends.
+own tables of phases and steps. A rank that dies ends the whole run: in good order where that takes no longer than
+`GRACE` and `LAST` seconds, else at once. They die with this process, however it ends.
 """
 
 import atexit

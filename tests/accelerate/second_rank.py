@@ -30,7 +30,7 @@ def trained(model: nn.Module, batch: Tensor, share: float) -> list[Tensor]:
 
 def work(rank: int, store: Path) -> tuple[list[Tensor], dict[str, Tensor], list[object]]:
     """Gradients and state of the network, and what the ranks told each other."""
-    dist.init_process_group("gloo", store=dist.FileStore(str(store), 2), rank=rank, world_size=2)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
     try:
         model = net()
         over_ranks(model)

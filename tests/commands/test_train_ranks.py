@@ -6,10 +6,13 @@ pytest -n 0 -m slow tests/commands/test_train_ranks.py
 import csv
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
+from hexlit.selfplay.store import GameStore
 from tests.commands.recorded import save_games
 from tests.commands.test_train_forecast import SMALL
 from tests.commands.tiny import TINY
@@ -66,3 +69,27 @@ def test_recorded_games(tmp_path: Path) -> None:
 def test_forecast(tmp_path: Path) -> None:
     settings = [*SMALL, f"data.path={save(hourly(), tmp_path / 'hours.csv')}", "accelerator.evaluation_batch=33"]
     assert_equal(trained(tmp_path / "two", *settings, TWO), trained(tmp_path / "one", *settings))
+
+
+def test_a_rank_that_dies_ends_all_and_one_process_goes_on(tmp_path: Path) -> None:
+    """A line says which it was. Nothing is left behind, and no game is lost or played twice."""
+    folder = tmp_path / "run"
+    settings = [*HEX, "trainer.max_epochs=8", "evaluation.every_epochs=0", "trainer.monitor=train.loss"]
+    whole = command(folder, *settings, "trainer.monitor_mode=min", TWO)
+    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    table = folder / "metrics.csv"
+    while not table.exists() or len(table.read_text().splitlines()) < 3:
+        assert process.poll() is None
+        time.sleep(0.1)
+    started = psutil.Process(process.pid).children(recursive=True)
+    next(one for one in started if any("ranks/1" in argument for argument in one.cmdline())).kill()
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "hexlit train: rank 1 ended by signal 9; its output is in" in said
+    assert "Traceback" not in said
+    assert not psutil.wait_procs(started, timeout=10)[1]
+    rows = trained(folder, f"resume={folder}", "accelerator.devices=1")
+    assert [int(row["epoch"]) for row in rows] == list(range(8))
+    with GameStore(folder / "games") as store:
+        ids = [game.game_id for game in store.records()]
+    assert len(ids) == len(set(ids)) == int(float(rows[-1]["selfplay.games"]))

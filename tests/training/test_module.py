@@ -455,12 +455,12 @@ def test_the_gradients_of_ranks_add_up_to_those_of_one_process() -> None:
         alone = Regression()
         alone.manual_backward = Tensor.backward  # type: ignore[method-assign]  # there is no trainer
         expected = alone._gradients(batch)["loss"]
-        total, found = [torch.zeros_like(p) for p in alone.net.parameters()], 0.0
+        total, found = [torch.zeros_like(p) for p in alone.net.parameters()], torch.zeros(())
         for rank in range(3):
             module = Regression(accelerator={"micro_batch": 2})
             module.manual_backward = Tensor.backward  # type: ignore[method-assign]
             module.ranks = Ranks(rank, 3, rank, 3)
-            found += module._gradients(module.on_before_batch_transfer(batch, 0))["loss"]
+            found = found + module._gradients(module.on_before_batch_transfer(batch, 0))["loss"]
             for sums, parameter in zip(total, module.net.parameters(), strict=True):
                 sums += parameter.grad
         torch.testing.assert_close(found, expected)
