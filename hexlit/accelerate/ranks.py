@@ -67,7 +67,7 @@ class Ranks:
         return max(1, cores // self.local_size if self.cores is None else min(cores, self.cores))
 
     def part(self, count: int) -> slice:
-        """Which of a batch's `count` examples are this rank's; see `has_part`."""
+        """This rank's examples of a batch of `count`; see `has_part`."""
         return slice(self.rank, None, self.size) if self.has_part(count) else slice(0, 1)
 
     def has_part(self, count: int) -> bool:

@@ -1,6 +1,4 @@
-"""What the ranks of a run tell each other. All of them make the same calls in the same order; one rank alone waits for
-nobody, and gets back what it gives.
-"""
+"""Exchange between the ranks of a run: all make the same calls in the same order. One rank alone gets back its own."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +12,7 @@ from torch import Tensor
 T = TypeVar("T")
 
 BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
-"""What carries the tensors of a device, as torch names it. Everything else is carried by gloo."""
+"""torch's name of the library that carries the tensors of a device. gloo carries everything else."""
 
 PATIENCE = timedelta(days=1)
 """How long a rank waits for the others, of which one may evaluate for long. The death of a rank is noticed sooner."""
@@ -41,10 +39,9 @@ def from_writer(value: T) -> T:
     if not are_several():
         return value
     meet()
-    values: list[Any] = [value]
+    values = [value]
     dist.broadcast_object_list(values, 0, device=torch.device("cpu"))
-    found: T = values[0]
-    return found
+    return values[0]
 
 
 def on_writer(call: Callable[[], T]) -> T:
@@ -52,7 +49,8 @@ def on_writer(call: Callable[[], T]) -> T:
     if not are_several():
         return call()
     value: Any = call() if dist.get_rank() == 0 else None
-    return from_writer(value)
+    found: T = from_writer(value)
+    return found
 
 
 def gathered(value: T) -> list[T]:

@@ -26,7 +26,7 @@ from hexlit.lifeline import Lifeline, die_with_parent
 from hexlit.tuning.space import quoted
 
 LIFELINE = "HEXLIT_RANK_LIFELINE"
-"""Variable with the number of the pipe by which a rank hears of the end of the first one."""
+"""Variable with the number of a pipe, whose end tells a rank that the first one has ended."""
 
 RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file there to which a rank prints."""
@@ -189,7 +189,7 @@ class _Started:
 
 
 def _overrides() -> list[str]:
-    """What this command was composed of, without what belongs to its own folder and sweep."""
+    """The overrides of this command, without those of its own folder and sweep."""
     from hydra.core.hydra_config import HydraConfig
 
     found = HydraConfig.get()
