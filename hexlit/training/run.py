@@ -279,8 +279,9 @@ def quiet_lightning() -> None:
     """Keep Lightning's greetings off the terminal, and a deprecation inside Lightning; its other warnings stay."""
     warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
-    # The module times the way of a batch to the device, whoever loads it.
-    warnings.filterwarnings("ignore", message=r"You have overridden `transfer_batch_to_device`")
+    # The module takes its part of a batch, and times its way to the device, whoever loads it.
+    overridden = r"You have overridden `(on_before_batch_transfer|transfer_batch_to_device)`"
+    warnings.filterwarnings("ignore", message=overridden)
     warnings.filterwarnings("ignore", message=r"You defined a `validation_step` but have no `val_dataloader`")
     # The module adds the losses up over the ranks before it logs them.
     warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log")
