@@ -24,6 +24,10 @@ class AcceleratorConfig:
     device: str = "auto"
     """auto (cuda, then mps, then cpu), cpu, cuda, cuda:N or mps."""
 
+    devices: int | None = None
+    """Devices that train together, each with a process (rank) of its own: cuda's first ones, or parts of the cpu. Null
+    is as many as torchrun or srun has started processes, else 1."""
+
     precision: str = "auto"
     """Precision of training: auto, 32-true, bf16-mixed or 16-mixed. Parameters stay fp32 in all of them."""
 
@@ -58,8 +62,8 @@ class AcceleratorConfig:
     """Examples in one optimisation step; null is what the recipe says (`data.batch`), the same on every device."""
 
     micro_batch: int | None = None
-    """Most examples that go through the network at once in training; the gradients of a step are added up over its
-    micro-batches. Null is the whole batch. It halves by itself when the device runs out of memory."""
+    """Most examples that go through the network at once in training, on each device; the gradients of a step are added
+    up over its micro-batches. Null is the whole batch. It halves by itself when the one device runs out of memory."""
 
     evaluation_batch: int | None = None
     """Examples in one call when the network is only evaluated; null is what suits the device."""
@@ -95,12 +99,14 @@ class AcceleratorConfig:
     def __post_init__(self) -> None:
         if not DEVICE_FORM.fullmatch(self.device):
             raise UsageError(f"accelerator.device={self.device}: must be auto, cpu, cuda, cuda:N or mps")
+        if (self.devices or 1) > 1 and (self.device == "mps" or self.device.startswith("cuda:")):
+            raise UsageError(f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device")
         _one_of("precision", self.precision, TRAINING_PRECISIONS)
         _one_of("inference_precision", self.inference_precision, INFERENCE_PRECISIONS)
         _one_of("matmul_precision", self.matmul_precision, MATMUL_PRECISIONS)
         _one_of("inference", self.inference, INFERENCE_PATHS)
         _one_of("compile_mode", self.compile_mode, COMPILE_MODES)
-        for key in ("train_batch", "micro_batch", "evaluation_batch", "prefetch"):
+        for key in ("devices", "train_batch", "micro_batch", "evaluation_batch", "prefetch"):
             _at_least(key, getattr(self, key), 1)
         for key in ("workers", "threads"):
             _at_least(key, getattr(self, key), 0)

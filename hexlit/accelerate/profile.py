@@ -13,6 +13,7 @@ from hexlit.accelerate.device import choose_device
 from hexlit.accelerate.host import in_notebook, usable_cores
 from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
+from hexlit.accelerate.ranks import ALONE, Ranks, ranks
 from hexlit.errors import UsageError
 
 T = TypeVar("T", bool, int)
@@ -152,13 +153,21 @@ def build_profile(
     """
     if config.deterministic:  # cuBLAS reads it when it is first used, which the choice of the device may do
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    return profile_on(choose_device(config.device), config, task_defaults)
+    place = ranks()
+    device = choose_device(config.device)
+    if place.several:
+        _refuse_ranks(config, device, place)
+        device = choose_device(f"cuda:{place.local_rank}") if device.type == "cuda" else device
+    return profile_on(device, config, task_defaults, place)
 
 
 def profile_on(
-    device: torch.device, config: AcceleratorConfig, task_defaults: Mapping[str, LoadingDefaults] | None = None
+    device: torch.device,
+    config: AcceleratorConfig,
+    task_defaults: Mapping[str, LoadingDefaults] | None = None,
+    place: Ranks = ALONE,
 ) -> DeviceProfile:
-    """As `build_profile`, with a device that was chosen already.
+    """As `build_profile`, with a device that was chosen already, for the rank at `place`.
 
     Raises:
         UsageError: it does not support what was asked of it.
@@ -176,12 +185,12 @@ def profile_on(
             "accelerator.fused_optimizer=true: would unscale float16 gradients after they were clipped; "
             "leave it out, or use accelerator.precision=32-true"
         )
-    threads = config.threads or usable_cores()
+    threads = config.threads or place.threads(usable_cores())
     train_batch = _filled(config.train_batch, own.train_batch)
     return DeviceProfile(
         device=device,
         accelerator=device.type,
-        devices=[device.index or 0] if device.type == "cuda" else 1,
+        devices=_lightning_devices(device, place),
         precision=precision,
         inference_dtype=_evaluated_in(config, device),
         matmul_precision=config.matmul_precision,
@@ -205,6 +214,25 @@ def profile_on(
         memory_warning=config.memory_warning,
         threads=threads,
     )
+
+
+def _lightning_devices(device: torch.device, place: Ranks) -> int | list[int]:
+    """All devices of this machine that train together; Lightning gives each rank its own."""
+    if device.type != "cuda":
+        return place.local_size
+    return list(range(place.local_size)) if place.several else [device.index or 0]
+
+
+def _refuse_ranks(config: AcceleratorConfig, device: torch.device, place: Ranks) -> None:
+    if config.devices not in (None, place.local_size):
+        raise UsageError(
+            f"accelerator.devices={config.devices}: {place.local_size} processes were started here; leave it out"
+        )
+    if device.type == "mps" or config.device.startswith("cuda:"):
+        raise UsageError(
+            f"accelerator.device={config.device}: {place.local_size} processes train here, and this is one device; "
+            "use accelerator.device=cuda or accelerator.device=cpu"
+        )
 
 
 def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers: int) -> None:

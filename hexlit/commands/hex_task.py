@@ -10,6 +10,7 @@ import lightning as L
 import numba
 from rich.console import Console
 
+from hexlit.accelerate.ranks import ranks
 from hexlit.arena.strength import Strength, evaluation_batch, proof_of
 from hexlit.commands.compiling import Compiling
 from hexlit.commands.hex_data import make_data
@@ -60,7 +61,7 @@ class HexTask(Task):
         """Print to `console`; the first kernels are `compiling`."""
         self._config = config
         self._console = console
-        self._kernels = RunKernels(compiling, sets_to_measure(config))
+        self._kernels = RunKernels(compiling, sets_to_measure(config) if ranks().writes else [])
         self._closing: list[Callable[[], None]] = [self._kernels.close]
 
     def set_up(self, session: Session) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import lightning as L
 
+from hexlit.accelerate.together import on_writer
 from hexlit.training.display import FigureDisplay
 from hexlit.training.phases import PhaseClock
 
@@ -32,6 +33,6 @@ class RatingPhase(L.Callback):
         if not last and (epoch + 1) % self._every_epochs:
             return
         with self._clock.phase("rating", epoch):
-            figures = self._rate(epoch)
+            figures = on_writer(lambda: self._rate(epoch))
         pl_module.log_dict({f"rating.{name}": float(value) for name, value in figures.items()})
         self._display.update(epoch=epoch, figures={"elo": figures["elo"]})

@@ -1,5 +1,6 @@
 """One training of any task: its settings, the hardware, the task and the display brought together."""
 
+import io
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -29,17 +30,19 @@ def train_task(
 ) -> dict[str, Any]:
     """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`.
 
-    What people see of it goes to `console`, None for the terminal. A report lies beside it in the end, unless
-    `settings` ask for none.
+    What people see of it goes to `console`, None for the terminal; only the first of several ranks shows anything. A
+    report lies beside it in the end, unless `settings` ask for none.
     """
     started = time.monotonic() if started is None else started
     begun = known_tasks()[settings.task].begin(settings)
 
     from rich.console import Console
 
+    from hexlit.accelerate.ranks import ranks
     from hexlit.reporting.counting import Waiting
 
-    console = console or Console()
+    writes = ranks().writes
+    console = console or (Console() if writes else Console(file=io.StringIO()))
     title = f"hexlit train · {settings.name}"
     with Waiting(title, "loading PyTorch", begun.status, console=console) as waiting:
         from hexlit.accelerate.profile import build_profile
@@ -75,7 +78,7 @@ def train_task(
             facts=choices(),
             tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
         )
-    if settings.report:
+    if settings.report and writes:
         path = write_beside(folder)
         if path is not None and not trial:
             console.print(f"Report: {os.path.relpath(path)}", soft_wrap=True, highlight=False, markup=False)

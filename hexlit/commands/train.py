@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig, OmegaConf
 
+from hexlit.accelerate.ranks import ranks
 from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.claim import check, claim
+from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
 from hexlit.commands.run_folder import resumed_arguments
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
@@ -34,7 +36,10 @@ def main(argv: list[str]) -> int:
 
 def whole_arguments(argv: list[str]) -> list[str]:
     """`argv` with those of the sweep's best trial and of the run to go on with; their task is known to Hydra then."""
-    arguments = [with_mapping(argument) for argument in resumed_arguments(best_arguments(argv))]
+    arguments = rank_arguments(argv)
+    if arguments is None:
+        whole = [*resumed_arguments(best_arguments(argv)), *folder_arguments()]
+        arguments = [with_mapping(argument) for argument in whole]
     tasks.register(arguments)
     return arguments
 
@@ -83,6 +88,7 @@ def train(config: DictConfig) -> Any:
     settings = typed(config, RunConfig)
     refuse_without_effect(settings)
     if ticket is not None:
+        refuse_in_a_sweep(settings.accelerator.devices)
         from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)
@@ -130,9 +136,10 @@ def train_kept(
     from hexlit.commands.task_run import train_task
 
     write_settings = settings_writer(config, folder)
-    if settings.resume is None:
+    if settings.resume is None and ranks().writes:
         write_settings()
-    train_task(settings, folder, started=started, console=console, saved=after_the_first(write_settings))
+    with other_ranks(settings.accelerator.devices, folder):
+        train_task(settings, folder, started=started, console=console, saved=after_the_first(write_settings))
 
 
 def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:
@@ -151,6 +158,8 @@ def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None
 
 def say_hello(settings: RunConfig, folder: Path) -> None:
     """Print the first line of a run, before imports that take seconds."""
+    if not ranks().writes:
+        return
     verb = "begins" if settings.resume is None else "goes on"
     where = f"{verb} in {os.path.relpath(folder)}; loading PyTorch"
     print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)

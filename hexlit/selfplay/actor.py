@@ -2,8 +2,9 @@
 
 import itertools
 import json
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
@@ -47,6 +48,24 @@ _DONE.set_result(None)
 def slots_of(games: int, part: int, parts: int) -> range:
     """Those of `games` slots that part number `part` of `parts` has: as many as the others have, give or take one."""
     return range(games * part // parts, games * (part + 1) // parts)
+
+
+def share_of(positions: int, games: int, part: int, parts: int) -> int:
+    """Positions that part number `part` of `parts` collects of `positions`, by its share of `games` slots."""
+    return math.ceil(positions * len(slots_of(games, part, parts)) / games)
+
+
+def part_of(snapshots: Sequence[Snapshot], games: int, part: int, parts: int) -> Snapshot:
+    """The games in progress of part number `part` of `parts`, out of those of all parts of an earlier self-play.
+
+    Raises:
+        UsageError: those were not `games` games.
+    """
+    whole = {name: np.concatenate([snapshot[name] for snapshot in snapshots]) for name in snapshots[0]}
+    found = len(whole["moves"])
+    if found != games:
+        raise UsageError(f"selfplay.games={games}: the run was started with selfplay.games={found}; keep it to resume")
+    return {name: array[_slice(slots_of(games, part, parts))] for name, array in whole.items()}
 
 
 def rows_of(games: int, parts: int, groups: int) -> int:

@@ -29,27 +29,34 @@ class Placement:
     groups: int
     """Groups of games that alternate, at least."""
     workers: int
-    """Processes that play; 0 is the main process."""
+    """Processes that play in each rank; 0 is the rank itself."""
 
-    def cut(self, games: int) -> tuple[int, int]:
+    @property
+    def parts(self) -> int:
+        """Parts of the games in each rank, at least one."""
+        return max(1, self.workers)
+
+    def cut(self, games: int, ranks: int = 1) -> tuple[int, int]:
         """Groups and rows of a call in each process, where `games` go on side by side in all of them together.
 
         There are as many groups as keep a call within `batch`.
         """
-        parts = max(1, self.workers)
+        parts = ranks * self.parts
         most = max(1, self.batch // parts)
         groups = min(max(self.groups, -(-games // (parts * most))), max(1, games // parts))
         return groups, rows_of(games, parts, groups)
 
 
-def placement_of(config: SelfPlayConfig, device: str, threads: int) -> Placement:
-    """As configured, or what suits the type of the `device` and its processor `threads`.
+def placement_of(config: SelfPlayConfig, device: str, threads: int, ranks: int = 1) -> Placement:
+    """As configured, or what suits the type of the `device` and its processor `threads`, in each of `ranks`.
+
+    Ranks on the cpu share it, so that their calls together are no larger than those of one.
 
     On every device at least one process plays, so that games are one epoch ahead of the training on all of them.
     """
     usual = min(threads, MOST_WORKERS) if device == "cpu" else 1
     return Placement(
-        batch=BATCHES[device] if config.batch is None else config.batch,
+        batch=BATCHES[device] * (1 if device == "cpu" else ranks) if config.batch is None else config.batch,
         groups=GROUPS[device] if config.groups is None else config.groups,
-        workers=min(usual if config.workers is None else config.workers, config.games),
+        workers=min(usual if config.workers is None else config.workers, max(1, config.games // ranks)),
     )

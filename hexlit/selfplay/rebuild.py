@@ -68,7 +68,21 @@ class Epoch:
 
     def __getitem__(self, step: int) -> Batch | ReplyBatch:
         """Batch number `step`."""
-        drawn = [part.positions.batch(part.rows[step], part.turned[step]) for part in self._parts]
+        return self.some(step, slice(None))
+
+    def size(self, step: int) -> int:
+        """Positions of batch number `step`."""
+        return sum(len(rows[step]) for _, rows, _ in self._parts)
+
+    def some(self, step: int, which: slice) -> Batch | ReplyBatch:
+        """The positions `which` of batch number `step`; no others are rebuilt."""
+        chosen = np.arange(self.size(step))[which]
+        drawn, first = [], 0
+        for positions, all_rows, all_turned in self._parts:
+            rows, turned = all_rows[step], all_turned[step]
+            own = chosen[(chosen >= first) & (chosen < first + len(rows))] - first
+            drawn.append(positions.batch(rows[own], turned[own]))
+            first += len(rows)
         return drawn[0] if len(drawn) == 1 else Batch(*map(np.concatenate, zip(*drawn, strict=True)))
 
 

@@ -13,7 +13,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import BackgroundPlayer, Played, Player
+from hexlit.selfplay.workers import BackgroundPlayer, Played, Player, sum_of
 
 _SECONDS_BETWEEN_NEWS = 0.25
 
@@ -56,9 +56,20 @@ class SelfPlayRounds:
     """
 
     def __init__(
-        self, player: Player, store: GameStore, *, positions: int, ahead: int, deadline: float | None = None
+        self,
+        player: Player,
+        store: GameStore | None,
+        *,
+        positions: int,
+        ahead: int,
+        deadline: float | None = None,
+        gather: Callable[[Any], list[Any]] = lambda own: [own],
     ) -> None:
-        """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none is set off."""
+        """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none is set off.
+
+        Where several processes play rounds together, all of them have all games; `gather(own)` is what each of them
+        has of something, in their order. One of them has the `store`.
+        """
         if ahead and not isinstance(player, BackgroundPlayer):
             raise UsageError("selfplay.ahead=true: needs processes that play; set selfplay.workers to 1 or more")
         self.player = player
@@ -66,6 +77,7 @@ class SelfPlayRounds:
         self._positions = positions
         self._ahead = ahead
         self._deadline = deadline
+        self._gather = gather
         self._queue: deque[_Round] = deque()
         self._in_progress: list[Snapshot] = []
         # Rounds in the background bring games while this one's become a part of the store.
@@ -94,13 +106,19 @@ class SelfPlayRounds:
             while not wait([current.ended], _SECONDS_BETWEEN_NEWS).done:
                 show(current.counts)
             current.counts, self._in_progress = current.ended.result()
-        show(current.counts)
-        with self._storing:
-            self.store.flush()
-        for targets in current.targets:
-            renew(targets)
+        played = self._gather((current.records, current.counts, current.targets))
+        records = [record for some, _, _ in played for record in some]
+        counts = sum_of([counts for _, counts, _ in played], max(counts.seconds for _, counts, _ in played))
+        show(counts)
+        if self.store is not None:
+            with self._storing:
+                self.store.append(records)  # which has this process's own already
+                self.store.flush()
+        for _, _, found in played:
+            for targets in found:
+                renew(targets)
         # Of several workers, whose games end in any order, those who learn from them must not take notice.
-        return sorted(current.records, key=lambda record: record.game_id), current.counts
+        return sorted(records, key=lambda record: record.game_id), counts
 
     def set_off(self, weights: Any, network_version: int, past: PastPositions | None = None) -> None:
         """Begin as many rounds as self-play may be ahead, with these weights; they search `past` positions again."""
@@ -116,19 +134,21 @@ class SelfPlayRounds:
 
     def state(self) -> RoundState:
         """The state before the next round."""
-        in_progress = self._in_progress if self._queue else self.player.snapshot()
+        own = self._in_progress if self._queue else self.player.snapshot()
+        in_progress = [snapshot for some in self._gather(own) for snapshot in some]
         return RoundState(in_progress, [waiting.begun for waiting in self._queue])
 
     def restore(self, state: RoundState) -> None:
         """Go on from `state`; rounds that were under way are begun again."""
         self.player.restore(state.in_progress)
-        self._in_progress = state.in_progress
+        self._in_progress = self.player.snapshot()
         self._queue = deque(_Round(begun) for begun in state.begun)
 
     def close(self) -> None:
         """End the rounds under way, and the player's processes; games that have ended are kept."""
         self.player.close()
-        self.store.close()
+        if self.store is not None:
+            self.store.close()
 
     def _begin(self, current: _Round) -> None:
         if current.ended is None:
@@ -137,8 +157,9 @@ class SelfPlayRounds:
 
     def _settings(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> dict[str, Any]:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
-            with self._storing:
-                self.store.append(records)
+            if self.store is not None:
+                with self._storing:
+                    self.store.append(records)
             current.records.extend(records)
             current.counts = counts
             show(counts)

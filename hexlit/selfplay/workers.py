@@ -5,7 +5,6 @@ worker has, and stop each after its own share of positions, so that what a run p
 """
 
 import contextlib
-import math
 import multiprocessing
 import os
 import signal
@@ -19,12 +18,11 @@ from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import psutil
 
-from hexlit.errors import UsageError
 from hexlit.hex.compiled import is_compiled
 from hexlit.hex.record import GameRecord
 from hexlit.lifeline import spawn_tied
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
-from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, slots_of
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, part_of, share_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 
 NICENESS = 5
@@ -82,9 +80,10 @@ class Player(Protocol):
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
-        """Play with `weights` until the games that ended hold `positions` positions; see `SelfPlay.play`.
+        """Play with `weights` until the games that ended hold this player's share of `positions` positions.
 
-        Then search `past` positions again, unless `deadline` is over; `on_targets` hears what was found, in any order.
+        See `SelfPlay.play`. Then search this player's share of `past` positions again, unless `deadline` is over;
+        `on_targets` hears what was found, in any order.
         """
         ...
 
@@ -93,7 +92,7 @@ class Player(Protocol):
         ...
 
     def restore(self, snapshots: list[Snapshot]) -> None:
-        """Go on from `snapshots`, of as many processes."""
+        """Go on with this player's share of the games of `snapshots`, which are those of all processes in order."""
         ...
 
     def cpu_seconds(self) -> float:
@@ -132,6 +131,11 @@ class LocalPlayer:
     def __init__(self, workplace: Workplace) -> None:
         """Set up the games of `workplace`."""
         self._settings = workplace.settings
+        self._share: tuple[int, int, int] = (
+            workplace.settings["games"],
+            workplace.settings.get("part", 0),
+            workplace.settings.get("parts", 1),
+        )
         self._host = workplace.make_host()  # first, for it sets the number of threads
 
     @cached_property
@@ -165,13 +169,14 @@ class LocalPlayer:
         evaluator = self._host.refreshed(weights)
         counts = self._actor.play(
             evaluator,
-            positions=positions,
+            positions=share_of(positions, *self._share),
             network_version=network_version,
             on_games=on_games,
             deadline=deadline,
         )
-        if past is not None and len(past.ply) and (deadline is None or time.monotonic() < deadline):
-            on_targets(self._actor.search_again(evaluator, past, counts))
+        again = None if past is None else past.part(*self._share[1:])
+        if again is not None and len(again.ply) and (deadline is None or time.monotonic() < deadline):
+            on_targets(self._actor.search_again(evaluator, again, counts))
         return counts
 
     def snapshot(self) -> list[Snapshot]:
@@ -180,9 +185,11 @@ class LocalPlayer:
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `Player`."""
-        if len(snapshots) != 1:
-            raise UsageError(f"selfplay.workers=0: the run was started with {len(snapshots)}; keep it to resume")
-        self._actor.restore(snapshots[0])
+        self.restore_own(part_of(snapshots, *self._share))
+
+    def restore_own(self, snapshot: Snapshot) -> None:
+        """Go on with the games of `snapshot`, all of which are this player's."""
+        self._actor.restore(snapshot)
 
     def cpu_seconds(self) -> float:
         """See `Player`."""
@@ -199,14 +206,20 @@ class WorkerPlayers:
     """
 
     def __init__(self, workplace: Workplace, count: int) -> None:
-        """Start the processes; each sets up the games of `workplace`, with numbers of its own."""
+        """Start the processes; each sets up the games of `workplace`, with numbers of its own.
+
+        Where `workplace` is one part of several, each process is a part of that part.
+        """
         context = multiprocessing.get_context("spawn")
         line, self._lifeline = context.Pipe(duplex=False)  # nobody else has its other end
         self._connections: list[Connection] = []
         self._processes = []
+        self._parts = count * int(workplace.settings.get("parts", 1))
+        self._first = count * int(workplace.settings.get("part", 0))
         for worker in range(count):
             ours, theirs = context.Pipe()
-            share = Workplace(workplace.settings | {"part": worker, "parts": count}, workplace.make_host)
+            part = {"part": self._first + worker, "parts": self._parts}
+            share = Workplace(workplace.settings | part, workplace.make_host)
             process = spawn_tied(context, line, _work, (theirs, share), f"self-play {worker}")
             theirs.close()
             self._connections.append(ours)
@@ -239,13 +252,10 @@ class WorkerPlayers:
     ) -> SelfPlayCounts:
         """See `Player`. Games are heard of as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
-        parts = len(self._connections)
         # Clocks of processes need not agree, stretches of time do.
         seconds = None if deadline is None else deadline - time.monotonic()
         for worker, connection in enumerate(self._connections):
-            share = share_of(positions, self._games, worker, parts)
-            again = None if past is None else past.part(worker, parts)
-            self._send(worker, connection, ("play", weights, share, network_version, seconds, again))
+            self._send(worker, connection, ("play", weights, positions, network_version, seconds, past))
         counts = [SelfPlayCounts() for _ in self._connections]
         playing = dict(zip(self._connections, range(len(counts)), strict=True))
         while playing:
@@ -297,11 +307,9 @@ class WorkerPlayers:
 
     def restore(self, snapshots: list[Snapshot]) -> None:
         """See `Player`."""
-        count = len(self._connections)
-        if len(snapshots) != count:
-            raise UsageError(f"selfplay.workers={count}: the run was started with {len(snapshots)}; keep it to resume")
         for worker, connection in enumerate(self._connections):
-            self._send(worker, connection, ("restore", snapshots[worker]))
+            own = part_of(snapshots, self._games, self._first + worker, self._parts)
+            self._send(worker, connection, ("restore", own))
             self._receive(worker, connection)
 
     def cpu_seconds(self) -> float:
@@ -373,18 +381,13 @@ def _work(connection: Connection, workplace: Workplace) -> None:
             elif command == "snapshot":
                 connection.send(player.snapshot()[0])
             else:
-                player.restore(arguments)
+                player.restore_own(*arguments)
                 connection.send(None)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
     except Exception as error:
         connection.send(error)
         raise
-
-
-def share_of(positions: int, games: int, part: int, parts: int) -> int:
-    """Of `positions` that `parts` processes collect with `games` slots together, those of `part`; rounded up."""
-    return math.ceil(positions * len(slots_of(games, part, parts)) / games)
 
 
 def sum_of(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:

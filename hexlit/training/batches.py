@@ -1,10 +1,19 @@
 """Batches of any form: a tuple, a named tuple or a dictionary of tensors `[B, ...]`."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+
+class PartOf(NamedTuple):
+    """The examples of a batch that a rank has read, where it reads no others."""
+
+    part: Any
+    """A batch of them."""
+    whole: int
+    """Examples of the batch over all ranks."""
 
 
 def batch_size(batch: Any) -> int:
@@ -19,12 +28,31 @@ def parts_of(batch: Any, most: int) -> Iterator[Any]:
         yield batch
         return
     for part in zip(*(torch.split(tensor, most) for tensor in tensors), strict=True):
-        if isinstance(batch, Mapping):
-            yield dict(zip(batch, part, strict=True))
-        else:
-            yield type(batch)(*part) if hasattr(batch, "_fields") else part
+        yield _like(batch, part)
+
+
+def equal_parts_of(batch: Any, count: int) -> Iterator[Any]:
+    """A batch in `count` parts, of as many examples each, give or take one."""
+    for part in zip(*(torch.tensor_split(tensor, count) for tensor in tensors_of(batch)), strict=True):
+        yield _like(batch, part)
+
+
+def some_of(batch: Any, which: slice) -> Any:
+    """The examples `which` of a batch, in its form."""
+    return _like(batch, [tensor[which] for tensor in tensors_of(batch)])
+
+
+def whole_size(module: Any, batch: Any) -> int:
+    """Examples over all ranks of the batch of which `module` trains on the part `batch`."""
+    return getattr(module, "whole", 0) or batch_size(batch)
 
 
 def tensors_of(batch: Any) -> list[Tensor]:
     """The tensors of a batch, in their order."""
     return list(batch.values() if isinstance(batch, Mapping) else batch)
+
+
+def _like(batch: Any, tensors: Sequence[Tensor]) -> Any:
+    if isinstance(batch, Mapping):
+        return dict(zip(batch, tensors, strict=True))
+    return type(batch)(*tensors) if hasattr(batch, "_fields") else type(batch)(tensors)

@@ -11,6 +11,8 @@ from typing import Any
 
 import lightning as L
 
+from hexlit.accelerate.together import from_writer
+
 log = logging.getLogger(__name__)
 
 
@@ -119,11 +121,11 @@ class TimeBudget(Budget):
         took = max(0.0, now - self._latest - (compiled - self._compiled))
         self._latest, self._compiled = now, compiled
         next_one = self.FIRST * took if self._is_first else took
-        if now + next_one > self._deadline:
+        if from_writer(now + next_one > self._deadline):
             self.end(trainer)
         if not self._is_first:
             self._seconds.append(took)
-            self._epochs = self._expected(trainer, now)
+            self._epochs = from_writer(self._expected(trainer, now))
             self._tell(trainer, now)
         self._is_first = False
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import lightning as L
 
-from hexlit.training.batches import batch_size
+from hexlit.training.batches import whole_size
 
 TRAINING_PASSES = 3
 """Forward passes that a training step costs for each of its examples: one forward, and two backward, as every product
@@ -52,7 +52,7 @@ class Cost(L.Callback):
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """A step is done."""
-        self._examples += batch_size(batch)
+        self._examples += whole_size(pl_module, batch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Log what the run has cost so far."""

@@ -7,7 +7,8 @@ from typing import Any
 import lightning as L
 from torch import Tensor
 
-from hexlit.training.batches import batch_size
+from hexlit.accelerate.together import on_writer
+from hexlit.training.batches import whole_size
 from hexlit.training.display import FigureDisplay
 from hexlit.training.phases import SAVING, PhaseClock
 from hexlit.training.proof import Proof
@@ -35,7 +36,7 @@ class OptimisationPhase(L.Callback):
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """A step is done."""
-        self._phase.add(**{self._unit: batch_size(batch)})
+        self._phase.add(**{self._unit: whole_size(pl_module, batch)})
         self._phase.advance(batch_idx + 1)
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -97,7 +98,7 @@ class ValidationPhase(L.Callback):
         dataloader_idx: int = 0,
     ) -> None:
         """A batch is done."""
-        self._phase.add(**{self._unit: batch_size(batch)})
+        self._phase.add(**{self._unit: whole_size(pl_module, batch)})
         self._phase.advance(batch_idx + 1)
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -183,7 +184,7 @@ class EvaluationPhase(L.Callback):
     def evaluate(self, epoch: int, *, final: bool) -> None:
         """Measure the network as it is after `epoch`, and show the figures."""
         with self._clock.phase("evaluation", epoch):
-            self.latest = self._measure(final)
+            self.latest = on_writer(lambda: self._measure(final))
         self.measured_after = epoch + 1
         self._display.update(epoch=epoch, figures=self.latest)
 

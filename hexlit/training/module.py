@@ -1,7 +1,9 @@
 """The optimisation step that every task shares: micro-batches, mixed precision, clipping, averaging, recovery."""
 
 import logging
+import math
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,8 +16,10 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from hexlit.accelerate.compiling import compile_for_training
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
+from hexlit.accelerate.together import add_up, gathered
 from hexlit.errors import UsageError
-from hexlit.training.batches import batch_size, parts_of
+from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, whole_size
 from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.optimizer import build_optimizer, learning_rate_factor, scaled_lr
@@ -33,12 +37,17 @@ class TrainedModule(L.LightningModule):
     the attempt by then, they keep). Gradients are unscaled, then clipped; with
     one that is not finite the step changes no weight, and is counted.
 
+    Of several ranks each takes its part of every batch; a micro-batch, and its statistics, are then of all ranks. The
+    gradients and the losses are added up over the ranks once a step, so all of them make the same update.
+
     Attributes:
         net: the network that is trained.
         average: running average of its weights, None where `trainer.ema_decay` is 0.
         micro_batch: most examples that go through the network at once, as of now.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
         clock: is told where the parts of a step end.
+        ranks: the place of this process among those of its run.
+        whole: examples of the current batch over all ranks; 0 before the first.
     """
 
     def __init__(
@@ -62,6 +71,8 @@ class TrainedModule(L.LightningModule):
         self.skipped_steps = torch.zeros(())
         self._learning_rate = 0.0
         self.clock = StepClock(None, profile.device)
+        self.ranks = ranks()
+        self.whole = 0
 
     @abstractmethod
     def output(self, batch: Any) -> Any:
@@ -124,19 +135,22 @@ class TrainedModule(L.LightningModule):
         if self.average is not None:
             self.average.update_parameters(self.net)
         named = {f"train.{name}": value for name, value in losses.items()}
-        self.log_dict(named, on_step=False, on_epoch=True, batch_size=batch_size(batch))
+        self.log_dict(named, on_step=False, on_epoch=True, batch_size=whole_size(self, batch))
         self.clock.end("update")
         return losses
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
         """Log losses and measures of a batch of validation data as `val.*`; weights and statistics stay as they are."""
-        count = batch_size(batch)
-        means: dict[str, Tensor] = {}
-        for part in parts_of(batch, self.micro_batch):
+        count = whole_size(self, batch)
+        means: dict[str, Any] = {}
+        for part in parts_of(batch, self.micro_batch) if self.ranks.has_part(count) else ():
             output = self.output(part)
             share = batch_size(part) / count
             for name, value in (self.losses(output, part) | self.measures(output, part)).items():
                 means[name] = means.get(name, 0.0) + value * share
+        if self.ranks.several:
+            of_ranks = gathered({name: float(value) for name, value in means.items()})
+            means = {name: sum(found.get(name, 0.0) for found in of_ranks) for name in of_ranks[0]}
         named = {f"val.{name}": value for name, value in means.items()}
         self.log_dict(named, on_step=False, on_epoch=True, batch_size=count)
 
@@ -171,9 +185,17 @@ class TrainedModule(L.LightningModule):
                         state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
 
     def on_train_epoch_start(self) -> None:
-        """Tie the draws of dropout to the epoch, so that a resumed run repeats them."""
-        torch.manual_seed(self._first_seed + self.current_epoch)
+        """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank has others."""
+        torch.manual_seed(self._first_seed + self.current_epoch + self.ranks.rank * 2**32)
         self.skipped_steps = torch.zeros(())
+
+    def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
+        """This rank's part of a batch, which is all of it where there are no others."""
+        if isinstance(batch, PartOf):
+            batch, self.whole = batch
+            return batch
+        self.whole = batch_size(batch)
+        return some_of(batch, self.ranks.part(self.whole)) if self.ranks.several else batch
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
         moving = super().transfer_batch_to_device
@@ -216,6 +238,11 @@ class TrainedModule(L.LightningModule):
                 if not is_out_of_memory(error):
                     raise
                 said = " ".join(str(error).split())[:120]
+                if self.ranks.several:
+                    raise UsageError(
+                        f"training: {self.device} is out of memory with {self.micro_batch} examples at once ({said}); "
+                        f"set accelerator.micro_batch={max(2, self.micro_batch // 2)}"
+                    ) from error
             # Only here, with the exception gone, is what it held free to go.
             optimizer.zero_grad()
             release(self.device)
@@ -237,17 +264,25 @@ class TrainedModule(L.LightningModule):
 
     def _gradients(self, batch: Any) -> dict[str, Tensor]:
         """Add up the gradients of a batch, and the mean of its losses."""
-        count = batch_size(batch)
+        count = whole_size(self, batch)
         sums: dict[str, Tensor] = {}
-        for part in parts_of(batch, self.micro_batch):
+        for part in self._micro_batches(batch, count):
             output = self.output(part)
             self.clock.end("forward")
             losses = self.losses(output, part)
-            share = batch_size(part) / count
+            share = batch_size(part) / count if self.ranks.has_part(count) else 0.0
             for name, value in losses.items():
                 sums[name] = sums.get(name, 0.0) + value.detach() * share
             self.clock.end("loss")
             with torch.autocast(self.device.type, enabled=False):
                 self.manual_backward(losses["loss"] * share)
             self.clock.end("backward")
+        add_up([*(p.grad for p in self.net.parameters() if p.grad is not None), *sums.values()])
         return sums
+
+    def _micro_batches(self, batch: Any, whole: int) -> Iterator[Any]:
+        """Parts of at most `micro_batch` examples. Every rank has as many: their statistics are of all ranks."""
+        if not self.ranks.several:
+            return parts_of(batch, self.micro_batch)
+        most = -(-whole // self.ranks.size)
+        return equal_parts_of(batch, math.ceil(most / self.micro_batch))

@@ -14,6 +14,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
 from hexlit.tracking.metric_names import MetricTable
@@ -24,6 +25,7 @@ from hexlit.training.checkpoint_files import WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
 from hexlit.training.cost import Cost
 from hexlit.training.display import Display
+from hexlit.training.distributed import device_arguments, part_ways, refuse_for_several
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
 from hexlit.training.epoch_times import EpochTimes, RowsAreWhole
@@ -60,6 +62,8 @@ def run(
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
 
+    The first of several ranks does; the others take part, each in a folder of its own, and return nothing.
+
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
     `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
     `saved(path)` is called after each checkpoint that stands. `facts` and `tags` describe the run on Weights & Biases,
@@ -71,8 +75,10 @@ def run(
     started = time.monotonic() if started is None else started
     quiet_lightning()
     profile.apply()
+    place = ranks()
+    refuse_for_several(profile, place)
     deadline = None if config.trainer.max_seconds is None else started + config.trainer.max_seconds
-    checkpoint, first_epoch = resumed_checkpoint(config, task, folder)
+    checkpoint, first_epoch = resumed_checkpoint(config, task, folder if place.writes else Path(config.resume or "."))
 
     usage = RunUsage(folder, profile, task.units)
     clock = usage.clock
@@ -123,7 +129,7 @@ def run(
     stopping = EarlyStopping(config.trainer, measured.prefix or None)
     trainer = L.Trainer(
         accelerator=profile.accelerator,
-        devices=profile.devices,
+        **device_arguments(profile, place),
         **precision_arguments(profile),
         max_epochs=config.trainer.max_epochs,
         logger=loggers,
@@ -169,6 +175,9 @@ def run(
             clock.outside(FINISHING, trainer.current_epoch)
             evaluation.finish(trainer.current_epoch, restored=stopping.restored)
         clock.outside(FINISHING, trainer.current_epoch)
+        if not place.writes:
+            failed = False
+            return {}
         state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
         found = task.finish()
         failed = False
@@ -181,6 +190,7 @@ def run(
         raise
     finally:
         task.close()  # Lightning tears the data down only after a fit that came to its end
+        part_ways()
         if failed:
             if interrupted:
                 track_files(None if trial else tracked, task, folder, {"epochs": trainer.current_epoch})
@@ -265,16 +275,22 @@ def describe_device(profile: DeviceProfile) -> str:
     """One line on the device, its threads, and the precision of training."""
     kind = profile.device.type
     name = torch.cuda.get_device_name(profile.device) if kind == "cuda" else platform.machine()
-    return f"{kind} ({name}, {profile.threads} threads), training {profile.precision}"
+    count = profile.devices if isinstance(profile.devices, int) else len(profile.devices)
+    several = f"{count} x " if count > 1 else ""
+    return f"{several}{kind} ({name}, {profile.threads} threads), training {profile.precision}"
 
 
 def quiet_lightning() -> None:
     """Keep Lightning's greetings off the terminal, and a deprecation inside Lightning; its other warnings stay."""
     warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
-    # The module times the way of a batch to the device, whoever loads it.
-    warnings.filterwarnings("ignore", message=r"You have overridden `transfer_batch_to_device`")
+    # The module takes its part of a batch, and times its way to the device, whoever loads it.
+    overridden = r"You have overridden `(on_before_batch_transfer|transfer_batch_to_device)`"
+    warnings.filterwarnings("ignore", message=overridden)
     warnings.filterwarnings("ignore", message=r"You defined a `validation_step` but have no `val_dataloader`")
+    # The module adds the losses up over the ranks before it logs them.
+    warnings.filterwarnings("ignore", message=r"It is recommended to use `self.log")
+    warnings.filterwarnings("ignore", message=r"The `srun` command is available on your system but is not used")
     # Not every metric is measured after every epoch.
     warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
     # It does exist: a resumed run goes on in its own folder.

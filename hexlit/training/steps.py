@@ -15,12 +15,14 @@ from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.accelerate.marks import marks_for
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.training.batches import batch_size
+from hexlit.training.batches import whole_size
 
 log = logging.getLogger(__name__)
 
 PARTS = ("load", "transfer", "forward", "loss", "backward", "update")
-"""Waiting for the batch; its way to the device; the network; the loss; the gradients; clipping and the optimizer."""
+"""Waiting for the batch; its way to the device; the network; the loss; the gradients; clipping and the optimizer.
+
+Adding up over ranks belongs to the last."""
 
 COLUMNS = (
     "epoch",
@@ -131,7 +133,7 @@ class StepClock(L.Callback):
     ) -> None:
         """A step is done."""
         self._steps += 1
-        self._examples += batch_size(batch)
+        self._examples += whole_size(pl_module, batch)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Write the epoch's row."""

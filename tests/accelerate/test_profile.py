@@ -12,6 +12,7 @@ from hexlit.accelerate import precision, profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import inference_dtype, training_precision
 from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
@@ -233,3 +234,25 @@ def test_the_config_of_a_device_says_what_auto_comes_to_there(
     assert fields.pop("device") == device.type
     settings = {str(key): value for key, value in fields.items()}
     assert profile_on(device, monkeypatch, **settings) == profile_on(device, monkeypatch)
+
+
+@pytest.mark.row("F22")
+def test_a_rank_has_its_device_and_its_share_of_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in Ranks(1, 2, 1, 2).environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(profile, "usable_cores", lambda: 6)
+    made = build_profile(AcceleratorConfig(device="cpu"))
+    assert (made.devices, made.threads) == (2, 3)
+    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
+    monkeypatch.setattr(profile, "choose_device", lambda name: torch.device("cuda:0" if name == "cuda" else name))
+    made = build_profile(AcceleratorConfig(device="cuda"))
+    assert (made.device, made.devices) == (torch.device("cuda:1"), [0, 1])
+    with pytest.raises(UsageError, match="accelerator.devices=4: 2 processes were started here"):
+        build_profile(AcceleratorConfig(device="cpu", devices=4))
+
+
+@pytest.mark.row("F22")
+@pytest.mark.parametrize("device", ["mps", "cuda:1"])
+def test_one_device_is_not_several(device: str) -> None:
+    with pytest.raises(UsageError, match=f"accelerator.devices=2: accelerator.device={device} is one device"):
+        AcceleratorConfig(device=device, devices=2)

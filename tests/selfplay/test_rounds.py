@@ -26,6 +26,11 @@ def rounds_in(folder: Path, workers: int, ahead: int, deadline: float | None = N
     return SelfPlayRounds(player, GameStore(folder), positions=60, ahead=ahead, deadline=deadline)
 
 
+def games_kept(rounds: SelfPlayRounds) -> int:
+    assert rounds.store is not None
+    return len(rounds.store)
+
+
 @pytest.fixture
 def ahead(tmp_path: Path) -> Iterator[SelfPlayRounds]:
     rounds = rounds_in(tmp_path / "ahead", 2, ahead=1)
@@ -59,7 +64,7 @@ def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfP
     plain.close()
     assert moves(played) == moves(lagging)
     ids = [game.game_id for one in played for game in one]
-    assert len(ids) == len(set(ids)) == len(ahead.store)
+    assert len(ids) == len(set(ids)) == games_kept(ahead)
     assert sorted({game.network_version for one in played for game in one}) == [0, 1, 2]
     assert all([game.game_id for game in one] == sorted(game.game_id for game in one) for one in played)
 
@@ -67,17 +72,17 @@ def test_a_round_is_played_ahead_with_the_weights_of_the_one_before(ahead: SelfP
 @pytest.mark.row("E13")
 def test_the_round_goes_on_in_the_background_and_only_one(ahead: SelfPlayRounds) -> None:
     ahead.play(b"a", 0, no_news)
-    before = len(ahead.store)
+    before = games_kept(ahead)
     ahead.set_off(b"a", 0)
     end = time.monotonic() + 60
-    while len(ahead.store) == before and time.monotonic() < end:
+    while games_kept(ahead) == before and time.monotonic() < end:
         time.sleep(0.01)
-    assert len(ahead.store) > before  # nobody has asked for them yet, and they are kept already
+    assert games_kept(ahead) > before  # nobody has asked for them yet, and they are kept already
     kept = before
-    while len(ahead.store) > kept and time.monotonic() < end:
-        kept = len(ahead.store)
+    while games_kept(ahead) > kept and time.monotonic() < end:
+        kept = games_kept(ahead)
         time.sleep(1.0)
-    assert len(ahead.store) == kept  # it waits for its reader
+    assert games_kept(ahead) == kept  # it waits for its reader
     news: list[SelfPlayCounts] = []
     games, counts = ahead.play(b"unused", 1, news.append)
     assert counts.games == len(games) == kept - before
@@ -127,11 +132,11 @@ def test_rounds_go_on_from_their_state_as_if_nothing_had_happened(
 def test_without_being_ahead_nothing_is_set_off(tmp_path: Path) -> None:
     rounds = rounds_in(tmp_path, 0, ahead=0)
     rounds.play(b"a", 0, no_news)
-    kept = len(rounds.store)
+    kept = games_kept(rounds)
     rounds.set_off(b"a", 0)
     state = rounds.state()
     assert state.begun == []
-    assert len(rounds.store) == kept
+    assert games_kept(rounds) == kept
     first = moves([rounds.play(b"b", 1, no_news)[0]])
     other = rounds_in(tmp_path / "other", 0, ahead=0)
     other.restore(RoundState(state.in_progress, [Begun(b"b", 1)]))  # saved by a run that was ahead
@@ -153,14 +158,14 @@ def test_closing_ends_a_round_under_way_and_keeps_its_games(tmp_path: Path) -> N
     player = make_player(PLACE, 1)
     rounds = SelfPlayRounds(player, GameStore(tmp_path), positions=10**9, ahead=1)
     rounds.set_off(b"a", 0)
-    while len(rounds.store) < 10:
+    while games_kept(rounds) < 10:
         time.sleep(0.01)
     rounds.close()
     assert psutil.Process().children() == before
     assert [thread.name for thread in threading.enumerate() if thread.name.startswith("self-play")] == []
     assert not (tmp_path / "journal.arrows").exists()
     records = list(GameStore(tmp_path).records())
-    assert len(records) == len(rounds.store) >= 10
+    assert len(records) == games_kept(rounds) >= 10
 
 
 def test_what_goes_wrong_in_the_background_is_told_by_the_next_round(tmp_path: Path) -> None:

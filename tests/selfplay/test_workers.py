@@ -104,11 +104,26 @@ def test_workers_use_the_weights_they_are_sent(two: WorkerPlayers) -> None:
     assert {record.network_version for record in first.values()} <= {0, 1}
 
 
-def test_another_number_of_workers_than_before_is_refused(two: WorkerPlayers) -> None:
-    with pytest.raises(UsageError, match="selfplay.workers=2: the run was started with 1"):
-        two.restore(two.snapshot()[:1])
-    with pytest.raises(UsageError, match="selfplay.workers=0: the run was started with 2"):
-        LocalPlayer(PLACE).restore(two.snapshot())
+def place(part: int, parts: int) -> Workplace:
+    return Workplace(PLACE.settings | {"part": part, "parts": parts}, PLACE.make_host)
+
+
+@pytest.mark.row("F22")
+def test_other_processes_go_on_with_the_games_and_play_the_same(two: WorkerPlayers) -> None:
+    """Two ranks that play themselves after two workers of one, and the other way round."""
+    start = two.snapshot()
+    found, _ = played(two, 60)
+    ranks = [LocalPlayer(place(rank, 2)) for rank in range(2)]
+    for rank in ranks:
+        rank.restore(start)
+    theirs = [played(rank, 60)[0] for rank in ranks]
+    assert not theirs[0].keys() & theirs[1].keys()
+    assert {game: record.moves.tolist() for one in theirs for game, record in one.items()} == {
+        game: record.moves.tolist() for game, record in found.items()
+    }
+    two.restore([snapshot for rank in ranks for snapshot in rank.snapshot()])
+    with pytest.raises(UsageError, match="selfplay.games=8: the run was started with selfplay.games=4; keep it"):
+        LocalPlayer(PLACE).restore(start[:1])
 
 
 def test_a_deadline_that_is_over_stops_the_workers(two: WorkerPlayers) -> None:

@@ -14,8 +14,9 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
+from hexlit.accelerate.ranks import Ranks
 from hexlit.errors import UsageError
-from hexlit.training.batches import batch_size, parts_of
+from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.guards import FiniteGuard
 from hexlit.training.module import TrainedModule
@@ -440,3 +441,38 @@ def test_batches_of_any_form_are_split_along_their_first_dimension() -> None:
     assert [tuple(map(len, part)) for part in parts_of((x, y), 3)] == [(3, 3), (2, 2)]
     whole = (x, y)
     assert next(parts_of(whole, 5)) is whole
+
+
+@pytest.mark.row("F22")
+def test_ranks_have_as_many_micro_batches_whatever_their_parts() -> None:
+    x, y = torch.arange(9), torch.arange(9) * 2
+    assert some_of((x, y), slice(1, None, 3))[1].tolist() == [2, 8, 14]
+    assert [part["x"].tolist() for part in equal_parts_of({"x": x[:4]}, 3)] == [[0, 1], [2], [3]]
+    for rank in range(2):
+        module = Regression(accelerator={"micro_batch": 2})
+        module.ranks = Ranks(rank, 2, rank, 2)
+        own = module.on_before_batch_transfer((x, y), 0)
+        assert module.whole == 9
+        assert own[0].tolist() == list(range(rank, 9, 2))
+        assert len(list(module._micro_batches(own, module.whole))) == 3
+        assert module.on_before_batch_transfer(PartOf(own, 9), 0) is own
+
+
+@pytest.mark.row("F22")
+def test_the_gradients_of_ranks_add_up_to_those_of_one_process() -> None:
+    """Also where a batch has fewer examples than there are ranks: the others work for nothing."""
+    for batch in (batches(1, count=7)[0], batches(1, count=1)[0]):
+        alone = Regression()
+        alone.manual_backward = Tensor.backward  # type: ignore[method-assign]  # there is no trainer
+        expected = alone._gradients(batch)["loss"]
+        total, found = [torch.zeros_like(p) for p in alone.net.parameters()], torch.zeros(())
+        for rank in range(3):
+            module = Regression(accelerator={"micro_batch": 2})
+            module.manual_backward = Tensor.backward  # type: ignore[method-assign]
+            module.ranks = Ranks(rank, 3, rank, 3)
+            found = found + module._gradients(module.on_before_batch_transfer(batch, 0))["loss"]
+            for sums, parameter in zip(total, module.net.parameters(), strict=True):
+                sums += parameter.grad
+        torch.testing.assert_close(found, expected)
+        for sums, parameter in zip(total, alone.net.parameters(), strict=True):
+            torch.testing.assert_close(sums, parameter.grad)

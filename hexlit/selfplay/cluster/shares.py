@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, slots_of
-from hexlit.selfplay.workers import OnGames, Played, share_of, sum_of
+from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, share_of, slots_of
+from hexlit.selfplay.workers import OnGames, Played, sum_of
 
 
 class WrongGamesError(Exception):

@@ -9,13 +9,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.together import joined
 from hexlit.tasks.classify.batches import TextBatch
 from hexlit.tasks.classify.config import TextNetConfig
 from hexlit.tasks.classify.metrics import scores_of
 from hexlit.tasks.classify.nets import TextNet
 from hexlit.tasks.classify.pretrained import settings_of
 from hexlit.tasks.classify.tokens import TextTokens
-from hexlit.training.batches import batch_size
+from hexlit.training.batches import whole_size
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule
 
@@ -72,13 +73,15 @@ class ClassifyModule(TrainedModule):
         return {"accuracy": (output.argmax(1) == batch.label).float().mean()}
 
     def training_step(self, batch: TextBatch, batch_idx: int) -> dict[str, Tensor]:
-        self.filled += batch.tokens.numel()
-        self.fixed += batch_size(batch) * self.tokens.max_length
+        count = whole_size(self, batch)
+        self.filled += count * batch.tokens.shape[1]
+        self.fixed += count * self.tokens.max_length
         return super().training_step(batch, batch_idx)
 
     def on_validation_epoch_end(self) -> None:
         """Log what is no mean over batches."""
-        probabilities, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*self._judged, strict=True))
+        judged = joined(self._judged)
+        probabilities, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*judged, strict=True))
         self._judged = []
         found = scores_of(probabilities, labels.astype(np.int64))
         self.log_dict({f"val.{name}": getattr(found, name) for name in ("macro_f1", "ece", "brier")})

@@ -37,6 +37,18 @@ class ErrorSums:
         self._sums = sums if self._sums is None else self._sums + sums
         self.count += len(truth)
 
+    def on_cpu(self) -> "ErrorSums":
+        """The same sums, to be sent to another process."""
+        same = ErrorSums()
+        same.count, same._sums = self.count, None if self._sums is None else self._sums.cpu()
+        return same
+
+    def include(self, other: "ErrorSums") -> None:
+        """Add those of `other`, which has seen a batch or none."""
+        if other._sums is not None:
+            self._sums = other._sums if self._sums is None else self._sums + other._sums
+            self.count += other.count
+
     def by_horizon(self, std: list[float]) -> Errors:
         """Errors `[P, T]`; `std` `[T]` brings them to units."""
         return self._errors(self._found(), self.count, std)

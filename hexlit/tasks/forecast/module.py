@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.together import gathered
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.metrics import ErrorSums, persistence, seasonal_naive, skill
@@ -95,7 +96,11 @@ class ForecastModule(TrainedModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log RMSE, R² and the skill over the naive forecasts, over all windows, means over targets."""
-        found = {name: sums.overall(self.spec.target_std) for name, sums in self._judged.items()}
+        judged: dict[str, ErrorSums] = {}
+        for part in gathered({name: sums.on_cpu() for name, sums in self._judged.items()}):
+            for name, sums in part.items():
+                judged.setdefault(name, ErrorSums()).include(sums)
+        found = {name: sums.overall(self.spec.target_std) for name, sums in judged.items()}
         self._judged = {}
         model = found.pop("model")
         self.log_dict({"val.rmse": float(model.rmse.mean()), "val.r2": float(model.r2.mean())})

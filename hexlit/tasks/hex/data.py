@@ -13,6 +13,9 @@ from torch.utils.data import DataLoader
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
+from hexlit.accelerate.together import from_writer, gathered
+from hexlit.errors import UsageError
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
@@ -43,8 +46,9 @@ COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 class SelfPlayDataModule(HexDataModule):
     """Plays with the module's current network whenever Lightning asks for an epoch's data.
 
-    The games go to a `GameStore` at once. The games in progress are part of the checkpoint; a resumed run goes on with
-    them, and with the same seed on a CPU it plays the games that the interrupted run would have played.
+    Of several ranks each plays its share of the games, and all learn from all. Games that the first one plays go to a
+    `GameStore` at once, the others' when all have played. The games in progress are part of the checkpoint; a resumed
+    run goes on with them, and with the same seed on a CPU it plays those that the interrupted run would have played.
 
     Where processes of their own play (`selfplay.ahead`), they play for the next epoch while the network trains on this
     one's games: with the weights of the epoch's beginning, which are one epoch older than otherwise, or
@@ -83,9 +87,10 @@ class SelfPlayDataModule(HexDataModule):
         self.seed = seed
         self.profile = profile
         self.clock = clock
+        self.place = ranks()
         device = profile.device.type if cluster is None else cluster.device
-        where = placement_of(selfplay, device, profile.threads)
-        groups, rows = where.cut(selfplay.games)
+        where = placement_of(selfplay, device, profile.threads, self.place.size)
+        groups, rows = where.cut(selfplay.games, self.place.size)
         settings = {
             "config": selfplay,
             "search": search,
@@ -94,19 +99,26 @@ class SelfPlayDataModule(HexDataModule):
             "seed": seed,
             "games": selfplay.games,
             "groups": groups,
+            "part": self.place.rank,
+            "parts": self.place.size,
         }
         if cluster is None:
             maker = HostMaker(net, size, swap, rows, profile.share(where.workers))
             self.player: Player = make_player(Workplace(settings, maker), where.workers)
+        elif self.place.several:
+            raise UsageError(
+                "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
+                "or accelerator.devices=1"
+            )
         else:
             elsewhere = elsewhere_from(accelerator or AcceleratorConfig(), cluster.device, cluster.threads)
             there = RemoteHostMaker(net, size, swap, rows, elsewhere)
             self.player = RayPlayers(Workplace(settings, there), where.workers, cluster)
-        self.store = GameStore(folder)
+        self.store = GameStore(folder) if self.place.writes else None
         ahead = where.workers > 0 if selfplay.ahead is None else selfplay.ahead
         behind = selfplay.versions_behind if ahead else 0
         self.rounds = SelfPlayRounds(
-            self.player, self.store, positions=selfplay.positions, ahead=behind, deadline=deadline
+            self.player, self.store, positions=selfplay.positions, ahead=behind, deadline=deadline, gather=gathered
         )
         self.window = ReplayWindow(
             size=size,
@@ -134,8 +146,8 @@ class SelfPlayDataModule(HexDataModule):
         epoch = self.trainer.current_epoch
         if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
-            return DataLoader(EpochDataset(batches), batch_size=None)
-        with self.clock.phase("selfplay", epoch, goal=self.config.positions) as phase:
+            return DataLoader(EpochDataset(batches, self.place), batch_size=None)
+        with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.place.size) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
             self.rounds.set_off(self._weights(), epoch, self._past(epoch + 1))
@@ -150,7 +162,7 @@ class SelfPlayDataModule(HexDataModule):
             others=self.others,
             share=self.share,
         )
-        return make_loader(EpochDataset(batches), self.profile, batch_size=None)
+        return make_loader(EpochDataset(batches, self.place), self.profile, batch_size=None)
 
     def prepare(self) -> None:
         self.player.prepare()
@@ -178,7 +190,7 @@ class SelfPlayDataModule(HexDataModule):
         return self._records[-count:]
 
     def files(self) -> list[Path]:
-        return self.store.parts()
+        return [] if self.store is None else self.store.parts()
 
     def figures(self) -> dict[str, float]:
         """What self-play has done so far, and in the latest epoch, for the loggers."""
@@ -253,7 +265,8 @@ class SelfPlayDataModule(HexDataModule):
         self.rounds.restore(RoundState(in_progress, begun))
         for name in COUNTS:
             setattr(self, name, state_dict.get(name, 0))  # evaluations were not always counted
-        self.window.extend(self.store.find(state_dict["window"].tolist()))
+        kept = [] if self.store is None else self.store.find(state_dict["window"].tolist())
+        self.window.extend(from_writer(kept))
         if state_dict.get("renewed") is not None:  # nothing was renewed before there was reanalysis
             self.window.renew(NewTargets(**_arrays(state_dict["renewed"])))
 

@@ -3,21 +3,30 @@
 import torch
 from torch.utils.data import Dataset
 
+from hexlit.accelerate.ranks import ALONE, Ranks
 from hexlit.selfplay.rebuild import Batch, Epoch, ReplyBatch
+from hexlit.training.batches import PartOf
 
 
-class EpochDataset(Dataset[Batch | ReplyBatch]):
-    """The batches of one epoch, as tensors."""
+class EpochDataset(Dataset[Batch | ReplyBatch | PartOf]):
+    """The batches of one epoch, as tensors. Of several ranks each rebuilds its part of a batch alone."""
 
-    def __init__(self, epoch: Epoch) -> None:
-        """The batches of `epoch`."""
+    def __init__(self, epoch: Epoch, place: Ranks = ALONE) -> None:
+        """The batches of `epoch` for the rank at `place`."""
         self._epoch = epoch
+        self._place = place
 
     def __len__(self) -> int:
         """Number of batches."""
         return len(self._epoch)
 
-    def __getitem__(self, step: int) -> Batch | ReplyBatch:
+    def __getitem__(self, step: int) -> Batch | ReplyBatch | PartOf:
         """Batch number `step`."""
-        batch = self._epoch[step]
-        return type(batch)(*(torch.from_numpy(array) for array in batch))  # type: ignore[arg-type]
+        if not self._place.several:
+            return _tensors(self._epoch[step])
+        whole = self._epoch.size(step)
+        return PartOf(_tensors(self._epoch.some(step, self._place.part(whole))), whole)
+
+
+def _tensors(batch: Batch | ReplyBatch) -> Batch | ReplyBatch:
+    return type(batch)(*(torch.from_numpy(array) for array in batch))  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from hexlit.selfplay.splits import split_games
@@ -73,12 +74,12 @@ class GamesDataModule(HexDataModule):
         """Every training position once, in an order that the epoch's number decides."""
         assert self.trainer is not None
         epoch = self.training.shuffled(batch=self.profile.train_batch, seed=self.seed, epoch=self.trainer.current_epoch)
-        return make_loader(EpochDataset(epoch), self.profile, batch_size=None)
+        return make_loader(EpochDataset(epoch, ranks()), self.profile, batch_size=None)
 
     def val_dataloader(self) -> DataLoader[Any]:
         """Every validation position once, in the order of the games, none turned."""
         epoch = self.validation.in_order(batch=self.profile.evaluation_batch)
-        return make_loader(EpochDataset(epoch), self.profile, batch_size=None)
+        return make_loader(EpochDataset(epoch, ranks()), self.profile, batch_size=None)
 
     def some_planes(self, count: int) -> NDArray[np.int8]:
         """int8 `[P, 5, n, n]`: up to `count` positions of the validation games, drawn by the seed."""

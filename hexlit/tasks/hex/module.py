@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.together import joined
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
@@ -127,7 +128,7 @@ class HexModule(TrainedModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log how far the value is to be trusted: see `hexlit.nets.calibration.Calibration`."""
-        values, results = (torch.cat(column).cpu().numpy() for column in zip(*self._judged, strict=True))
+        values, results = (torch.cat(column).cpu().numpy() for column in zip(*joined(self._judged), strict=True))
         self._judged = []
         found = calibrate(values, results > 0)
         names = ("brier", "log_loss", "calibration_error", "sign_accuracy")

@@ -1,0 +1,80 @@
+"""Batch norm whose statistics are those of a batch over all ranks, on every device.
+
+torch's own `SyncBatchNorm` knows no cpu.
+"""
+
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from hexlit.accelerate.together import are_several
+
+
+class RankedBatchNorm2d(nn.BatchNorm2d):
+    """`nn.BatchNorm2d` over the examples of all ranks, `[B, C, h, w]` on each of them; alone it is the same.
+
+    Every rank has as many forward and backward passes in training as the others.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalise, and in training note the statistics."""
+        if not (self.training and are_several()):
+            return super().forward(input)
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        assert self.momentum is not None
+        x = input.float()
+        variance, mean = torch.var_mean(x, (0, 2, 3), correction=0)
+        count = torch.full_like(mean, x.numel() / x.shape[1])
+        counts, means, variances = _of_every_rank(torch.stack([count, mean, variance])).unbind(1)  # [ranks, C] each
+        total = counts.sum(0)
+        mean = (counts * means).sum(0) / total
+        variance = (counts * (variances + (means - mean) ** 2)).sum(0) / total  # Chan, Golub & LeVeque 1979
+        with torch.no_grad():
+            unbiased = variance * total / (total - 1).clamp_min(1)
+            self.running_mean.lerp_(mean, self.momentum)
+            self.running_var.lerp_(unbiased, self.momentum)
+            if self.num_batches_tracked is not None:
+                self.num_batches_tracked.add_(1)
+        scale = torch.rsqrt(variance + self.eps) * self.weight
+        shift = self.bias - mean * scale
+        normalised = x * scale[:, None, None] + shift[:, None, None]
+        return normalised.to(input.dtype)
+
+
+def _of_every_rank(own: Tensor) -> Tensor:
+    result: Tensor = _EveryRank.apply(own)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _EveryRank(torch.autograd.Function):
+    """The tensor `[...]` of every rank as `[ranks, ...]`. Gradients of all ranks flow back to the one that gave it."""
+
+    @staticmethod
+    def forward(context: Any, own: Tensor) -> Tensor:
+        found = [torch.empty_like(own) for _ in range(dist.get_world_size())]
+        dist.all_gather(found, own.contiguous())
+        return torch.stack(found)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> Tensor:
+        total = gradients[0].contiguous()
+        dist.all_reduce(total)
+        return total[dist.get_rank()]
+
+
+def over_ranks(net: nn.Module) -> None:
+    """Let every batch norm of images in `net` be one over all ranks. Parameters and statistics stay the same tensors.
+
+    Their names in a checkpoint do, too.
+    """
+    for module in list(net.modules()):
+        for name, child in module.named_children():
+            if type(child) is nn.BatchNorm2d:
+                ranked = RankedBatchNorm2d(
+                    child.num_features, child.eps, child.momentum, child.affine, child.track_running_stats
+                )
+                ranked.__dict__ |= child.__dict__
+                setattr(module, name, ranked)

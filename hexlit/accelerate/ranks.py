@@ -1,0 +1,133 @@
+"""The processes of one run, its ranks: each computes on a device of its own, and the first one alone writes.
+
+Whoever starts the processes says so in the environment: torchrun, srun, or hexlit itself, which uses torchrun's names.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hexlit.errors import UsageError
+
+FIRST_PORT = 15_000
+"""Ports of jobs of Slurm begin here; the number of the job chooses one of 10,000."""
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The place of this process among those of its run. A process of no such run is the only one."""
+
+    rank: int = 0
+    """Its number in the run."""
+    size: int = 1
+    """Processes of the run."""
+    local_rank: int = 0
+    """Its number on this machine, and that of its device."""
+    local_size: int = 1
+    """Processes of the run on this machine."""
+    address: str = "127.0.0.1"
+    """Machine of the first rank."""
+    port: int = 0
+    """Port there at which the ranks meet."""
+    cores: int | None = None
+    """Cores of this process where Slurm gives it a share; None: the ranks of a machine share its cores."""
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.local_rank < self.local_size <= self.size and self.rank < self.size):
+            raise UsageError(f"rank {self.rank} of {self.size} ({self.local_rank} of {self.local_size} here): no ranks")
+        if self.size % self.local_size:
+            raise UsageError(
+                f"{self.size} ranks, {self.local_size} of them here: every machine needs as many; use torchrun "
+                "--nproc-per-node or srun --ntasks-per-node"
+            )
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process writes the files of the run, shows it and measures it."""
+        return self.rank == 0
+
+    @property
+    def several(self) -> bool:
+        """Whether there are others."""
+        return self.size > 1
+
+    @property
+    def machines(self) -> int:
+        """Machines of the run."""
+        return self.size // self.local_size
+
+    @property
+    def machine(self) -> int:
+        """Number of this machine; every machine has consecutive ranks."""
+        return self.rank // self.local_size
+
+    def threads(self, cores: int) -> int:
+        """This process's share of the `cores` that it may use, at least one."""
+        return max(1, cores // self.local_size if self.cores is None else min(cores, self.cores))
+
+    def part(self, count: int) -> slice:
+        """This rank's examples of a batch of `count`; see `has_part`."""
+        return slice(self.rank, None, self.size) if self.has_part(count) else slice(0, 1)
+
+    def has_part(self, count: int) -> bool:
+        """Whether a batch of `count` examples has any for this rank. One that has none reads the first, for nothing."""
+        return self.rank < count
+
+    def environment(self) -> dict[str, str]:
+        """The variables by which torchrun says the same."""
+        return {
+            "RANK": str(self.rank),
+            "WORLD_SIZE": str(self.size),
+            "LOCAL_RANK": str(self.local_rank),
+            "LOCAL_WORLD_SIZE": str(self.local_size),
+            "MASTER_ADDR": self.address,
+            "MASTER_PORT": str(self.port),
+        }
+
+
+ALONE = Ranks()
+"""The place of a process that has no others beside it."""
+
+
+def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
+    """The place that `environment` gives to this process; None is that of the process.
+
+    Raises:
+        UsageError: a variable is no number, or they contradict each other.
+    """
+    found = os.environ if environment is None else environment
+    if _number(found, "WORLD_SIZE", 1) > 1 and "RANK" in found:
+        return Ranks(
+            rank=_number(found, "RANK"),
+            size=_number(found, "WORLD_SIZE"),
+            local_rank=_number(found, "LOCAL_RANK", _number(found, "RANK")),
+            local_size=_number(found, "LOCAL_WORLD_SIZE", _number(found, "WORLD_SIZE")),
+            address=found.get("MASTER_ADDR", Ranks.address),
+            port=_number(found, "MASTER_PORT", FIRST_PORT),
+        )
+    # srun counts the tasks of its step. A batch script is no task of one, however many tasks its job asked for.
+    if _number(found, "SLURM_STEP_NUM_TASKS", 1) > 1:
+        size = _number(found, "SLURM_STEP_NUM_TASKS")
+        return Ranks(
+            rank=_number(found, "SLURM_PROCID"),
+            size=size,
+            local_rank=_number(found, "SLURM_LOCALID"),
+            local_size=max(1, size // _number(found, "SLURM_STEP_NUM_NODES", 1)),
+            address=found.get("MASTER_ADDR", first_machine(found.get("SLURM_STEP_NODELIST", Ranks.address))),
+            port=_number(found, "MASTER_PORT", FIRST_PORT + _number(found, "SLURM_JOB_ID", 0) % 10_000),
+            cores=_number(found, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in found else None,
+        )
+    return ALONE
+
+
+def first_machine(nodes: str) -> str:
+    """The first of Slurm's list of machines: `a[03-05,9],b` gives `a03`."""
+    return re.sub(r"\[(\w+)[^\]]*\]", r"\1", nodes).partition(",")[0]
+
+
+def _number(found: Mapping[str, str], name: str, default: int | None = None) -> int:
+    value = found.get(name, "" if default is None else str(default))
+    if not value.isdecimal():
+        raise UsageError(f"{name}={value}: a whole number is expected of what starts the ranks of a run")
+    return int(value)

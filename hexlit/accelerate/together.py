@@ -1,0 +1,85 @@
+"""Exchange between the ranks of a run: all make the same calls in the same order. One rank alone gets back its own."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+T = TypeVar("T")
+
+BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
+"""torch's name of the library that carries the tensors of a device. gloo carries everything else."""
+
+PATIENCE = timedelta(days=1)
+"""How long a rank waits for the others, of which one may evaluate for long. The death of a rank is noticed sooner."""
+
+_SECONDS_BETWEEN_LOOKS = 0.005
+
+
+def are_several() -> bool:
+    """Whether this process has met other ranks."""
+    return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
+
+
+def meet() -> None:
+    """Wait for the others. Signals, such as Ctrl-C, are heard meanwhile: inside a wait of gloo they would not be."""
+    if are_several():
+        arriving = dist.all_reduce(torch.zeros(1), async_op=True)
+        while not arriving.is_completed():
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        arriving.wait()
+
+
+def from_writer(value: T) -> T:
+    """The `value` of the first rank."""
+    if not are_several():
+        return value
+    meet()
+    values = [value]
+    dist.broadcast_object_list(values, 0, device=torch.device("cpu"))
+    return values[0]
+
+
+def on_writer(call: Callable[[], T]) -> T:
+    """What `call` returns on the first rank; the others wait for it."""
+    if not are_several():
+        return call()
+    value: Any = call() if dist.get_rank() == 0 else None
+    found: T = from_writer(value)
+    return found
+
+
+def gathered(value: T) -> list[T]:
+    """The `value` of every rank, in their order. Tensors have to lie on the cpu."""
+    if not are_several():
+        return [value]
+    meet()
+    values: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(values, value)
+    return values
+
+
+def joined(rows: list[T]) -> list[T]:
+    """The `rows` of all ranks in one list. Each is a tensor or a tuple of tensors; those of others lie on the cpu."""
+    if not are_several():
+        return rows
+    return [row for part in gathered([_on_cpu(row) for row in rows]) for row in part]
+
+
+def add_up(tensors: list[Tensor]) -> None:
+    """Replace each of `tensors`, of one device and type, by its sum over the ranks, in one go."""
+    if not are_several() or not tensors:
+        return
+    flat = torch.cat([tensor.flatten() for tensor in tensors])
+    dist.all_reduce(flat)
+    totals = torch.split(flat, [tensor.numel() for tensor in tensors])
+    for tensor, total in zip(tensors, totals, strict=True):
+        tensor.copy_(total.view_as(tensor))
+
+
+def _on_cpu(row: Any) -> Any:
+    return row.cpu() if isinstance(row, Tensor) else tuple(tensor.cpu() for tensor in row)

@@ -1,0 +1,100 @@
+"""Several devices by Lightning's DDP: its strategy, and what goes with it.
+
+torch's wrapper, which averages gradients while they are computed, is left out: a step has several backward passes, and
+ranks may have different numbers of examples. `TrainedModule` adds the gradients up once a step instead.
+"""
+
+from typing import Any
+
+import torch
+from lightning.fabric.plugins.environments.lightning import LightningEnvironment
+from lightning.pytorch.strategies import DDPStrategy
+
+from hexlit.accelerate.batch_norm import over_ranks
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import Ranks
+from hexlit.accelerate.together import BACKENDS, PATIENCE, are_several, from_writer, meet
+from hexlit.errors import UsageError
+
+
+class StartedRanks(LightningEnvironment):
+    """The ranks of a run, whoever has started them: torchrun, srun or hexlit."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        """The place of this process is the one in `ranks`."""
+        super().__init__()
+        self._ranks = ranks
+
+    @property
+    def creates_processes_externally(self) -> bool:
+        return True
+
+    @property
+    def main_address(self) -> str:
+        return self._ranks.address
+
+    @property
+    def main_port(self) -> int:
+        return self._ranks.port
+
+    def local_rank(self) -> int:
+        return self._ranks.local_rank
+
+    def node_rank(self) -> int:
+        return self._ranks.machine
+
+    def teardown(self) -> None:
+        """Leave the environment as it is."""
+
+
+class AddedUp(DDPStrategy):
+    """Lightning's DDP without torch's wrapper. Batch norm becomes one over all ranks; they begin with equal weights."""
+
+    def configure_ddp(self) -> None:
+        assert self.model is not None
+        over_ranks(self.model)
+        for tensor in self.model.state_dict().values():
+            torch.distributed.broadcast(tensor, 0)
+
+    def barrier(self, *args: Any, **kwargs: Any) -> None:
+        meet()
+
+    def broadcast(self, obj: Any, src: int = 0) -> Any:
+        assert src == 0
+        return from_writer(obj)
+
+
+def device_arguments(profile: DeviceProfile, ranks: Ranks) -> dict[str, Any]:
+    """The arguments of `Trainer` that say on which devices it computes, and by which processes."""
+    if not ranks.several:
+        return {"devices": profile.devices}
+    return {
+        "devices": profile.devices,
+        "num_nodes": ranks.machines,
+        "strategy": AddedUp(
+            cluster_environment=StartedRanks(ranks),
+            process_group_backend=BACKENDS[profile.device.type],
+            timeout=PATIENCE,
+        ),
+        "use_distributed_sampler": False,  # every rank draws the batches of one process, and takes its part
+    }
+
+
+def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
+    """Refuse what does not go together with several ranks."""
+    if not ranks.several:
+        return
+    if profile.train_batch < ranks.size:
+        raise UsageError(
+            f"accelerator.train_batch={profile.train_batch}: {ranks.size} devices share a batch; choose more examples"
+        )
+    if profile.micro_batch == 1:
+        raise UsageError("accelerator.micro_batch=1: several devices take 2 or more examples at once each")
+    if profile.compile:
+        raise UsageError("accelerator.compile=true: the network is compiled on one device only; leave it out")
+
+
+def part_ways() -> None:
+    """End what connects this process with the other ranks."""
+    if are_several():
+        torch.distributed.destroy_process_group()

@@ -1,0 +1,74 @@
+"""F22: whose rank a process is, as torchrun, srun or hexlit says it, and what part of a batch is its."""
+
+import pytest
+
+from hexlit.accelerate.ranks import ALONE, Ranks, first_machine, ranks
+from hexlit.errors import UsageError
+
+pytestmark = pytest.mark.row("F22")
+
+TORCHRUN = Ranks(rank=5, size=6, local_rank=1, local_size=2, address="a", port=29500).environment()
+SRUN = {
+    "SLURM_STEP_NUM_TASKS": "4",
+    "SLURM_STEP_NUM_NODES": "2",
+    "SLURM_STEP_NODELIST": "node[07-08]",
+    "SLURM_PROCID": "3",
+    "SLURM_LOCALID": "1",
+    "SLURM_JOB_ID": "123456",
+    "SLURM_CPUS_PER_TASK": "3",
+}
+
+
+def test_torchrun() -> None:
+    found = ranks(TORCHRUN)
+    assert found == Ranks(5, 6, 1, 2, "a", 29500)
+    assert (found.machine, found.machines, found.writes) == (2, 3, False)
+    assert found.threads(9) == 4
+
+
+def test_srun() -> None:
+    found = ranks(SRUN)
+    assert found == Ranks(3, 4, 1, 2, "node07", 18456, 3)
+    assert found.threads(16) == 3
+    assert found.threads(2) == 2
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{}, {"RANK": "0", "WORLD_SIZE": "1"}, SRUN | {"SLURM_STEP_NUM_TASKS": "1"}, {"SLURM_NTASKS": "4"}],
+    ids=["nobody", "torchrun of one", "srun of one", "a batch script of many tasks"],
+)
+def test_a_process_alone(environment: dict[str, str]) -> None:
+    assert ranks(environment) == ALONE
+    assert (ALONE.writes, ALONE.several, ALONE.threads(7)) == (True, False, 7)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"RANK": "x"}, "RANK=x: a whole number is expected"),
+        ({"RANK": "6"}, "rank 6 of 6"),
+        ({"WORLD_SIZE": "7"}, "7 ranks, 2 of them here: every machine needs as many"),
+    ],
+)
+def test_what_cannot_be_is_refused(changed: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        ranks(TORCHRUN | changed)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_the_parts_of_a_batch_are_the_batch(size: int, count: int) -> None:
+    places = [Ranks(rank, size, rank, size) for rank in range(size)]
+    batch = list(range(count))
+    parts = [batch[place.part(count)] for place in places]
+    assert all(parts), "every rank takes part in a step"
+    assert sorted(x for place, part in zip(places, parts, strict=True) if place.has_part(count) for x in part) == batch
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("nodes", "first"), [("a", "a"), ("a,b", "a"), ("a[03-05,9],b", "a03"), ("rack[1,4]-x", "rack1-x")]
+)
+def test_the_first_machine_of_a_list(nodes: str, first: str) -> None:
+    assert first_machine(nodes) == first

@@ -1,0 +1,95 @@
+"""F22: two processes train as one does, whatever the task; a rank that dies ends them all.
+
+pytest -n 0 -m slow tests/commands/test_train_ranks.py
+"""
+
+import csv
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hexlit.selfplay.store import GameStore
+from tests.commands.recorded import save_games
+from tests.commands.test_train_forecast import SMALL
+from tests.commands.tiny import TINY
+from tests.tasks.forecast.tables import hourly, save
+
+pytestmark = [pytest.mark.row("F22"), pytest.mark.slow]
+
+EXACT = ["accelerator.precision=32-true", "accelerator.inference_precision=fp32", "accelerator.threads=1"]
+TWO = "accelerator.devices=2"
+HEX = [*TINY, *EXACT, "net.dropout=0", "trainer.ema_decay=0.9"]
+WITHIN = 1e-5
+
+
+def command(folder: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "hexlit", "train", *arguments, f"hydra.run.dir={folder}"]
+
+
+def trained(folder: Path, *arguments: str, starter: tuple[str, ...] = ()) -> list[dict[str, str]]:
+    """The rows of `metrics.csv` of a run in `folder`."""
+    whole = [*starter, *command(folder, *arguments)]
+    done = subprocess.run(whole, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    with (folder / "metrics.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def assert_equal(found: list[dict[str, str]], expected: list[dict[str, str]]) -> None:
+    """What was learned and measured is the same."""
+    assert len(found) == len(expected)
+    for row, wanted in zip(found, expected, strict=True):
+        names = [name for name in wanted if name.startswith(("train.", "val.", "strength."))]
+        assert "train.loss" in names
+        for name in names:
+            assert float(row[name] or "nan") == pytest.approx(float(wanted[name] or "nan"), abs=WITHIN, nan_ok=True), (
+                name
+            )
+
+
+def test_self_play_by_two_ranks_plays_the_games_of_two_workers(tmp_path: Path) -> None:
+    settings = [*HEX, "trainer.max_epochs=2"]
+    one = trained(tmp_path / "one", *settings, "selfplay.workers=2", "selfplay.ahead=false")
+    two = trained(tmp_path / "two", *settings, TWO)  # each plays in its own process
+    assert_equal(two, one)
+    assert [row["selfplay.games"] for row in two] == [row["selfplay.games"] for row in one]
+
+
+def test_recorded_games(tmp_path: Path) -> None:
+    plays = ("selfplay.", "data.reuse", "data.window")
+    settings = [setting for setting in HEX if not setting.startswith(plays)]
+    settings += ["data=games", f"data.path={save_games(tmp_path / 'games')}", "accelerator.train_batch=33"]
+    assert_equal(trained(tmp_path / "two", *settings, TWO), trained(tmp_path / "one", *settings))
+
+
+def test_forecast(tmp_path: Path) -> None:
+    settings = [*SMALL, f"data.path={save(hourly(), tmp_path / 'hours.csv')}", "accelerator.evaluation_batch=33"]
+    assert_equal(trained(tmp_path / "two", *settings, TWO), trained(tmp_path / "one", *settings))
+
+
+def test_a_rank_that_dies_ends_all_and_one_process_goes_on(tmp_path: Path) -> None:
+    """A line says which it was. Nothing is left behind, and no game is lost or played twice."""
+    folder = tmp_path / "run"
+    settings = [*HEX, "trainer.max_epochs=8", "evaluation.every_epochs=0", "trainer.monitor=train.loss"]
+    whole = command(folder, *settings, "trainer.monitor_mode=min", TWO)
+    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    table = folder / "metrics.csv"
+    while not table.exists() or len(table.read_text().splitlines()) < 3:
+        assert process.poll() is None
+        time.sleep(0.1)
+    started = psutil.Process(process.pid).children(recursive=True)
+    next(one for one in started if any("ranks/1" in argument for argument in one.cmdline())).kill()
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert "hexlit train: rank 1 ended by signal 9; its output is in" in said
+    assert "Traceback" not in said
+    assert not psutil.wait_procs(started, timeout=10)[1]
+    rows = trained(folder, f"resume={folder}", "accelerator.devices=1")
+    assert [int(row["epoch"]) for row in rows] == list(range(8))
+    with GameStore(folder / "games") as store:
+        ids = [game.game_id for game in store.records()]
+    assert len(ids) == len(set(ids)) >= int(float(rows[-1]["selfplay.games"]))
