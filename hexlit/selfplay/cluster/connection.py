@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster.config import RayConfig
 
@@ -61,6 +63,7 @@ def connect(config: RayConfig, actors: int) -> Connection:
         }
     else:
         _check_answers(str(config.address))
+        _check_joined(str(config.address))
         settings["address"] = config.address
     try:
         ray.init(**settings)
@@ -94,6 +97,15 @@ def _check_answers(address: str) -> None:
         ) from error
     if answer[3:4] != _SETTINGS_FRAME:
         raise UsageError(f"{where}: what answers there is no head of a Ray cluster; its usual port is 6379")
+
+
+def _check_joined(address: str) -> None:
+    """Raise `UsageError` unless a node of Ray runs on this machine; `ray.init` would look for one for a minute."""
+    if not any(process.info["name"] == "raylet" for process in psutil.process_iter(["name"])):
+        raise UsageError(
+            f"ray.address={address}: this machine has not joined the cluster; do so by ray start "
+            "--address=HEAD:6379, with --num-cpus=0 where no games should be played here"
+        )
 
 
 def _current_cluster() -> str | None:

@@ -19,6 +19,7 @@ def cluster_of(nodes: int) -> Iterator[Any]:
     os.environ |= {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "5",  # by default 15, at which nothing moves on a busy machine
         "PYTHONPATH": os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     import ray

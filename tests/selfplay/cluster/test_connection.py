@@ -5,15 +5,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster import connection
 from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.connection import connect, first_words
+from hexlit.selfplay.cluster.connection import _check_joined, connect, first_words
 
 pytestmark = pytest.mark.row("E14")
 
@@ -43,6 +44,7 @@ class FakeRay(ModuleType):
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setitem(sys.modules, "ray", fake)
+    monkeypatch.setattr(connection, "_check_joined", lambda address: None)
     for name in ("RAY_ADDRESS", "RAY_USE_TLS"):
         monkeypatch.delenv(name, raising=False)
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"):
@@ -113,6 +115,14 @@ def test_auto_names_the_cluster_that_does_not_answer(
     (tmp_path / "ray" / "ray_current_cluster").write_text(address)
     with pytest.raises(UsageError, match=rf"^ray.address=auto \({address}\): nobody answers there"):
         connect(RayConfig(address="auto"), 2)
+
+
+def test_a_machine_that_has_not_joined_is_told_how_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "process_iter", lambda wanted: [SimpleNamespace(info={"name": "raylets"})])
+    with pytest.raises(UsageError, match="ray.address=auto: this machine has not joined the cluster; do so by ray sta"):
+        _check_joined("auto")
+    monkeypatch.setattr(psutil, "process_iter", lambda wanted: [SimpleNamespace(info={"name": "raylet"})])
+    _check_joined("auto")
 
 
 def test_a_cluster_of_its_own_has_room_for_all_actors_and_no_dashboard(ray: FakeRay) -> None:

@@ -35,8 +35,8 @@ pytestmark = [
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is optional: pip install 'hexlit[ray]'"),
 ]
 
-KILLS = 30
-EPOCHS = 40
+KILLS = int(os.environ.get("HEXLIT_STORM_KILLS", "30"))
+EPOCHS = KILLS + 10
 AHEAD = 2
 
 

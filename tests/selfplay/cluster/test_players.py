@@ -32,7 +32,6 @@ PARTS = 2
 def ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setattr(module, "connect", lambda config, actors: Connection(fake, owned=True))
-    monkeypatch.setattr("os.nice", lambda more: 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return fake
 
