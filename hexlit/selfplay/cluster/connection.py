@@ -1,6 +1,7 @@
 """The way to Ray: the one module that imports it, late, and says in one line what is wrong with a cluster."""
 
 import os
+import re
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ SECONDS_TO_ANSWER = 5.0
 """A head that says nothing for so long is not there."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS_FRAME = b"\x04"
+_CAUSE = re.compile(r"actor (?:died|is dead) because (its (?:worker process|node) has died\b)")
 _LONGEST = 300
 """Characters of Ray's words that are told."""
 
@@ -120,9 +122,11 @@ def _current_cluster() -> str | None:
 
 
 def first_words(error: BaseException) -> str:
-    """What `error` says, in one line of moderate length; of a remote traceback its last line."""
+    """The words of `error` in one line of moderate length: Ray's cause alone, or the end of a traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
+    if cause := _CAUSE.search(" ".join(lines)):
+        return cause[1][:_LONGEST]
     traced = any(line.startswith("Traceback") for line in lines)
     return (lines[-1] if traced else " ".join(lines))[:_LONGEST]

@@ -61,12 +61,12 @@ def ray_processes() -> list[psutil.Process]:
     return found
 
 
-def actors() -> list[psutil.Process]:
-    """Processes that play."""
+def actors(doing: str = "") -> list[psutil.Process]:
+    """Actors, of which Ray says by the name of their process that they are `doing` something."""
     found = []
     for process in ray_processes():
         try:
-            if process.cmdline() and process.cmdline()[0].startswith("ray::GameActor"):
+            if process.cmdline() and process.cmdline()[0].startswith(f"ray::GameActor.{doing}"):
                 found.append(process)
         except psutil.NoSuchProcess:
             pass
