@@ -1,10 +1,13 @@
 """The way to Ray: the one module that imports it, late, and says in one line what is wrong with a cluster."""
 
 import os
+import re
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster.config import RayConfig
@@ -13,6 +16,7 @@ SECONDS_TO_ANSWER = 5.0
 """A head that says nothing for so long is not there."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS_FRAME = b"\x04"
+_CAUSE = re.compile(r"actor (?:died|is dead) because (its (?:worker process|node) has died\b)")
 _LONGEST = 300
 """Characters of Ray's words that are told."""
 
@@ -61,6 +65,7 @@ def connect(config: RayConfig, actors: int) -> Connection:
         }
     else:
         _check_answers(str(config.address))
+        _check_joined(str(config.address))
         settings["address"] = config.address
     try:
         ray.init(**settings)
@@ -96,6 +101,15 @@ def _check_answers(address: str) -> None:
         raise UsageError(f"{where}: what answers there is no head of a Ray cluster; its usual port is 6379")
 
 
+def _check_joined(address: str) -> None:
+    """Raise `UsageError` unless a node of Ray runs on this machine; `ray.init` would look for one for a minute."""
+    if not any(process.info["name"] == "raylet" for process in psutil.process_iter(["name"])):
+        raise UsageError(
+            f"ray.address={address}: this machine has not joined the cluster; do so by ray start "
+            "--address=HEAD:6379, with --num-cpus=0 where no games should be played here"
+        )
+
+
 def _current_cluster() -> str | None:
     """Where `ray.init` looks first for the cluster of this machine; None where it has to search."""
     if named := os.environ.get("RAY_ADDRESS"):
@@ -108,9 +122,11 @@ def _current_cluster() -> str | None:
 
 
 def first_words(error: BaseException) -> str:
-    """What `error` says, in one line of moderate length; of a remote traceback its last line."""
+    """The words of `error` in one line of moderate length: Ray's cause alone, or the end of a traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
+    if cause := _CAUSE.search(" ".join(lines)):
+        return cause[1][:_LONGEST]
     traced = any(line.startswith("Traceback") for line in lines)
     return (lines[-1] if traced else " ".join(lines))[:_LONGEST]

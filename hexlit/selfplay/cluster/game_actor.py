@@ -3,7 +3,6 @@
 This module imports no Ray: Ray makes an actor of its plain class.
 """
 
-import os
 import platform
 import threading
 import time
@@ -18,7 +17,7 @@ from hexlit.hex.jit import SOURCES
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
-from hexlit.selfplay.workers import NICENESS, Workplace
+from hexlit.selfplay.workers import Workplace
 
 _SECONDS_TO_ANSWER = 1.0
 _KERNELS = "selfplay-actor"
@@ -55,8 +54,6 @@ class GameActor:
 
         One actor of a host compiles, the others wait and load.
         """
-        if hasattr(os, "nice"):
-            os.nice(NICENESS)
         self._settings = workplace.settings | {"parts": parts}
         # One thread calls compiled code and the network: the number of threads that a host sets is the thread's own.
         self._thread = ThreadPoolExecutor(1, "self-play")

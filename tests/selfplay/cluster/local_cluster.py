@@ -19,6 +19,7 @@ def cluster_of(nodes: int) -> Iterator[Any]:
     os.environ |= {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "5",  # by default 15, at which nothing moves on a busy machine
         "PYTHONPATH": os.pathsep.join([ROOT, *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     import ray
@@ -60,12 +61,12 @@ def ray_processes() -> list[psutil.Process]:
     return found
 
 
-def actors() -> list[psutil.Process]:
-    """Processes that play."""
+def actors(doing: str = "") -> list[psutil.Process]:
+    """Actors, of which Ray says by the name of their process that they are `doing` something."""
     found = []
     for process in ray_processes():
         try:
-            if process.cmdline() and process.cmdline()[0].startswith("ray::GameActor"):
+            if process.cmdline() and process.cmdline()[0].startswith(f"ray::GameActor.{doing}"):
                 found.append(process)
         except psutil.NoSuchProcess:
             pass

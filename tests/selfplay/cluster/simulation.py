@@ -7,6 +7,7 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class LightWorkers:
     start_seconds: float = 0.0
     places: int = 10**9
     now: float = 0.0
-    events: list[tuple[float, int, int, str, object]] = field(default_factory=list)
+    events: list[tuple[float, int, int, str, Any]] = field(default_factory=list)
     order: int = 0
     hired: list[int] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
@@ -58,7 +59,7 @@ class LightWorkers:
     def clock(self) -> float:
         return self.now
 
-    def at(self, seconds: float, worker: int, what: str, detail: object = None) -> None:
+    def at(self, seconds: float, worker: int, what: str, detail: Any = None) -> None:
         self.order += 1
         heapq.heappush(self.events, (self.now + seconds, self.order, worker, what, detail))
 
@@ -113,7 +114,7 @@ class LightWorkers:
                 self.dispatch.arrived(worker, f"host-{worker % 7}")
                 self.dispatch.ready(worker)
             else:
-                records, after = detail  # type: ignore[misc]
+                records, after = detail
                 self.dispatch.heard(worker, records, SelfPlayCounts(evaluations=1), 0.1, after)
         return True
 

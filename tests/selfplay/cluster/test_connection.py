@@ -5,15 +5,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster import connection
 from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.connection import connect, first_words
+from hexlit.selfplay.cluster.connection import _check_joined, connect, first_words
 
 pytestmark = pytest.mark.row("E14")
 
@@ -43,6 +44,7 @@ class FakeRay(ModuleType):
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setitem(sys.modules, "ray", fake)
+    monkeypatch.setattr(connection, "_check_joined", lambda address: None)
     for name in ("RAY_ADDRESS", "RAY_USE_TLS"):
         monkeypatch.delenv(name, raising=False)
     for name in ("RAY_USAGE_STATS_ENABLED", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"):
@@ -115,6 +117,14 @@ def test_auto_names_the_cluster_that_does_not_answer(
         connect(RayConfig(address="auto"), 2)
 
 
+def test_a_machine_that_has_not_joined_is_told_how_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(psutil, "process_iter", lambda wanted: [SimpleNamespace(info={"name": "raylets"})])
+    with pytest.raises(UsageError, match="ray.address=auto: this machine has not joined the cluster; do so by ray sta"):
+        _check_joined("auto")
+    monkeypatch.setattr(psutil, "process_iter", lambda wanted: [SimpleNamespace(info={"name": "raylet"})])
+    _check_joined("auto")
+
+
 def test_a_cluster_of_its_own_has_room_for_all_actors_and_no_dashboard(ray: FakeRay) -> None:
     connect(RayConfig(cpus=2, resources={"player": 1}), 3)
     wanted = {"address": "local", "include_dashboard": False, "num_cpus": 6, "resources": {"player": 3}}
@@ -139,6 +149,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     [
         ("", "SimpleError"),
         ("one\ntwo", "one two"),
+        ("It died.\nip: 127.0.0.1\nThe actor died because its node has died. Node Id: ba5d", "its node has died"),
         ("Task failed\nTraceback (most recent call last):\n  File\nModuleNotFoundError: No module named 'hexlit'\n",
          "ModuleNotFoundError: No module named 'hexlit'"),
     ],

@@ -15,24 +15,26 @@ from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
 from hexlit.selfplay.cluster import players as module
 from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.cluster.connection import Connection
+from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.workers import BackgroundPlayer, share_of
 from tests.search.positions import KeyedEvaluator
 from tests.selfplay.cluster.fake_ray import FakeRay
-from tests.selfplay.test_workers import PLACE, SETTINGS
+from tests.selfplay.test_workers import PLACE
+from tests.selfplay.test_workers import SETTINGS as PLAIN_SETTINGS
 
 pytestmark = pytest.mark.row("E14")
 
 PARTS = 2
+SETTINGS: dict[str, Any] = dict(PLAIN_SETTINGS)
 
 
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setattr(module, "connect", lambda config, actors: Connection(fake, owned=True))
-    monkeypatch.setattr("os.nice", lambda more: 0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return fake
 
@@ -52,12 +54,16 @@ def without_ray(positions: int, salts: list[bytes]) -> list[list[GameRecord]]:
     rounds = []
     for version, salt in enumerate(salts):
         games: list[GameRecord] = []
+
+        def keep(records: list[GameRecord], _: SelfPlayCounts, games: list[GameRecord] = games) -> None:
+            games.extend(records)
+
         for part, play in enumerate(parts):
             play.play(
                 KeyedEvaluator(salt=salt),
                 positions=share_of(positions, SETTINGS["games"], part, PARTS),
                 network_version=version,
-                on_games=lambda records, _, games=games: games.extend(records),
+                on_games=keep,
             )
         rounds.append(sorted(games, key=lambda game: game.game_id))
     return rounds
@@ -145,7 +151,7 @@ def test_a_full_object_store_is_told_in_one_line(players: RayPlayers, ray: FakeR
     ],
 )
 def test_an_actor_of_another_version_ends_the_run(told: dict[str, str], message: str, ray: FakeRay) -> None:
-    class Other(module.GameActor):
+    class Other(GameActor):
         def hello(self) -> dict[str, str]:
             return super().hello() | told | {"host": "there"}
 
@@ -159,7 +165,7 @@ def test_an_actor_of_another_version_ends_the_run(told: dict[str, str], message:
 def test_a_frozen_actor_is_replaced(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
 
-    class Frozen(module.GameActor):
+    class Frozen(GameActor):
         def more(self) -> Any:
             if self is made[0]:
                 time.sleep(1.0)
