@@ -11,7 +11,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
 from hexlit.selfplay.cluster import players as module
 from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.cluster.connection import Connection
@@ -19,7 +19,7 @@ from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import BackgroundPlayer, share_of
+from hexlit.selfplay.workers import BackgroundPlayer
 from tests.search.positions import KeyedEvaluator
 from tests.selfplay.cluster.fake_ray import FakeRay
 from tests.selfplay.test_workers import PLACE
@@ -97,6 +97,7 @@ def test_f21_rounds_on_ray_are_those_of_workers_also_when_actors_die(
         assert {game.network_version for game in ours} <= set(range(version + 1))
     assert len(ray.actors) >= PARTS + 2
     assert len(ray.puts) == 1 + 3  # the place, and each version of the weights once
+    assert rounds.store is not None
     numbers = [game.game_id for game in rounds.store.records()]
     assert len(numbers) == len(set(numbers)) == sum(map(len, found))
     assert players.cpu_seconds() > 0
