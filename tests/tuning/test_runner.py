@@ -39,7 +39,8 @@ def ending(folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, dri
     return [run.run(Job(ticket, trial, []), UnderWay(lambda: None)) for _ in range(2)][-1]
 
 
-@pytest.mark.row("D7-8")
+@pytest.mark.row("D7")
+@pytest.mark.row("D8")
 @pytest.mark.parametrize(("driver", "told", "ends"), [(None, 3, True), (None, 1, False), (1, 3, False), (3, 1, True)])
 def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own(
     driver: int | None, told: int, ends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

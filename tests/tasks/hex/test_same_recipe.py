@@ -46,7 +46,7 @@ class Here:
 
     def __init__(self, place: Any, workers: int) -> None:
         parts = max(1, workers)
-        self.actors = [SelfPlay(**place.settings, part=part, parts=parts) for part in range(parts)]
+        self.actors = [SelfPlay(**place.settings | {"part": part, "parts": parts}) for part in range(parts)]
 
     def close(self) -> None:
         pass
