@@ -72,7 +72,7 @@ def _report(argv: list[str]) -> "Report":
     named = [argument for argument in argv if argument.startswith("task=")]
     if named and named[-1] != "task=hex":
         register(argv)
-        asked, own = bench_task.split(argv)
+        asked, own = bench_task.of_training(argv)
         return bench_task.measured(settings_of("bench_task", own, RunConfig), asked)
     own = [argument for argument in argv if argument not in named]
     return measured(settings_of("bench", own, BenchConfig), lambda doing: None)

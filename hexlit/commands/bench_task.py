@@ -26,9 +26,7 @@ def main(argv: list[str]) -> int:
     asked: list[BenchConfig] = []
 
     def taken_apart(argv: list[str]) -> list[str]:
-        settings, rest = split(argv)
-        if settings.what != "train":
-            raise UsageError(f"what={settings.what}: other tasks than hex are measured in training only: what=train")
+        settings, rest = of_training(argv)
         asked.append(settings)
         return rest
 
@@ -48,6 +46,18 @@ def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
     rest = [argument for argument in argv if argument not in own]
     with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
         settings = typed(compose("bench", own), BenchConfig)
+    return settings, rest
+
+
+def of_training(argv: list[str]) -> tuple[BenchConfig, list[str]]:
+    """As `split`, for a task of which only training is measured.
+
+    Raises:
+        UsageError: the bench is asked for something else, or a setting of it is out of range.
+    """
+    settings, rest = split(argv)
+    if settings.what != "train":
+        raise UsageError(f"what={settings.what}: other tasks than hex are measured in training only: what=train")
     return settings, rest
 
 

@@ -51,6 +51,9 @@ class Here:
     def close(self) -> None:
         pass
 
+    prepare = play = begin = snapshot = restore = cpu_seconds = close
+    """A `BackgroundPlayer` has them; nobody calls them here."""
+
 
 def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
     """How many games met so many networks, after the first epochs, in which all games begin at once."""
