@@ -19,7 +19,8 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.workers import Workplace, make_player
+from hexlit.selfplay.player import Workplace
+from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, weights_of
 
 SIDE_BY_SIDE, SAMPLE = 16, 64

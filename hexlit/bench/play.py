@@ -16,7 +16,8 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.workers import Workplace, make_player
+from hexlit.selfplay.player import Workplace
+from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, weights_of
 
 

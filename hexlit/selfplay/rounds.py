@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
+from hexlit.selfplay.player import BackgroundPlayer, Played, Player, sum_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import BackgroundPlayer, Played, Player, sum_of
 
 _SECONDS_BETWEEN_NEWS = 0.25
 

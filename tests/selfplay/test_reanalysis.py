@@ -15,11 +15,12 @@ from hexlit.search.config import SearchConfig
 from hexlit.search.search import Search
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.player import LocalPlayer, Player, Workplace
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
-from hexlit.selfplay.workers import LocalPlayer, Player, WorkerPlayers, Workplace
+from hexlit.selfplay.workers import WorkerPlayers
 from tests.search.positions import KeyedEvaluator
 from tests.selfplay.hosts import KeyedHost
 from tests.selfplay.test_window import games, rows

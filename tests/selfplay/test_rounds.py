@@ -11,9 +11,10 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.player import LocalPlayer, Workplace
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import LocalPlayer, Workplace, make_player
+from hexlit.selfplay.workers import make_player
 from tests.selfplay.hosts import KeyedHost
 from tests.selfplay.test_workers import PLACE, SETTINGS
 

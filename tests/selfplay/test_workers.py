@@ -11,7 +11,8 @@ from hexlit.hex.record import GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.workers import LocalPlayer, Player, WorkerPlayers, Workplace, make_player
+from hexlit.selfplay.player import LocalPlayer, Player, Workplace
+from hexlit.selfplay.workers import WorkerPlayers, make_player
 from tests.selfplay.hosts import KeyedHost
 
 SETTINGS = {

@@ -14,8 +14,8 @@ from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
 from hexlit.selfplay.checking import faults_of
 from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.cluster.shares import Share, Shares, WrongGamesError
+from hexlit.selfplay.player import Played
 from hexlit.selfplay.store import to_table
-from hexlit.selfplay.workers import Played
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from hexlit.hex.jit import SOURCES
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
-from hexlit.selfplay.workers import Workplace
+from hexlit.selfplay.player import Workplace
 
 _SECONDS_TO_ANSWER = 1.0
 _KERNELS = "selfplay-actor"

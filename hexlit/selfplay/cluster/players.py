@@ -19,8 +19,8 @@ from hexlit.selfplay.cluster.connection import connect, first_words
 from hexlit.selfplay.cluster.dispatch import Dispatch
 from hexlit.selfplay.cluster.game_actor import GameActor, News, identity
 from hexlit.selfplay.cluster.shares import Round, Share, Shares, check_parts
+from hexlit.selfplay.player import OnGames, OnTargets, Played, Workplace, no_targets
 from hexlit.selfplay.reanalysis import PastPositions
-from hexlit.selfplay.workers import OnGames, OnTargets, Played, Workplace, no_targets
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, share_of, slots_of
-from hexlit.selfplay.workers import OnGames, Played, sum_of
+from hexlit.selfplay.player import OnGames, Played, sum_of
 
 
 class WrongGamesError(Exception):

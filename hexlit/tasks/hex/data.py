@@ -26,11 +26,12 @@ from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.placement import placement_of
+from hexlit.selfplay.player import Player, Workplace
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
-from hexlit.selfplay.workers import Player, Workplace, make_player
+from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.config import DataConfig
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset

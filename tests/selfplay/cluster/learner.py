@@ -17,9 +17,9 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.player import Player, Workplace
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import Player, Workplace
 from tests.selfplay.hosts import KeyedHost
 
 PARTS = 3

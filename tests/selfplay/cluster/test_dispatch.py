@@ -10,7 +10,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.workers import Played
+from hexlit.selfplay.player import Played
 from tests.selfplay.cluster.simulation import Learner, LightWorkers, killer, light_game, set_up
 
 pytestmark = pytest.mark.row("E14")

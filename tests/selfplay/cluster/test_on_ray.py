@@ -22,8 +22,9 @@ from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.cluster.players import RayPlayers
+from hexlit.selfplay.player import Player
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.workers import Player, WorkerPlayers
+from hexlit.selfplay.workers import WorkerPlayers
 from tests.selfplay.cluster.learner import PARTS, PLACE, SETTINGS, learn
 from tests.selfplay.cluster.local_cluster import ROOT, actors, add_node, cluster_of
 

@@ -1,0 +1,191 @@
+"""Who plays the games of an epoch, wherever that is: the calls that all players offer, and the one in this process."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+from hexlit.hex.record import GameRecord
+from hexlit.search.evaluator import Evaluator, UniformEvaluator
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot, part_of, share_of
+from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
+
+OnGames = Callable[[list[GameRecord], SelfPlayCounts], None]
+OnTargets = Callable[[NewTargets], None]
+
+
+def no_targets(targets: NewTargets) -> None:
+    """For a play without past positions."""
+
+
+class NetworkHost(Protocol):
+    """Builds an evaluator once and gives it new weights as often as they change."""
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        """An evaluator with `weights`."""
+        ...
+
+
+class Played(NamedTuple):
+    """A round of self-play that has ended."""
+
+    counts: SelfPlayCounts
+    in_progress: list[Snapshot]
+    """The games in progress after it, as `Player.snapshot` gives them."""
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What a player needs to set itself up, in this process or in another one; both parts can be sent there."""
+
+    settings: dict[str, Any]
+    """Arguments of `SelfPlay`."""
+    make_host: Callable[[], NetworkHost]
+    """Makes the evaluator's host, where the games are played."""
+
+
+class Player(Protocol):
+    """Plays an epoch's games, wherever that is."""
+
+    def prepare(self) -> None:
+        """Compile what playing needs, or load it."""
+        ...
+
+    def play(
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = no_targets,
+    ) -> SelfPlayCounts:
+        """Play with `weights` until the games that ended hold this player's share of `positions` positions.
+
+        See `SelfPlay.play`. Then search this player's share of `past` positions again, unless `deadline` is over;
+        `on_targets` hears what was found, in any order.
+        """
+        ...
+
+    def snapshot(self) -> list[Snapshot]:
+        """The games in progress, one snapshot for each process that plays."""
+        ...
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """Go on with this player's share of the games of `snapshots`, which are those of all processes in order."""
+        ...
+
+    def cpu_seconds(self) -> float:
+        """Processor time so far of the processes that play, other than this one."""
+        ...
+
+    def close(self) -> None:
+        """End what was started, a play under way included."""
+        ...
+
+
+@runtime_checkable
+class BackgroundPlayer(Player, Protocol):
+    """A player that also plays while its caller does something else."""
+
+    def begin(
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = no_targets,
+    ) -> Future[Played]:
+        """As `play`, of games that go on from the round begun before; `on_games` and `on_targets` are called in
+        another thread.
+        """
+        ...
+
+
+class LocalPlayer:
+    """Plays in this process."""
+
+    def __init__(self, workplace: Workplace) -> None:
+        """Set up the games of `workplace`."""
+        self._settings = workplace.settings
+        self._share: tuple[int, int, int] = (
+            workplace.settings["games"],
+            workplace.settings.get("part", 0),
+            workplace.settings.get("parts", 1),
+        )
+        self._host = workplace.make_host()  # first, for it sets the number of threads
+
+    @cached_property
+    def _actor(self) -> SelfPlay:
+        """The games; made when they are first needed, since starting them takes compiled code."""
+        return SelfPlay(**self._settings)
+
+    def prepare(self) -> None:
+        """See `Player`."""
+        alone = {"games": 1, "groups": 1, "part": 0, "parts": 1}
+        games: list[GameRecord] = []
+        actor = SelfPlay(**self._settings | alone)
+        counts = actor.play(UniformEvaluator(), positions=1, on_games=lambda ended, _: games.extend(ended))
+        if self._settings["config"].reanalyse_share:
+            past = chosen_positions(games, 1, seed=0, round=0)
+            assert past is not None
+            actor.search_again(UniformEvaluator(), past, counts)
+
+    def play(
+        self,
+        weights: Any,
+        *,
+        positions: int,
+        network_version: int,
+        on_games: OnGames,
+        deadline: float | None = None,
+        past: PastPositions | None = None,
+        on_targets: OnTargets = no_targets,
+    ) -> SelfPlayCounts:
+        """See `Player`."""
+        evaluator = self._host.refreshed(weights)
+        counts = self._actor.play(
+            evaluator,
+            positions=share_of(positions, *self._share),
+            network_version=network_version,
+            on_games=on_games,
+            deadline=deadline,
+        )
+        again = None if past is None else past.part(*self._share[1:])
+        if again is not None and len(again.ply) and (deadline is None or time.monotonic() < deadline):
+            on_targets(self._actor.search_again(evaluator, again, counts))
+        return counts
+
+    def snapshot(self) -> list[Snapshot]:
+        """See `Player`."""
+        return [self._actor.snapshot()]
+
+    def restore(self, snapshots: list[Snapshot]) -> None:
+        """See `Player`."""
+        self.restore_own(part_of(snapshots, *self._share))
+
+    def restore_own(self, snapshot: Snapshot) -> None:
+        """Go on with the games of `snapshot`, all of which are this player's."""
+        self._actor.restore(snapshot)
+
+    def cpu_seconds(self) -> float:
+        """See `Player`."""
+        return 0.0
+
+    def close(self) -> None:
+        """See `Player`; there is nothing to end."""
+
+
+def sum_of(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:
+    """What several processes did in `seconds`; the time inside the network is their mean."""
+    total = SelfPlayCounts(*(sum(getattr(count, field.name) for count in counts) for field in fields(SelfPlayCounts)))
+    total.network_seconds /= len(counts)
+    total.seconds = seconds
+    return total
