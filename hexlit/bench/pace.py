@@ -17,7 +17,7 @@ from hexlit.bench.positions import Recipe
 from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
-from hexlit.selfplay.actor import SelfPlay
+from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.player import Workplace
 from hexlit.selfplay.workers import make_player
@@ -27,6 +27,8 @@ SIDE_BY_SIDE, SAMPLE = 16, 64
 """Games that are played for their length: so many at once, and at least so many in all."""
 
 NO_END = 10**9
+WARM_UP = 40
+"""Measurements' time at most until games are at different stages; on large boards they take longer."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,10 @@ def measure_pace(
     return [*lines, fed], pace
 
 
+def no_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
+    """Nobody wants the games that are measured."""
+
+
 def sample_games(net: HexNet, game: Game, profile: DeviceProfile) -> Sample:
     """The first games of the recipe that end, and how much search they took."""
     actor = SelfPlay(game.selfplay, game.search, size=game.size, games=SIDE_BY_SIDE, seed=0)
@@ -99,9 +105,7 @@ def measure_processes(
 ) -> Measurement:
     """Positions a second of a `layout`: so many processes, each with one thread and so many games."""
     processes, each = layout
-    # As in the midst of self-play, every game is somewhere else; so the first ones end soon, too.
-    selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3, opening_skew=1.0)
-    settings: dict[str, Any] = {"config": selfplay, "search": game.search, "size": game.size, "seed": 0}
+    settings: dict[str, Any] = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
     where = replace(placement_of(game.selfplay, profile.device.type, profile.threads), workers=processes)
     groups, rows = where.cut(each * processes)
     alone = replace(profile, threads=1)
@@ -114,12 +118,15 @@ def measure_processes(
             weights,
             positions=NO_END,
             network_version=0,
-            on_games=lambda records, counts: None,
+            on_games=no_games,
             deadline=time.monotonic() + effort.seconds * rounds,
         )
         return (counts.evaluations + counts.recalled) / sample.leaves_per_position
 
     with closing(player):
+        # In the midst of self-play every game is somewhere else, and late positions are quicker to search.
+        deadline = time.monotonic() + WARM_UP * effort.seconds
+        player.play(weights, positions=2 * each * processes, network_version=0, on_games=no_games, deadline=deadline)
         what = f"self-play {net_name(net)}, {processes} process{'es' if processes > 1 else ''} of {each} games"
         on = Setting(str(profile.device), processes, short(profile.inference_dtype))
         return measure_rate(effort, play, what=what, unit="positions/s", on=on, profile=profile)
