@@ -115,7 +115,8 @@ def plan_of(asked: PlanConfig, recipe: HexTrainConfig) -> Plan:
         )
     batch = recipe.hardware.train_batch or recipe.data.batch
     steps = max(1, math.ceil(recipe.selfplay.positions * recipe.data.reuse / batch))
-    ahead = asked.ahead if asked.ahead is not None else int(recipe.selfplay.ahead is not False)
+    selfplay = recipe.selfplay
+    ahead = asked.ahead if asked.ahead is not None else selfplay.versions_behind * (selfplay.ahead is not False)
     return Plan(pace, learner, cluster, Work(recipe.selfplay.positions, games, steps * batch, ahead))
 
 

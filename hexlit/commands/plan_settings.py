@@ -57,7 +57,8 @@ class PlanConfig:
     gpu_scaling: float = 0.9
     """Share of its rate that each further device adds. It is assumed, not measured."""
     ahead: int | None = None
-    """Epochs that self-play may be ahead of the training; null: `selfplay.ahead`."""
+    """Epochs that self-play may be ahead of the training; null: as `selfplay.ahead` and
+    `selfplay.versions_behind` say."""
     network: float = 1000.0
     """Speed of the learner's network, in megabit a second."""
     latency: float = 1.0

@@ -47,6 +47,8 @@ class Outcome:
 
 @dataclass
 class _Counts:
+    """Sums over the epochs that count; times in seconds."""
+
     games: int = 0
     positions: int = 0
     actors: float = 0.0

@@ -45,6 +45,16 @@ def test_a_target_is_in_games_or_in_the_strength_of_a_run(
     assert "reached 0.960 at best" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("setting", "ahead"), [("selfplay.versions_behind=3", 3), ("selfplay.ahead=false", 0), ("ahead=2", 2)]
+)
+def test_self_play_is_as_far_ahead_as_the_recipe_says(
+    setting: str, ahead: int, rates: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["experiment=hex5", rates, setting, "json=true"]) == 0
+    assert json.loads(capfd.readouterr().out)["ahead"] == ahead
+
+
 def test_people_see_what_limits_and_what_a_change_would_bring(rates: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment=hex5", rates, "workers=1"]) == 0
     out = capfd.readouterr().out
