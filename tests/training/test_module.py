@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightning as L
@@ -100,6 +101,26 @@ def test_micro_batches_give_the_step_of_the_whole_batch(micro: int | None) -> No
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
     assert max(seen) == (micro or 16)
     assert sum(seen) == 4 * 16
+
+
+@pytest.mark.row("C7")
+def test_a_batch_is_copied_to_a_device_of_its_own_without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pinned memory brings nothing where the copy waits; every tensor of a batch is copied so."""
+    module, batch = Regression(), batches(steps=1)[0]
+    training: Any = SimpleNamespace(training=True)
+    module.trainer = training
+    copies: list[tuple[Any, Any]] = []
+
+    def record(tensor: Tensor, device: Any, **options: Any) -> Tensor:
+        copies.append((str(device), options.get("non_blocking", False)))
+        return tensor
+
+    monkeypatch.setattr(Tensor, "to", record)
+    module.transfer_batch_to_device(batch, torch.device("cuda", 0), 0)
+    assert copies == [("cuda:0", True)] * len(batch)
+    copies.clear()
+    module.transfer_batch_to_device(batch, torch.device("cpu"), 0)
+    assert copies == [("cpu", False)] * len(batch)
 
 
 MESSAGES = {
