@@ -13,7 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["hexlit.commands.hex_task", "hexlit.tuning.sweep", "hexlit.tuning.figures"])
+_PRELOADED = [
+    "hexlit.commands.hex_task",
+    "hexlit.commands.train",
+    "hexlit.tuning.sweep",
+    "hexlit.tuning.figures",
+    "tests.commands.settled",
+]
+_CONTEXT.set_forkserver_preload(_PRELOADED)
 
 HEXLIT = "import sys; from hexlit.cli import main; sys.exit(main(sys.argv[1:]))"
 """The program `hexlit`."""

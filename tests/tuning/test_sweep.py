@@ -31,6 +31,12 @@ write_results = sweep.write_results
 sweep.write_results = lambda folder, figures, study=None: write_results(folder, False, study)
 """
 """Sweeps without figures and page, which cost more than the rest of them and have tests of their own."""
+FORKED = """
+from tests.tuning.forked import fork_trials
+
+fork_trials()
+"""
+"""Sweeps whose trials are forked."""
 LR = "optimizer.lr=tag(log,interval(1e-4,1))"
 
 
@@ -41,6 +47,8 @@ class Place:
     folder: Path
     drawn: bool = False
     """Whether sweeps end with their figures and their page."""
+    bare: bool = False
+    """Whether trials begin with nothing imported, as always, or are forked: see `tests.tuning.forked`."""
 
     @property
     def sweep(self) -> Path:
@@ -71,7 +79,7 @@ class Place:
         return done
 
     def hexlit(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """Run `hexlit` here; its trials are processes that begin with nothing imported, as always."""
+        """Run `hexlit` here."""
         self.make_folders()
         environment = self.environment() if environment is None else environment
         if any(argument.startswith("hydra/launcher=") for argument in arguments):
@@ -80,7 +88,7 @@ class Place:
             return subprocess.run(
                 command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
             )
-        program = HEXLIT if self.drawn else UNDRAWN + HEXLIT
+        program = ("" if self.drawn else UNDRAWN) + ("" if self.bare else FORKED) + HEXLIT
         return run_apart(program, *arguments, folder=self.folder, environment=environment, seconds=600)
 
     def make_folders(self) -> None:
@@ -138,6 +146,7 @@ def until(condition: Any, seconds: float = 300.0) -> None:
 @pytest.mark.row("D10")
 def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     """Whatever happens to some, all others come to their end, and every reason is told."""
+    place.bare = True
     accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
     place.run(
         LR,
