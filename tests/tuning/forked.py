@@ -19,6 +19,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any
 
+FORKED = """
+from tests.tuning.forked import fork_trials
+
+fork_trials()
+"""
+"""A program that begins with this forks the trials of its sweep."""
 STAND_IN = Path(__file__).parent / "stand_in"
 _HIGH = 200
 """File descriptors from here on are in nobody's way."""

@@ -22,6 +22,7 @@ from hexlit.accelerate.host import free_host_bytes, usable_cores
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import open_storage
 from tests.commands.preloaded import HEXLIT, run_apart
+from tests.tuning.forked import FORKED
 
 STAND_IN = Path(__file__).parent / "stand_in"
 UNDRAWN = """
@@ -31,12 +32,6 @@ write_results = sweep.write_results
 sweep.write_results = lambda folder, figures, study=None: write_results(folder, False, study)
 """
 """Sweeps without figures and page, which cost more than the rest of them and have tests of their own."""
-FORKED = """
-from tests.tuning.forked import fork_trials
-
-fork_trials()
-"""
-"""Sweeps whose trials are forked."""
 LR = "optimizer.lr=tag(log,interval(1e-4,1))"
 
 
