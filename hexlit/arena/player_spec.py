@@ -56,6 +56,11 @@ class PlayerSpec:
     settings: Settings = field(default_factory=dict)
 
     @property
+    def of_network(self) -> bool:
+        """Whether a network judges for it."""
+        return self.kind in ("checkpoint", "policy")
+
+    @property
     def label(self) -> str:
         """The name that was given, or one made of kind, source and settings."""
         if self.name:

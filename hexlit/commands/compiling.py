@@ -31,7 +31,7 @@ BESIDE = 10
 """Niceness of a process that compiles beside self-play."""
 
 _LATER = 5
-"""Added to the niceness of all processes but the one that takes longest."""
+"""Added to the niceness of processes that have less than half of the work of the one that takes longest."""
 
 
 class Compiling:
@@ -46,8 +46,9 @@ class Compiling:
     def __init__(self, names: Sequence[str], *, processes: int = 1, niceness: int = 0) -> None:
         """Start to compile the sets `names` of `hexlit.commands.kernels`, in at most `processes` processes.
 
-        The first set begins at `niceness` in a process of its own, so name the longest one first. The other processes
-        leave the cores to it and to the caller, so that neither ends late.
+        The first set begins at `niceness` in a process of its own, so name the longest one first. Processes with much
+        less to do leave the cores to it and to the caller, so that neither ends late. Sets that share functions with
+        others come before them.
         """
         self.names = [name for name in names if not is_compiled(name)]
         counts = functions_of(self.names)
@@ -55,10 +56,14 @@ class Compiling:
         self._started = time.monotonic()
         parts: list[list[str]] = [[] for _ in range(min(processes, len(self.names)))]
         for name in self.names:
-            min(parts, key=lambda part: sum(SETS[other].seconds for other in part)).append(name)
+            min(parts, key=_seconds_of).append(name)
+        shared = {other for name in self.names for other in SETS[name].shared}
         self._processes = [
-            _Process({name: counts[name] for name in part}, niceness + (_LATER if number else 0))
-            for number, part in enumerate(parts)
+            _Process(
+                {name: counts[name] for name in sorted(part, key=lambda name: name not in shared)},
+                niceness + (_LATER if _seconds_of(part) < _seconds_of(parts[0]) / 2 else 0),
+            )
+            for part in parts
         ]
 
     @property
@@ -75,7 +80,7 @@ class Compiling:
 
     def state(self) -> tuple[int, str]:
         """How many functions are compiled, and what those under way are for; empty once nothing is."""
-        what = " and ".join(process.what for process in self._processes if process.running)
+        what = " and ".join(dict.fromkeys(process.what for process in self._processes if process.running))
         return sum(process.done for process in self._processes), what
 
     def status(self) -> str:
@@ -91,7 +96,8 @@ class Compiling:
         for process in self._processes:
             while process.running:
                 process.join(0.25)
-                what = " and ".join(other.what for other in self._processes if other.running or other is process)
+                under_way = [other.what for other in self._processes if other.running or other is process]
+                what = " and ".join(dict.fromkeys(under_way))
                 advance(sum(other.done for other in self._processes), self.total, what)
 
     def cpu_seconds(self) -> float:
@@ -180,7 +186,14 @@ class _Process:
                 )
 
 
+def _seconds_of(names: Sequence[str]) -> float:
+    return sum(SETS[name].seconds for name in names)
+
+
 def functions_of(names: Sequence[str]) -> dict[str, int]:
     """About how many functions each of the sets `names` compiles."""
-    shared = "selfplay" in names or is_compiled("selfplay")
-    return {name: SETS[name].functions - (SETS[name].of_selfplay if shared else 0) for name in names}
+
+    def known(name: str) -> int:
+        return max((n for other, n in SETS[name].shared.items() if other in names or is_compiled(other)), default=0)
+
+    return {name: SETS[name].functions - known(name) for name in names}

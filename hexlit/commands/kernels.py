@@ -8,8 +8,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ class Kernels:
     """About how much processor time that takes, to share sets out among processes: only their ratios matter."""
     compile: Callable[[], None]
     """Compiles them, or loads what was compiled before."""
-    of_selfplay: int = 0
-    """How many of its functions self-play compiles as well."""
+    shared: Mapping[str, int] = field(default_factory=dict)
+    """Other sets -> how many of its functions each of them compiles as well, so that they do not come twice."""
 
 
 def compile_selfplay() -> None:
@@ -72,11 +72,31 @@ def compile_roots() -> None:
 
 
 def compile_solver() -> None:
-    """The exact solver."""
+    """The exact solver: virtual connections first, while another process may compile `compile_solver_parts`."""
     from hexlit.hex.solver import Solver
-    from hexlit.hex.solver.table import copy, new_table
+    from hexlit.hex.solver.bitboard import ZERO, full_board
+    from hexlit.hex.solver.connection import connect, new_connections
+    from hexlit.hex.solver.inferior import edges
 
+    board = edges(2)
+    connect(ZERO, full_board(2), board.top, board.bottom, True, new_connections(2))
     Solver(2).wins(np.zeros(4, np.int8), 1)
+
+
+def compile_solver_parts() -> None:
+    """What the exact solver calls beside virtual connections."""
+    from hexlit.hex.solver.bitboard import ZERO, full_board
+    from hexlit.hex.solver.inferior import edges, fill_in, inferior_moves
+    from hexlit.hex.solver.ordering import order
+    from hexlit.hex.solver.proof import EVERYTHING, new_work
+    from hexlit.hex.solver.table import WON, Knowledge, copy, find, new_table, store
+
+    work, board = new_work(2, 4, EVERYTHING), full_board(2)
+    fill_in(ZERO, ZERO, edges(2))
+    find(work.table, ZERO, ZERO, work.spare)
+    store(work.table, ZERO, ZERO, work.spare, Knowledge(WON, 0, 0, ZERO, ZERO), 1)
+    inferior_moves(ZERO, ZERO, board, work.edges)
+    order(ZERO, ZERO, board, board, 2, work.order, work.layers, work.scores)
     copy(new_table(16), new_table(32))  # for longer searches
 
 
@@ -110,13 +130,14 @@ def compile_rollouts() -> None:
 
 SETS = {
     "selfplay": Kernels("self-play", 52, 15.0, compile_selfplay),
-    "search": Kernels("search", 29, 8.7, compile_search, of_selfplay=27),
-    "roots": Kernels("the results of searches", 20, 3.0, compile_roots, of_selfplay=9),
-    "solver": Kernels("the exact solver", 28, 10.2, compile_solver),
+    "search": Kernels("search", 29, 8.7, compile_search, shared={"selfplay": 27}),
+    "roots": Kernels("the results of searches", 20, 3.0, compile_roots, shared={"selfplay": 9}),
+    "solver": Kernels("the exact solver", 27, 9.1, compile_solver, shared={"solver_parts": 17}),
+    "solver_parts": Kernels("the exact solver", 18, 2.3, compile_solver_parts),
     "positions": Kernels("games to measure on", 5, 1.3, compile_positions),
-    "two_distance": Kernels("two-distance", 15, 5.0, compile_two_distance, of_selfplay=2),
-    "resistance": Kernels("resistance", 16, 6.4, compile_resistance, of_selfplay=2),
-    "rollouts": Kernels("rollouts", 8, 3.2, compile_rollouts, of_selfplay=2),
+    "two_distance": Kernels("two-distance", 15, 5.0, compile_two_distance, shared={"selfplay": 2}),
+    "resistance": Kernels("resistance", 16, 6.4, compile_resistance, shared={"selfplay": 2}),
+    "rollouts": Kernels("rollouts", 8, 3.2, compile_rollouts, shared={"selfplay": 2}),
 }
 
 

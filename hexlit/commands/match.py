@@ -1,5 +1,6 @@
 """`hexlit match`: games between players, and how strong these are by them."""
 
+import importlib
 import json
 import os
 import time
@@ -147,11 +148,14 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
 
     # Beside the import of torch and the openings; what cannot be set up is refused before the wait.
+    loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
     with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
-        with Waiting(title_of(specs), "loading PyTorch and players", kernels.status, console=console):
+        with Waiting(title_of(specs), loading, kernels.status, console=console):
             tournament, log, table = set_up(config, specs, folder)
             if kernels.running:
                 table.compile_ahead(tournament.at_once)
+                if config.report:
+                    importlib.import_module("hexlit.reporting.pages.match_page")  # a second, needed at the end
         if kernels.running:
             with KernelProgress(kernels.total, console=console) as shown:
                 kernels.wait(shown.advance)
@@ -201,16 +205,14 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
     """The players' openings, the games that the folder holds already, and what seats the players."""
     import numba
 
-    from hexlit.accelerate.profile import build_profile
+    from hexlit.accelerate.host import usable_cores
     from hexlit.arena.game_log import GameLog
     from hexlit.arena.opening_set import balanced_openings
     from hexlit.arena.tournament import Tournament
     from hexlit.commands.match_players import Table
 
-    profile = build_profile(config.accelerator)
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    profile.apply()
-    table = Table(specs, config.search, profile, board=config.board, seed=config.seed)
+    numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
+    table = Table(specs, config.search, config.accelerator, board=config.board, seed=config.seed)
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
     openings = balanced_openings(table.size, config.pairs, plies, config.seed, balanced=balanced)
     contestants = [table.contestant(spec) for spec in specs]  # before any file is made: they may be refused

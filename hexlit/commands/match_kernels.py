@@ -12,7 +12,7 @@ SETS_OF: dict[str, tuple[str, ...]] = {
     "rollouts": ("rollouts",),
     "two_distance": ("two_distance",),
     "resistance": ("resistance",),
-    "solver": ("solver", "two_distance"),
+    "solver": ("solver", "solver_parts", "two_distance"),
     "htp": (),
 }
 """Kind of a player -> the sets of kernels that it calls."""

@@ -1,23 +1,21 @@
 """The players of a match, made from what the configuration says of them."""
 
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.game_player import GamePlayer
 from hexlit.arena.match import Player
 from hexlit.arena.pairing import Contestant, batched
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.arena.players import RandomPlayer
 from hexlit.errors import UsageError
-from hexlit.nets.choice import compile_ahead
-from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
-from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network
+
+if TYPE_CHECKING:
+    from hexlit.commands.match_networks import Networks
 
 START_TIMEOUT = 30.0
 MOVE_TIMEOUT = 60.0
@@ -31,7 +29,7 @@ class Table:
         self,
         specs: Sequence[PlayerSpec],
         search: SearchConfig,
-        profile: DeviceProfile,
+        accelerator: AcceleratorConfig,
         *,
         board: int | None,
         seed: int,
@@ -41,58 +39,33 @@ class Table:
         Raises:
             UsageError: a checkpoint cannot be read, or nothing says how large the board is.
         """
-        self._search = search
-        self._profile = profile
         self._seed = seed
-        sources = [spec.source for spec in specs if spec.kind in ("checkpoint", "policy")]
-        self._networks = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
-        if board is None and not sources:
+        self._networks: Networks | None = None
+        sources = [spec.source for spec in specs if spec.of_network]
+        if sources:
+            from hexlit.commands import match_networks  # it imports torch, which no other player needs
+
+            self._networks = match_networks.Networks(sources, search, accelerator, board=board)
+            board = self._networks.board
+        if board is None:
             raise UsageError("board has no value: none of the players is a network, so add board=N")
-        self.size = self._networks[sources[0]].size if board is None else board
-        self._evaluator = cache(self._make_evaluator)
+        self.size = board
 
     def compile_ahead(self, games: int) -> None:
         """Compile the networks' own kernels for moves in `games` games at once, while others are compiled elsewhere."""
-        for network in self._networks.values():
-            compile_ahead(network.net, self.size, max(games, self._search.leaves), self._profile)
+        if self._networks is not None:
+            self._networks.compile_ahead(games)
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""
         if spec.kind == "htp":
             engine = self._foreign(spec)
             return Contestant(spec.label, lambda: engine)
-        if spec.kind in ("checkpoint", "policy"):
-            make = cache(self._searching(spec) if spec.kind == "checkpoint" else self._judging(spec))
+        if self._networks is not None and spec.of_network:
+            make = cache(self._networks.searching(spec) if spec.kind == "checkpoint" else self._networks.judging(spec))
             return batched(spec.label, make)
         player = self._fixed(spec)
         return batched(spec.label, lambda games: player)
-
-    def _searching(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        network = self._networks[spec.source]
-        try:
-            search = replace(self._search, **spec.settings)  # type: ignore[arg-type]
-        except UsageError as error:
-            raise UsageError(f"players: {spec.label}: {error}") from None
-
-        def make(games: int) -> Player:
-            batch = max(games, search.leaves)
-            evaluator = self._evaluator(spec.source, batch)
-            return SearchPlayer(search, evaluator, size=self.size, batch=batch, swap=network.swap)
-
-        return make
-
-    def _judging(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        network = self._networks[spec.source]
-
-        def make(games: int) -> Player:
-            evaluator = self._evaluator(spec.source, games)
-            return PolicyPlayer(evaluator, size=self.size, batch=games, swap=network.swap)
-
-        return make
-
-    def _make_evaluator(self, source: str, batch: int) -> NetworkEvaluator:
-        network: LoadedNetwork = self._networks[source]
-        return NetworkEvaluator(network.net, size=self.size, swap=network.swap, batch=batch, profile=self._profile)
 
     def _fixed(self, spec: PlayerSpec) -> Player:
         settings: dict[str, Any] = dict(spec.settings)

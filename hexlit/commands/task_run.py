@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.commands.choices import choices
+from hexlit.commands.quick_imports import quick_imports
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
 from hexlit.tasks.run_config import RunConfig
@@ -45,12 +46,13 @@ def train_task(
     console = console or (Console() if writes else Console(file=io.StringIO()))
     title = f"hexlit train · {settings.name}"
     with Waiting(title, "loading PyTorch", begun.status, console=console) as waiting:
-        from hexlit.accelerate.profile import build_profile
-        from hexlit.reporting.progress import TrainingProgress
-        from hexlit.training.run import run
+        with quick_imports():
+            from hexlit.accelerate.profile import build_profile
+            from hexlit.reporting.progress import TrainingProgress
+            from hexlit.training.run import run
 
-        waiting.what = "setting up"
-        task = begun.make(console)
+            waiting.what = "setting up"
+            task = begun.make(console)  # imports the task
         trainer = settings.trainer
 
         def display_from(epoch: int) -> TrainingProgress:

@@ -17,7 +17,6 @@ from hexlit.training.tracked_files import checkpoint_files, without_doubles
 if TYPE_CHECKING:
     from hexlit.commands.match import MatchConfig
 
-NETWORKS = ("checkpoint", "policy")
 SAMPLES = 8
 """Games in the table."""
 FILES = ("match.json", "games.csv", "games.sgf")
@@ -75,4 +74,4 @@ def track_match(
 
 def networks(specs: Sequence[PlayerSpec]) -> list[Files]:
     """The checkpoints that play."""
-    return [checkpoint_files(checkpoint_file(Path(spec.source))) for spec in specs if spec.kind in NETWORKS]
+    return [checkpoint_files(checkpoint_file(Path(spec.source))) for spec in specs if spec.of_network]

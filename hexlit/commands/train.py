@@ -15,6 +15,7 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.claim import check, claim
+from hexlit.commands.quick_imports import quick_imports
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
 from hexlit.commands.run_folder import resumed_arguments
 from hexlit.commands.saved_settings import settings_writer
@@ -89,7 +90,8 @@ def train(config: DictConfig) -> Any:
     refuse_without_effect(settings)
     if ticket is not None:
         refuse_in_a_sweep(settings.accelerator.devices)
-        from hexlit.commands.trial_training import train_trial
+        with quick_imports():
+            from hexlit.commands.trial_training import train_trial
 
         return train_trial(settings, folder, ticket)
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["hexlit.commands.hex_task", "hexlit.tuning.sweep", "hexlit.tuning.figures"])
+_CONTEXT.set_forkserver_preload(["tests.commands.what_is_preloaded"])
 
 HEXLIT = "import sys; from hexlit.cli import main; sys.exit(main(sys.argv[1:]))"
 """The program `hexlit`."""

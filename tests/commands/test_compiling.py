@@ -85,9 +85,20 @@ def test_sets_are_shared_out_among_as_many_processes_as_asked_for(empty: Path, m
 
 def test_what_self_play_has_compiled_already_is_not_counted_again(empty: Path) -> None:
     alone = functions_of(["search"])["search"]
-    assert functions_of(["selfplay", "search"])["search"] == alone - SETS["search"].of_selfplay < alone
+    assert functions_of(["selfplay", "search"])["search"] == alone - SETS["search"].shared["selfplay"] < alone
     mark_compiled("selfplay")
-    assert functions_of(["search"])["search"] == alone - SETS["search"].of_selfplay
+    assert functions_of(["search"])["search"] == alone - SETS["search"].shared["selfplay"]
+
+
+def test_what_others_share_is_compiled_before_them(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parts of the solver, in the process that has less to do."""
+    log = empty / "started"
+    start_instead(monkeypatch, f"import sys; open({str(log)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10))")
+    compiling = Compiling(["solver", "two_distance", "solver_parts"], processes=2)
+    compiling.wait()
+    assert sorted(log.read_text().splitlines()) == ["solver", "solver_parts two_distance"]
+    named = {name: SETS[name].functions for name in compiling.names}
+    assert compiling.total == sum(named.values()) - SETS["solver"].shared["solver_parts"]
 
 
 def test_all_processes_end_when_it_is_closed(empty: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,12 +148,26 @@ def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["search", "roots", "solver", "two_distance", "resistance", "rollouts"])
+@pytest.mark.parametrize(
+    "name", ["search", "roots", "solver", "solver_parts", "two_distance", "resistance", "rollouts"]
+)
 def test_a_set_counts_the_functions_that_it_compiles(name: str, tmp_path: Path) -> None:
+    assert compiled(name, tmp_path) == SETS[name].functions
+
+
+@pytest.mark.slow
+def test_the_solver_takes_its_parts_as_they_were_compiled(tmp_path: Path) -> None:
+    """For arguments of other types it would compile them again."""
+    assert compiled("solver_parts", tmp_path) == SETS["solver_parts"].functions
+    assert compiled("solver", tmp_path) == functions_of(["solver_parts", "solver"])["solver"]
+
+
+def compiled(name: str, folder: Path) -> int:
+    """How many functions a process compiles for the set `name`, with `folder` as its cache."""
     command = [sys.executable, "-m", "hexlit.commands.kernels", name]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.read().split().count(name) == SETS[name].functions
+        return process.stdout.read().split().count(name)

@@ -18,8 +18,11 @@ def test_every_kind_of_player_says_which_kernels_it_calls() -> None:
         (["random", "htp", "policy"], []),
         (["rollouts", "random"], ["rollouts"]),
         (["two_distance", "resistance"], ["resistance", "two_distance"]),
-        (["solver", "two_distance"], ["solver", "two_distance"]),
-        (["rollouts", "solver", "checkpoint"], ["solver", "search", "two_distance", "rollouts", "roots"]),
+        (["solver", "two_distance"], ["solver", "two_distance", "solver_parts"]),
+        (
+            ["rollouts", "solver", "checkpoint"],
+            ["solver", "search", "two_distance", "rollouts", "roots", "solver_parts"],
+        ),
     ],
 )
 def test_each_set_is_named_once_and_the_longest_first(kinds: list[str], expected: list[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.preloaded import HEXLIT, run_apart
+from tests.tuning.forked import FORKED
 
 pytestmark = pytest.mark.row("F7")
 
@@ -40,8 +41,8 @@ def installed(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HEXLIT_SLOTS": str(tmp_path / "slots")}
 
 
-def hexlit(folder: Path, environment: dict[str, str], *arguments: str) -> str:
-    done = run_apart(HEXLIT, *arguments, folder=folder, environment=environment, seconds=300)
+def hexlit(folder: Path, environment: dict[str, str], *arguments: str, program: str = HEXLIT) -> str:
+    done = run_apart(program, *arguments, folder=folder, environment=environment, seconds=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -78,7 +79,8 @@ def test_it_trains_and_goes_on_where_it_was_killed(tmp_path: Path, installed: di
 
 def test_it_is_swept(tmp_path: Path, installed: dict[str, str]) -> None:
     arguments = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra.sweep.dir=sweep"]
-    hexlit(tmp_path, installed, *TRAIN, *arguments, "optimizer.weight_decay=0,0.1", "hydra.sweeper.n_jobs=1")
+    points = ["optimizer.weight_decay=0,0.1", "hydra.sweeper.n_jobs=1"]
+    hexlit(tmp_path, installed, *TRAIN, *arguments, *points, program=FORKED + HEXLIT)
     results = json.loads((tmp_path / "sweep" / "overall_results.json").read_text())
     assert [trial["state"] for trial in results["trials"]] == ["complete"] * 2
     said = hexlit(tmp_path, installed, *TRAIN, "+best=sweep", "hydra.run.dir=best", "trainer.max_epochs=1")

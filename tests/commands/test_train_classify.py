@@ -21,6 +21,7 @@ from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked
 from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import save, sentences
+from tests.tuning.forked import FORKED
 
 SMALL = [
     "task=classify",
@@ -141,7 +142,7 @@ def test_a_search_learns_from_a_part_never_tests_and_its_best_trains_on_everythi
     search = [*SMALL, f"data.path={texts}", "sweep=classify", "hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1"]
     environment = {**os.environ, "HEXLIT_SLOTS": str(tmp_path / "slots")}
     command = ["train", "--multirun", *search, "hydra.sweep.dir=sweep"]
-    done = run_apart(HEXLIT, *command, folder=tmp_path, environment=environment)
+    done = run_apart(FORKED + HEXLIT, *command, folder=tmp_path, environment=environment)
     assert done.returncode == 0, done.stderr
     for name in ("trial-000", "trial-001"):
         trial = tmp_path / "sweep" / name

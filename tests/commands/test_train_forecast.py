@@ -20,6 +20,7 @@ from omegaconf import OmegaConf
 
 from hexlit.accelerate import loaders
 from hexlit.commands import predict as predict_command
+from hexlit.commands import tasks
 from hexlit.commands.train import main
 from hexlit.tasks.forecast import data_module, source
 from hexlit.tasks.forecast.checkpoint import load_forecaster
@@ -28,10 +29,11 @@ from hexlit.tasks.forecast.data_module import ForecastDataModule
 from hexlit.tasks.forecast.evaluation import error_table
 from hexlit.tasks.forecast.module import ForecastModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from tests.commands.preloaded import run_apart
+from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked
 from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
+from tests.tuning.forked import FORKED
 from tests.wandb_records import offline_runs
 
 COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[wind]"]
@@ -424,6 +426,7 @@ SWEEP = [
 def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
     """Nothing of the median's settings is left for a pruner that does not know them."""
     pruners = {}
+    tasks.register(["task=forecast"])
     with initialize_config_module("hexlit.conf", version_base="1.3"):
         for name in ("median", "none"):
             chosen = [] if name == "median" else [f"hydra/sweeper/pruner={name}"]
@@ -444,7 +447,9 @@ def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) ->
     small = [override for override in SMALL if not override.startswith("optimizer.lr")]
     bound = f"hydra.sweeper.pruner.upper={0.95 * start}"
     points = "optimizer.lr=1e-2,1e-9"
-    assert call(folder, *SWEEP, bound, points, *small, "logger=csv", f"data.path={table}") == 0
+    command = ["train", *SWEEP, bound, points, *small, "logger=csv", f"data.path={table}"]
+    done = run_apart(FORKED + HEXLIT, *command, folder=folder)
+    assert done.returncode == 0, done.stderr
     return folder / "sweep"
 
 

@@ -18,9 +18,11 @@ from hexlit.tasks.hex.games_data import GamesDataModule
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.tuning.best import best_overrides
 from hexlit.tuning.trial_result import COMPLETE, TrialResult
+from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.recorded import save_games
 from tests.commands.test_train import Run, as_a_process, same_weights, train
 from tests.commands.tiny import TINY
+from tests.tuning.forked import FORKED
 
 CONF = Path(__file__).parents[2] / "conf"
 EXPERIMENTS = {
@@ -280,8 +282,8 @@ def test_the_six_experiments_are_one_sweep_over_one_copy_of_the_games(
     asked = ["--multirun", "sweep=experiments", f"data.path={games}", "trainer.max_epochs=3", "hydra.sweep.dir=six"]
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("NUMBA_CACHE_DIR", numba.config.CACHE_DIR)  # compiled code need not be made again
-    with as_a_process(tmp_path):
-        assert main([*asked, *tiny]) == 0
+    done = run_apart(FORKED + HEXLIT, "train", *asked, *tiny, folder=tmp_path)
+    assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "six" / "overall_results.json").read_text())
     trials = results["trials"]
     assert {trial["params"]["experiment"] for trial in trials} == set(EXPERIMENTS)

@@ -15,8 +15,10 @@ from optuna.trial import FrozenTrial
 
 from hexlit.commands.train import main
 from hexlit.tuning.storage import open_storage
+from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
+from tests.tuning.forked import FORKED
 from tests.wandb_records import offline_runs
 
 POINTS = "optimizer.lr=0.003,0.03"
@@ -45,12 +47,13 @@ class Sweep:
 
 
 def sweep(folder: Path, *overrides: str) -> Sweep:
+    """A sweep of two points, whose trials are forked."""
     tiny = [
         override for override in TINY if not override.startswith(("accelerator.threads", "logger=", "optimizer.lr="))
     ]
     fixed = ["--multirun", "hydra/sweeper=optuna", "hydra/sweeper/sampler=grid", "hydra.sweep.dir=sweep", POINTS]
-    with as_a_process(folder):
-        assert main([*fixed, *tiny, *overrides]) == 0
+    done = run_apart(FORKED + HEXLIT, "train", *fixed, *tiny, *overrides, folder=folder)
+    assert done.returncode == 0, done.stderr
     return Sweep(folder / "sweep")
 
 
@@ -131,8 +134,8 @@ def test_a_pruned_training_leaves_whole_files(tmp_path: Path) -> None:
     """Soft: the epoch ends, checkpoints and tables are written, and W&B is told."""
     pruner = ["hydra/sweeper/pruner=threshold", "hydra.sweeper.pruner.lower=2", "hydra.sweeper.pruner.n_warmup_steps=0"]
     tiny = [override for override in TINY if not override.startswith("logger=")]
-    with as_a_process(tmp_path):
-        fixed = ["--multirun", "hydra/sweeper=optuna", "hydra.sweep.dir=sweep", "optimizer.lr=interval(0.001,0.01)"]
+    fixed = ["--multirun", "hydra/sweeper=optuna", "hydra.sweep.dir=sweep", "optimizer.lr=interval(0.001,0.01)"]
+    with as_a_process(tmp_path):  # its trial is a process that begins with nothing imported, as always
         assert main([*fixed, *tiny, *pruner, "hydra.sweeper.n_trials=1"]) == 2, "none came to its end"
     pruned = Sweep(tmp_path / "sweep")
     [trial] = pruned.trials

@@ -13,7 +13,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.store import JOURNAL, SCHEMA, GameStore, read_games, to_records, to_table
+from hexlit.selfplay.store import JOURNAL, SCHEMA, GameStore, _read_journal, read_games, to_records, to_table
 
 
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
@@ -186,19 +186,26 @@ def test_a_journal_cut_at_any_byte_gives_back_every_whole_batch(tmp_path: Path) 
         writer.append([record(game, plies=3) for game in batch])
         ends.append(journal.stat().st_size)
     whole = journal.read_bytes()
+    expected = {
+        cut: [game for batch, end in zip(batches, ends[1:], strict=True) if end <= cut for game in batch]
+        for cut in range(len(whole) + 1)
+    }
     folder = tmp_path / "cut"
     folder.mkdir()
-    # Every byte of the schema, the first and the last batch; the one between is like the last.
-    for cut in [*range(ends[1] + 1), *range(ends[2], ends[3] + 1)]:
-        (folder / "journal.arrows").write_bytes(whole[:cut])
+    torn = folder / "journal.arrows"
+    for cut, games in expected.items():
+        torn.write_bytes(whole[:cut])
+        assert _read_journal(torn)["game_id"].to_pylist() == games, f"cut after byte {cut} of {ends}"
+    # What is read is what a store keeps, which takes much longer: beside the ends of batches, and here and there.
+    for cut in sorted({*range(0, len(whole), 97), *(end + beside for end in ends[1:] for beside in (-1, 0, 1))}):
+        torn.write_bytes(whole[:cut])
         store = GameStore(folder)
         found = [one.game_id for one in store.records()]
         assert len(store) == len(found)
         store.close()
         for part in store.parts():
             part.unlink()
-        expected = [game for batch, end in zip(batches, ends[1:], strict=True) if end <= cut for game in batch]
-        assert found == expected, f"cut after byte {cut} of {ends}"
+        assert found == expected[min(cut, len(whole))], f"cut after byte {cut} of {ends}"
 
 
 @pytest.mark.row("A24")

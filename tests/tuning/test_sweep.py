@@ -22,6 +22,7 @@ from hexlit.accelerate.host import free_host_bytes, usable_cores
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import open_storage
 from tests.commands.preloaded import HEXLIT, run_apart
+from tests.tuning.forked import FORKED
 
 STAND_IN = Path(__file__).parent / "stand_in"
 UNDRAWN = """
@@ -41,6 +42,8 @@ class Place:
     folder: Path
     drawn: bool = False
     """Whether sweeps end with their figures and their page."""
+    bare: bool = False
+    """Whether trials begin with nothing imported, as always, or are forked: see `tests.tuning.forked`."""
 
     @property
     def sweep(self) -> Path:
@@ -71,7 +74,7 @@ class Place:
         return done
 
     def hexlit(self, *arguments: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """Run `hexlit` here; its trials are processes that begin with nothing imported, as always."""
+        """Run `hexlit` here."""
         self.make_folders()
         environment = self.environment() if environment is None else environment
         if any(argument.startswith("hydra/launcher=") for argument in arguments):
@@ -80,7 +83,7 @@ class Place:
             return subprocess.run(
                 command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=600
             )
-        program = HEXLIT if self.drawn else UNDRAWN + HEXLIT
+        program = ("" if self.drawn else UNDRAWN) + ("" if self.bare else FORKED) + HEXLIT
         return run_apart(program, *arguments, folder=self.folder, environment=environment, seconds=600)
 
     def make_folders(self) -> None:
@@ -138,6 +141,7 @@ def until(condition: Any, seconds: float = 300.0) -> None:
 @pytest.mark.row("D10")
 def test_each_accident_fails_its_own_trial_only(place: Place) -> None:
     """Whatever happens to some, all others come to their end, and every reason is told."""
+    place.bare = True
     accidents = {1: "exit", 2: "kill", 3: "memory", 4: "memory once", 5: "error", 6: "grow", 7: "hang"}
     place.run(
         LR,

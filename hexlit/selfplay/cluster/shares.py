@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, share_of, slots_of
-from hexlit.selfplay.player import OnGames, Played, sum_of
+from hexlit.selfplay.player import OnGames, Played
 
 
 class WrongGamesError(Exception):
@@ -39,19 +39,22 @@ class Round:
     begun: float = 0.0
     """When it was added, on the same clock."""
     ended: Future[Played] = field(default_factory=Future)
-    accepted: dict[int, SelfPlayCounts] = field(default_factory=dict)
-    """By part: the games that were taken over."""
+    accepted: SelfPlayCounts = field(default_factory=SelfPlayCounts)
+    """The games that were taken over, of all parts."""
     spent: dict[int, SelfPlayCounts] = field(default_factory=dict)
     """By part: what the actor that plays it says it did; of a share that is played again, the last time."""
     after: dict[int, Snapshot] = field(default_factory=dict)
     """By part that is done: its games in progress."""
 
     def counts(self, now: float) -> SelfPlayCounts:
-        """The work done so far."""
-        total = sum_of(list(self.accepted.values()), now - self.begun)
-        spent = sum_of(list(self.spent.values()), 0.0)
+        """The work done so far; asked for with every batch of games, so it adds up no more than it must."""
+        spent = self.spent.values()
         return replace(
-            total, evaluations=spent.evaluations, recalled=spent.recalled, network_seconds=spent.network_seconds
+            self.accepted,
+            evaluations=sum(one.evaluations for one in spent),
+            recalled=sum(one.recalled for one in spent),
+            network_seconds=sum(one.network_seconds for one in spent) / len(spent),
+            seconds=now - self.begun,
         )
 
 
@@ -104,9 +107,7 @@ class Shares:
 
     def add(self, round_: Round) -> None:
         """Have `round_` played after those that were added before."""
-        for part in range(self.parts):
-            round_.accepted[part] = SelfPlayCounts()
-            round_.spent[part] = SelfPlayCounts()
+        round_.spent = {part: SelfPlayCounts() for part in range(self.parts)}
         self._rounds.append(round_)
 
     def take(self, liked: int | None = None) -> Share | None:
@@ -154,7 +155,7 @@ class Shares:
                 fresh.append(record)
         self._due[share.part] = due
         for record in fresh:
-            count_game(share.round.accepted[share.part], record)
+            count_game(share.round.accepted, record)
         share.round.spent[share.part] = spent
         return fresh
 

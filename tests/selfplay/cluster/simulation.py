@@ -76,7 +76,8 @@ class LightWorkers:
 
     def give(self, worker: int, share: Share) -> None:
         assert worker in self.present
-        self.busy[worker] = self.busy.get(worker, 0.0) + self.seconds(worker)
+        seconds = self.seconds(worker)
+        self.busy[worker] = self.busy.get(worker, 0.0) + seconds
         ids = share.start["slot.game_id"]
         rounds = -(-share.positions // len(ids))
         games = [
@@ -86,8 +87,8 @@ class LightWorkers:
         ]
         after = {"slot.game_id": ids + rounds * self.games}
         middle = len(games) // 2
-        self.at(self.seconds(worker) / 2, worker, "tells", (games[:middle], None))
-        self.at(self.seconds(worker), worker, "tells", (games[middle:], after))
+        self.at(seconds / 2, worker, "tells", (games[:middle], None))
+        self.at(seconds, worker, "tells", (games[middle:], after))
 
     def dismiss(self, worker: int) -> None:
         self.present.discard(worker)

@@ -10,8 +10,9 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster.config import RayConfig
+from hexlit.selfplay.cluster.shares import Round, Shares
 from hexlit.selfplay.player import Played
-from tests.selfplay.cluster.simulation import Learner, LightWorkers, killer, light_game, set_up
+from tests.selfplay.cluster.simulation import Learner, LightWorkers, first_games, killer, light_game, set_up
 
 pytestmark = pytest.mark.row("E14")
 
@@ -118,6 +119,16 @@ def test_a_lost_share_is_played_again_and_what_came_before_is_not_passed_on_twic
     played: Played = learner.rounds[0].ended.result()
     assert (played.counts.games, played.counts.positions) == (8, 8)
     assert played.in_progress[0]["slot.game_id"].tolist() == [8, 9, 10, 11]
+
+
+def test_the_work_of_a_round_is_that_of_all_its_parts() -> None:
+    """The time inside the network is their mean; of a share that is played again, the last time counts."""
+    round_ = Round(None, 0, 8, lambda records, counts: None, begun=1.0)
+    Shares(4, first_games(4, 2)).add(round_)
+    round_.spent[0] = SelfPlayCounts(evaluations=9, recalled=9, network_seconds=9.0)
+    round_.spent[0] = SelfPlayCounts(evaluations=3, recalled=1, network_seconds=1.0)
+    round_.spent[1] = SelfPlayCounts(evaluations=5, recalled=2, network_seconds=3.0)
+    assert round_.counts(11.0) == SelfPlayCounts(evaluations=8, recalled=3, network_seconds=2.0, seconds=10.0)
 
 
 def test_a_worker_that_sends_what_is_no_game_is_ended_and_its_share_played_again(

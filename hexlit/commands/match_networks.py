@@ -1,0 +1,78 @@
+"""The networks of a match: each is loaded once, and evaluated as the accelerator's settings say."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.arena.match import Player
+from hexlit.arena.player_spec import PlayerSpec
+from hexlit.arena.players import PolicyPlayer, SearchPlayer
+from hexlit.errors import UsageError
+from hexlit.nets.choice import compile_ahead
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.search.config import SearchConfig
+from hexlit.tasks.hex.checkpoint import load_network
+
+
+class Networks:
+    """The networks that play, by their sources.
+
+    Attributes:
+        board: size of the board that they play on.
+    """
+
+    def __init__(
+        self, sources: Sequence[str], search: SearchConfig, accelerator: AcceleratorConfig, *, board: int | None
+    ) -> None:
+        """Load them; `board` None is that of the first one.
+
+        Raises:
+            UsageError: the accelerator does not support what is asked of it, or a checkpoint cannot be read.
+        """
+        self._search = search
+        self._profile = build_profile(accelerator)
+        self._profile.apply()
+        self._networks = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
+        self.board = self._networks[sources[0]].size if board is None else board
+        self._evaluator = cache(self._make_evaluator)
+
+    def compile_ahead(self, games: int) -> None:
+        """Compile the networks' own kernels for moves in `games` games at once."""
+        for network in self._networks.values():
+            compile_ahead(network.net, self.board, max(games, self._search.leaves), self._profile)
+
+    def searching(self, spec: PlayerSpec) -> Callable[[int], Player]:
+        """Makes, for a number of games at once, the player that searches with the network of `spec`.
+
+        Raises:
+            UsageError: a setting of `spec` is out of range.
+        """
+        network = self._networks[spec.source]
+        try:
+            search = replace(self._search, **spec.settings)  # type: ignore[arg-type]
+        except UsageError as error:
+            raise UsageError(f"players: {spec.label}: {error}") from None
+
+        def make(games: int) -> Player:
+            batch = max(games, search.leaves)
+            evaluator = self._evaluator(spec.source, batch)
+            return SearchPlayer(search, evaluator, size=self.board, batch=batch, swap=network.swap)
+
+        return make
+
+    def judging(self, spec: PlayerSpec) -> Callable[[int], Player]:
+        """As `searching`, of the player that takes the network's best move unsearched."""
+        network = self._networks[spec.source]
+
+        def make(games: int) -> Player:
+            evaluator = self._evaluator(spec.source, games)
+            return PolicyPlayer(evaluator, size=self.board, batch=games, swap=network.swap)
+
+        return make
+
+    def _make_evaluator(self, source: str, batch: int) -> NetworkEvaluator:
+        network = self._networks[source]
+        return NetworkEvaluator(network.net, size=self.board, swap=network.swap, batch=batch, profile=self._profile)

@@ -1,0 +1,14 @@
+"""Imported by the process that others are forked from: what a training or a sweep needs.
+
+All of it stays, so no search for garbage needs to go through it: that would give each of the others a copy.
+"""
+
+import gc
+import importlib
+
+from hexlit.commands.quick_imports import quick_imports
+
+with quick_imports():
+    for name in ("hexlit.commands.hex_task", "hexlit.tuning.sweep", "hexlit.tuning.figures"):
+        importlib.import_module(name)
+gc.freeze()
