@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
     "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
     "strength": ("hexlit.commands.strength", "a network against the exact truth; what each way of searching is worth"),
+    "play": ("hexlit.commands.play", "a board to play and study on, in the browser"),
     "htp": ("hexlit.commands.htp", "play and analyse for other programs, such as HexGui, by the Hex Text Protocol"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
     "plan": ("hexlit.commands.plan", "hours and cost of a recipe on machines one does not have, from measured rates"),

@@ -23,6 +23,7 @@ ARROWS: dict[str, set[str]] = {
         "planning",
         "tuning",
         "reporting",
+        "web",
         "arena",
         "tasks",
         "selfplay",
@@ -33,6 +34,7 @@ ARROWS: dict[str, set[str]] = {
         "accelerate",
         "hex",
     },
+    "web": {"arena", "search", "hex"},  # networks come from the commands, as evaluators
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
     "planning": set(),  # what was measured comes as a file
     "tuning": {"accelerate", "reporting", "tracking"},
@@ -78,6 +80,7 @@ OPTIONAL = (
     "notebooks",
     "dashboard",
     "ray",
+    "web",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings

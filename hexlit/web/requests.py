@@ -15,17 +15,21 @@ answered by `{"type": "error", "text": ...}`, one that was stopped by `{"type": 
 | study | position, player, simulations | `study` again and again: visits, value, candidates, expected |
 | look | position, player | `look`: value, policy of each cell and of the swap, without search |
 | openings | position, player | `openings`: value of each first stone for Black, without search |
-| solve | position | `solve`: winner, winning, must_play, carrier, links, nodes, seconds |
+| solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
 | read | text | `game`: size, swap, moves, black, white, format; a game in any format of `hexlit games import` |
 | write | position, format, black, white | `text`: the game in `format` (sgf, hexworld, trmph, ...) |
 | stop | | `stopped`: what this browser has under way is stopped, too |
 
+`must_play` holds the cells of which the player to move has to play one, if virtual connections of the other side show
+any. `links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that the connection
+of its edges needs.
+
 `position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named as
 `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in [-1, 1]:
 for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings` and `review`.
-Colours are "black", "white" and "" for nobody. A new `move`, `study`, `look`, `openings` or `review` stops the one before; so
-does a new `solve` with a `solve`.
+Colours are "black", "white" and "" for nobody. A new `move`, `study`, `look`, `openings` or `review` stops the one
+before; so does a new `solve` with a `solve`.
 """
 
 from typing import Annotated, Any, Literal
@@ -159,7 +163,10 @@ def parse(text: str | bytes) -> Request:
     try:
         return _ANY.validate_json(text)
     except ValidationError as error:
-        first: Any = error.errors(include_url=False, include_context=False)[0]
+        first: Any = error.errors(include_url=False)[0]
+        if first["type"] == "union_tag_invalid":
+            tag, known = first["ctx"]["tag"], first["ctx"]["expected_tags"]
+            raise UsageError(f"do: there is no {str(tag)[:40]!a}; choose from {known}".replace("'", "")) from None
         # Of nested fields; the first place is the kind of request, which the page knows.
         place = ".".join(str(part) for part in first["loc"][1:])
         said = str(first["msg"]).partition("\n")[0]
