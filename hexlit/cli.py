@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "strength": ("hexlit.commands.strength", "a network against the exact truth; what each way of searching is worth"),
     "play": ("hexlit.commands.play", "a board to play and study on, in the browser"),
     "htp": ("hexlit.commands.htp", "play and analyse for other programs, such as HexGui, by the Hex Text Protocol"),
+    "export": ("hexlit.commands.export", "a trained network as a file for other programs: ONNX, safetensors"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
     "plan": ("hexlit.commands.plan", "hours and cost of a recipe on machines one does not have, from measured rates"),
     "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),

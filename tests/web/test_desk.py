@@ -90,7 +90,7 @@ def test_a_study_yields_to_the_next_request_and_to_stop(page: Page) -> None:
     assert page.receive(first)[-1]["type"] == "stopped"
     assert page.socket.receive_json()["id"] == second
     stop = page.send("stop")
-    stopped = {}
+    stopped: dict[int, str] = {}
     while len(stopped) < 2:
         answer = page.socket.receive_json()
         if answer["final"]:
