@@ -1,4 +1,4 @@
-"""`hexlit play`: a board to play and study on, in the browser."""
+"""`hexlit play`: a board to play and study on, in the browser; or a game on the terminal."""
 
 import importlib.util
 from dataclasses import dataclass, field
@@ -16,10 +16,11 @@ if TYPE_CHECKING:  # loaded only when somebody plays
     from hexlit.web.desk import Shared
     from hexlit.web.roster import Offer
 
-NEEDED = ("fastapi", "uvicorn", "websockets")
+NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
 """Packages of the extra `web`."""
 WITHOUT_NETWORK = 11
 """Rows of the first board."""
+YOU = ("black", "white", "both", "none")
 NETWORK = "network"
 """Name of the player of `checkpoint`."""
 
@@ -34,6 +35,14 @@ class PlayConfig(WebSettings):
     """Further players, written as for `hexlit match`."""
     board: int | None = None
     """Rows of the first board, 2 to 19; null is what the network was trained for, or 11."""
+    terminal: bool = False
+    """A game on the terminal in place of the page; swap, you and against are for it."""
+    swap: bool = False
+    """Whether White may swap."""
+    you: str = "black"
+    """Colour that you play: black, white, both or none."""
+    against: str | None = None
+    """Name of the other player; null is the first on offer."""
     rollouts: int = 32
     """Random playouts a leaf of the player `rollouts`."""
     seed: int = 0
@@ -46,6 +55,8 @@ class PlayConfig(WebSettings):
         super().__post_init__()
         if self.board is not None and not 2 <= self.board <= 19:
             raise UsageError(f"board={self.board}: the page shows boards of 2 to 19 rows")
+        if self.you not in YOU:
+            raise UsageError(f"you={self.you}: choose one of {', '.join(YOU)}")
         if self.rollouts < 1 or self.seed < 0:
             raise UsageError(f"rollouts={self.rollouts}, seed={self.seed}: 1 playout or more, a seed of 0 or more")
 
@@ -59,11 +70,15 @@ def main(argv: list[str]) -> int:
 
 
 def play(config: DictConfig) -> None:
-    """Serve the page until Ctrl-C."""
+    """Serve the page until Ctrl-C, or play on the terminal."""
     settings = typed(config, PlayConfig)
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        raise UsageError(f"play needs {', '.join(missing)}: pip install 'hexlit[web]'")
+    if settings.terminal:
+        check_installed("pydantic")
+        from hexlit.commands.play_terminal import play_on_terminal
+
+        play_on_terminal(shared_by_all(settings), swap=settings.swap, you=settings.you, against=settings.against)
+        return
+    check_installed(*NEEDED)
     from hexlit.web.serving import address, listen, serve
 
     listening = listen(settings)
@@ -74,6 +89,13 @@ def play(config: DictConfig) -> None:
         get_ready(shared)
 
     serve(shared, listening, begun)
+
+
+def check_installed(*packages: str) -> None:
+    """Raise `UsageError` where one of the packages is not installed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"play needs {', '.join(missing)}: pip install 'hexlit[web]'")
 
 
 def shared_by_all(settings: PlayConfig) -> "Shared":
