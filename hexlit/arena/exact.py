@@ -1,4 +1,4 @@
-"""Exact answers of the solver within a time, and ended early by whoever asked."""
+"""Exact answers of the solver within a time, and ended early by whoever asked; and moves that it has proved."""
 
 import threading
 import time
@@ -8,8 +8,11 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.position import Position
+from hexlit.arena.thinker import Thinker, Thought
 from hexlit.errors import UsageError
 from hexlit.hex.solver import Solution, Solver, UnsolvedError
+from hexlit.hex.solver.bitboard import MAX_SIZE
 
 _LOOK = 0.02
 """Seconds between two looks at the clock and at what has arrived."""
@@ -56,3 +59,38 @@ def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) ->
     finally:
         done.set()
         watcher.join()
+
+
+class ProvedMoves:
+    """Chooses moves for a player who searches, wherever the solver is fast enough; what it proves is kept."""
+
+    def __init__(self, seconds: float) -> None:
+        """A move may take `seconds`."""
+        self._seconds = seconds
+        self._solver: Solver | None = None
+
+    def solve(self, position: Position, colour: int, interrupted: Callable[[], bool]) -> Solution | None:
+        """The solution with `colour` to move; None where it takes too long, or on a board larger than 8x8."""
+        if position.size > MAX_SIZE:
+            return None
+        if self._solver is None or self._solver.size != position.size:
+            self._solver = Solver(position.size)
+        try:
+            return solved(self._solver, position.cells, colour, seconds=self._seconds, interrupted=interrupted)
+        except UsageError:
+            return None
+
+
+def proved_move(
+    solution: Solution | None, thinker: Thinker, position: Position, colour: int, *, swap: bool
+) -> Thought | None:
+    """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether he may swap.
+
+    None where the position is lost or not solved: search then.
+    """
+    if solution is None:
+        return None
+    if solution.winner != colour:
+        return Thought(position.size**2, 1.0) if swap else None
+    policy, _ = thinker.look(position, colour)
+    return Thought(max(solution.winning_moves, key=lambda cell: float(policy[cell])), 1.0)

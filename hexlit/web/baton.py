@@ -27,6 +27,15 @@ class Baton:
         finally:
             self._give()
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Give the baton back for work that others need not wait for, and wait for it at the end; for the holder."""
+        self._give()
+        try:
+            yield
+        finally:
+            self._take()
+
     def pass_on(self) -> None:
         """Let those run who wait, then go on; only the holder may call this."""
         with self._lock:

@@ -29,6 +29,10 @@ class WebSettings:
     """Simulations after which a study ends by itself."""
     interval: float = 0.25
     """Seconds between two reports of a study."""
+    solver: bool = False
+    """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8 rows."""
+    proof_seconds: float = 2.0
+    """Longest time of the solver for a move of `solver`, in seconds."""
     solver_seconds: float = 30.0
     """Longest time of the exact solver for one answer."""
 
@@ -38,6 +42,6 @@ class WebSettings:
         for name in ("browsers", "tree_megabytes", "simulations", "live_simulations"):
             if not 1 <= getattr(self, name) <= 1_000_000:
                 raise UsageError(f"{name}={getattr(self, name)}: a whole number from 1 to 1000000 is needed")
-        for name in ("seconds", "interval", "solver_seconds"):
+        for name in ("seconds", "interval", "proof_seconds", "solver_seconds"):
             if not 0.01 <= getattr(self, name) <= 3600:
                 raise UsageError(f"{name}={getattr(self, name)}: a time from 0.01 to 3600 seconds is needed")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from hexlit.arena.exact import ProvedMoves, proved_move
 from hexlit.arena.game_player import RESIGN, Forfeit
 from hexlit.arena.position import Position
 from hexlit.arena.thinker import Thinker
@@ -35,6 +36,7 @@ class Thinking:
         self._seats = seats
         self._baton = baton
         self._settings = settings
+        self._proofs = ProvedMoves(settings.proof_seconds) if settings.solver else None
 
     def answers(
         self, request: Move | Study | Look | Openings | Review, stopped: Callable[[], bool]
@@ -48,7 +50,7 @@ class Thinking:
         until = passing(self._baton, stopped)
         match request:
             case Move():
-                yield self._move(request, board, until)
+                yield self._move(request, board, until, stopped)
             case Study():
                 yield from self._study(request, board, until)
             case Look():
@@ -62,7 +64,7 @@ class Thinking:
         """The player `name`, who searches; one that never learned to swap thinks about moves without it."""
         return self._seats.thinker(name, board.size, swap=board.swap and self._seats.knows_swap(name))
 
-    def _move(self, request: Move, board: Board, until: Callable[[], bool]) -> Answer:
+    def _move(self, request: Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]) -> Answer:
         check_undecided(board)
         if not self._seats.searches(request.player):
             return self._move_of_player(request, board)
@@ -70,7 +72,14 @@ class Thinking:
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
         enough = before(time.monotonic() + seconds, until)
         simulations = request.simulations or self._settings.simulations
-        thought = thinker.study(seen(board), board.to_move, simulations=simulations, until=enough)
+        position = seen(board)
+        if self._proofs is not None:
+            with self._baton.aside():
+                solution = self._proofs.solve(position, board.to_move, stopped)
+            proved = proved_move(solution, thinker, position, board.to_move, swap=board.may_swap)
+            if proved is not None:
+                return played(request, board, proved.action) | {"value": proved.value, "found": None}
+        thought = thinker.study(position, board.to_move, simulations=simulations, until=enough)
         move = thought.action
         value = thought.value
         if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign

@@ -134,6 +134,14 @@ def test_a_review_finds_the_move_that_lost(page: Page) -> None:
     assert answers[3]["best"] == "b3"
 
 
+@pytest.mark.row("F20")
+def test_the_solver_helps_a_player_where_it_is_asked_to() -> None:
+    with opened(client(solver=True)) as page:
+        answer = page.ask("move", position=game("b2", "a3"), player="rollouts", simulations=1)
+        assert (answer["move"] in ("c2", "b3", "c3"), answer["value"]) == (True, 1.0)
+        assert page.ask("move", position=game("b2", swap=True), player="rollouts")["move"] == "swap-pieces"
+
+
 def test_games_are_read_and_written(page: Page) -> None:
     link = page.ask("write", position=game("a1", "swap-pieces", "b2", swap=True), format="hexworld")["text"]
     assert link == "https://hexworld.org/board/#3c1,a1:sb2\n"
