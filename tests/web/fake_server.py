@@ -236,7 +236,8 @@ def text_of(request: Any) -> str:
     if request.format == "sgf":
         moves = "".join(f";{'BW'[ply % 2]}[{move}]" for ply, move in enumerate(position.moves))
         return f"(;FF[4]GM[11]SZ[{position.size}]{moves})\n"
-    return f"https://hexworld.org/board/#{position.size},{''.join(':s' if move == SWAP else move for move in position.moves)}"
+    moves = "".join(":s" if move == SWAP else move for move in position.moves)
+    return f"https://hexworld.org/board/#{position.size},{moves}"
 
 
 def make_app() -> FastAPI:

@@ -12,7 +12,8 @@ const game = (size, moves, swap = false) => ({ size, swap, moves: moves ? moves.
 test("cells have names, and names have cells", () => {
   assert.equal(page.cellName(13, 11), "c2");
   for (let cell = 0; cell < 361; cell++) assert.equal(page.cellIndex(page.cellName(cell, 19), 19), cell);
-  for (const wrong of ["l1", "a12", "a0", "a01", "11", "", "swap-pieces", "A1"]) assert.equal(page.cellIndex(wrong, 11), -1);
+  for (const wrong of ["l1", "a12", "a0", "a01", "11", "", "swap-pieces", "A1"])
+    assert.equal(page.cellIndex(wrong, 11), -1);
 });
 
 test("an inner cell has six neighbours, the sharp corners two, the blunt ones three", () => {
@@ -23,7 +24,10 @@ test("an inner cell has six neighbours, the sharp corners two, the blunt ones th
 test("Black wins from top to bottom, White from left to right, by a shortest chain", () => {
   const black = page.replay(game(3, "b1 a1 b2 a2 c1 c2 b3"));
   assert.equal(black.winner, "black");
-  assert.deepEqual(black.chain.map((cell) => page.cellName(cell, 3)), ["b1", "b2", "b3"]);
+  assert.deepEqual(
+    black.chain.map((cell) => page.cellName(cell, 3)),
+    ["b1", "b2", "b3"],
+  );
   assert.equal(black.toMove, "");
   const white = page.replay(game(3, "a1 a2 b1 b2 a3 c2"));
   assert.equal(white.winner, "white");
@@ -88,6 +92,15 @@ test("a variation becomes the main line, or is deleted with all that follows", (
   assert.deepEqual(JSON.parse(JSON.stringify(tree)), tree);
 });
 
+test("variations lie above and below one another", () => {
+  const tree = page.treeOf(game(5, "a1 b1 c1"));
+  const branch = page.addMove(tree, 1, "d1");
+  assert.equal(page.beside(tree, 2, 1), branch);
+  assert.equal(page.beside(tree, branch, -1), 2);
+  assert.equal(page.beside(tree, branch, 1), -1);
+  assert.equal(page.beside(tree, 3, 1), -1);
+});
+
 test("in the drawing of a tree no two moves share a place, and each stands right of its parent", () => {
   const tree = page.newTree(9, false);
   let seed = 1;
@@ -117,7 +130,8 @@ test("the address holds the game", () => {
   assert.equal(page.parseFragment(""), null);
   assert.equal(page.parseFragment("#"), null);
   assert.equal(page.parseFragment("#5,a1,swap-pieces").swap, true);
-  for (const wrong of ["#1", "#20", "#x", "#11,a3,a3", "#11,z9", "#%"]) assert.throws(() => page.parseFragment(wrong), Error);
+  for (const wrong of ["#1", "#20", "#x", "#11,a3,a3", "#11,z9", "#%"])
+    assert.throws(() => page.parseFragment(wrong), Error);
 });
 
 test("a clock loses what was thought, gains the increment only in time, and never shows less than nothing", () => {
@@ -177,7 +191,13 @@ test("mistakes are what cost enough, and was not the best; the worst comes first
   const entry = (ply, cost, best) => ({ ply, cost, best, value: 0, expected: [] });
   const reviews = [entry(0, 0.06, "c3"), entry(1, 0.3, "a1"), entry(2, 0.2, "c1"), , entry(4, 0.5, "a1")];
   const found = page.mistakesOf(reviews, ["a3", "b1", "c1", "d1"]);
-  assert.deepEqual(found.map(({ ply, move, best }) => [ply, move, best]), [[1, "b1", "a1"], [0, "a3", "c3"]]);
+  assert.deepEqual(
+    found.map(({ ply, move, best }) => [ply, move, best]),
+    [
+      [1, "b1", "a1"],
+      [0, "a3", "c3"],
+    ],
+  );
 });
 
 test("the page waits longer and longer for the server, 15 seconds at most", () => {
@@ -190,7 +210,10 @@ test("a board has its cells in its box, turned as it is wanted", () => {
   for (const orientation of ["flat", "diamond", "upright"]) {
     const { centres, corners, labels, bands, box } = page.geometry(5, orientation);
     assert.equal(centres.length, 25);
-    assert.deepEqual(labels.map(({ text }) => text).filter((text) => /[a-z]/.test(text)), ["a", "b", "c", "d", "e"]);
+    assert.deepEqual(
+      labels.map(({ text }) => text).filter((text) => /[a-z]/.test(text)),
+      ["a", "b", "c", "d", "e"],
+    );
     assert.equal(bands.length, 4);
     for (const [x, y] of [...corners.flat(), ...bands.flatMap(({ points }) => points)]) {
       assert.ok(x >= box[0] && x <= box[0] + box[2] && y >= box[1] && y <= box[1] + box[3]);
@@ -202,4 +225,99 @@ test("a board has its cells in its box, turned as it is wanted", () => {
   assert.ok(Math.abs(turned[0][1] - turned[24][1]) < 1e-9, "the sharp corners are level");
   const upright = page.geometry(5, "upright").centres;
   assert.ok(Math.abs(upright[0][0] - upright[24][0]) < 1e-9, "the sharp corners are one above the other");
+});
+
+/** An analyst whose connection is a list of what was sent; `answer` plays the server. */
+function analystWithLog() {
+  const sent = [];
+  const hears = new Map();
+  const connection = {
+    open: true,
+    send(message, hear) {
+      sent.push(message);
+      if (hear) hears.set(sent.length, hear);
+      return sent.length;
+    },
+    forget: (id) => hears.delete(id),
+  };
+  const told = [];
+  const host = {
+    moved: (answer) => told.push(["moved", answer.move]),
+    failed: (text, wasMove) => told.push(["failed", text, wasMove]),
+    changed: () => {},
+  };
+  const analyst = new page.Analyst(connection, host);
+  const answer = (id, more) => hears.get(id)?.({ id, final: true, ...more });
+  const situation = (moves, more) => {
+    const at = game(5, moves);
+    const rest = { over: false, engine: "", tab: "study", studying: false, adviser: "net", simulations: 16 };
+    return { game: at, key: page.formatFragment(at), ...rest, ...more };
+  };
+  return { analyst, answer, situation, sent, told };
+}
+
+const kinds = (sent) => sent.map((message) => message.do);
+
+test("the analyst asks once for what is wanted, stops what is not, and ignores late answers", () => {
+  const { analyst, answer, situation, sent } = analystWithLog();
+  analyst.think(situation("a1", { studying: true }));
+  analyst.think(situation("a1", { studying: true }));
+  assert.deepEqual(kinds(sent), ["study"]);
+  answer(1, { type: "study", visits: 5, final: false });
+  analyst.think(situation("a1 b1", { studying: true }));
+  answer(1, { type: "study", visits: 9, final: false });
+  assert.equal(analyst.studies.get("#5,a1").visits, 5);
+  analyst.think(situation("a1 b1"));
+  assert.deepEqual(kinds(sent), ["study", "study", "stop"]);
+  answer(2, { type: "stopped" });
+  assert.equal(analyst.busy, "");
+});
+
+test("the move of a program goes before a study, and a button before both", () => {
+  const { analyst, answer, situation, sent, told } = analystWithLog();
+  const now = situation("a1", { studying: true, engine: "net", seconds: 2 });
+  analyst.think(now);
+  assert.deepEqual([sent[0].do, sent[0].seconds, sent[0].player], ["move", 2, "net"]);
+  answer(1, { type: "move", move: "c3" });
+  assert.deepEqual(told, [["moved", "c3"]]);
+  analyst.askHint();
+  analyst.think(now);
+  assert.deepEqual(kinds(sent), ["move", "study"]);
+  answer(2, { type: "study", expected: ["b2", "c3"], candidates: [], value: 0.5 });
+  assert.deepEqual(analyst.hint, { key: "#5,a1", line: ["b2", "c3"], value: 0.5 });
+  analyst.think(now);
+  assert.deepEqual(kinds(sent), ["move", "study", "move"]);
+});
+
+test("what failed is not asked again until something is tried again", () => {
+  const { analyst, answer, situation, sent, told } = analystWithLog();
+  const now = situation("a1", { engine: "net" });
+  analyst.think(now);
+  answer(1, { type: "error", text: "no" });
+  analyst.think(now);
+  assert.equal(sent.length, 1);
+  assert.deepEqual(told, [["failed", "no", true]]);
+  analyst.retry();
+  analyst.think(now);
+  assert.equal(sent.length, 2);
+});
+
+test("a study that ended does not begin again, and solver and search survive the stop of the other", () => {
+  const { analyst, answer, situation, sent } = analystWithLog();
+  const now = situation("a1", { studying: true });
+  analyst.think(now);
+  answer(1, { type: "study", visits: 100 });
+  analyst.think(now);
+  assert.deepEqual(kinds(sent), ["study"]);
+  analyst.think(situation("a1 b1", { studying: true }));
+  analyst.solve(now.game, now.key);
+  analyst.think(situation("a1 b1"));
+  assert.deepEqual(kinds(sent), ["study", "study", "solve", "stop", "solve"]);
+  answer(5, { type: "error", text: "not solved" });
+  assert.deepEqual(analyst.solves.get("#5,a1"), { problem: "not solved" });
+  analyst.think(situation("a1 b1", { studying: true }));
+  analyst.solve(now.game, now.key);
+  analyst.stopSolving();
+  analyst.think(situation("a1 b1", { studying: true }));
+  assert.deepEqual(kinds(sent).slice(5), ["study", "solve", "stop", "study"]);
 });

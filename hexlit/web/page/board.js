@@ -8,7 +8,7 @@
  *
  *   1. cells and rules       4. clocks                  7. connection to the server
  *   2. the tree of a game    5. words and numbers       8. views: board, tree, graph
- *   3. the address           6. geometry of the board   9. the page
+ *   3. the address           6. geometry of the board   9. the analyst, 10. the page
  */
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -19,7 +19,14 @@ const WHITE = "white";
 const SWAP = "swap-pieces";
 const SMALLEST = 2;
 const LARGEST = 19;
-const AROUND = [[-1, 0], [1, 0], [0, -1], [0, 1], [-1, 1], [1, -1]]; // rows down, columns right
+const AROUND = [
+  [-1, 0],
+  [1, 0],
+  [0, -1],
+  [0, 1],
+  [-1, 1],
+  [1, -1],
+]; // rows down, columns right
 
 const other = (colour) => (colour === BLACK ? WHITE : BLACK);
 
@@ -59,7 +66,8 @@ function chainOf(cells, size, colour) {
   for (let cell = 0; cell < size * size; cell++) {
     if (cells[cell] === colour && along(cell) === 0) before.set(cell, -1);
   }
-  for (const cell of before.keys()) { // a Map is walked in the order of insertion, and may grow meanwhile
+  for (const cell of before.keys()) {
+    // a Map is walked in the order of insertion, and may grow meanwhile
     if (along(cell) === size - 1) {
       const chain = [];
       for (let at = cell; at !== -1; at = before.get(at)) chain.unshift(at);
@@ -90,7 +98,8 @@ function replay({ size, swap, moves }) {
       last = mirrored(last, size);
     } else {
       last = cellIndex(move, size);
-      if (last < 0) throw new Error(`Move ${ply + 1}, ${move}: the board has the cells a1 to ${cellName(size * size - 1, size)}.`);
+      if (last < 0)
+        throw new Error(`Move ${ply + 1}, ${move}: the board has the cells a1 to ${cellName(size * size - 1, size)}.`);
       if (cells[last]) throw new Error(`Move ${ply + 1}, ${move}: the cell is taken.`);
     }
     cells[last] = colour;
@@ -109,9 +118,10 @@ function ghosts(game, line) {
   let ply = game.moves.length;
   for (const move of line) {
     const colour = ply % 2 ? WHITE : BLACK;
-    const cell = move === SWAP && ply === 1
-      ? mirrored(cellIndex(game.moves[0] ?? line[0], game.size), game.size)
-      : cellIndex(move, game.size);
+    const cell =
+      move === SWAP && ply === 1
+        ? mirrored(cellIndex(game.moves[0] ?? line[0], game.size), game.size)
+        : cellIndex(move, game.size);
     if (cell >= 0) found.push({ cell, colour, number: ply - game.moves.length + 1 });
     ply += 1;
   }
@@ -156,12 +166,15 @@ function pathTo(tree, id) {
 }
 
 /** The moves from the empty board to `id`. */
-const movesTo = (tree, id) => pathTo(tree, id).slice(1).map((node) => tree.nodes[node].move);
+const movesTo = (tree, id) =>
+  pathTo(tree, id)
+    .slice(1)
+    .map((node) => tree.nodes[node].move);
 
 /** The node that comes next: the one looked at last, else the first; -1 at the end. */
 function nextOf(tree, id) {
   const { children, follow } = tree.nodes[id];
-  return children.includes(follow) ? follow : children[0] ?? -1;
+  return children.includes(follow) ? follow : (children[0] ?? -1);
 }
 
 /** The nodes of the line that leads through `id` to its end. */
@@ -204,7 +217,8 @@ function removeVariation(tree, id) {
 }
 
 /** Whether `id` is on the line of the first children. */
-const inMainLine = (tree, id) => pathTo(tree, id).every((node) => node === 0 || tree.nodes[tree.nodes[node].parent].children[0] === node);
+const inMainLine = (tree, id) =>
+  pathTo(tree, id).every((node) => node === 0 || tree.nodes[tree.nodes[node].parent].children[0] === node);
 
 /** Make the way to `id` the main line. */
 function makeMainLine(tree, id) {
@@ -248,6 +262,15 @@ function layOut(tree) {
   return places;
 }
 
+/** The node above (`step` -1) or below (+1) a node in the drawing of the tree, after as many moves; -1 for none. */
+function beside(tree, id, step) {
+  const places = layOut(tree);
+  const { column } = places.find((place) => place.id === id);
+  const same = places.filter((place) => place.column === column).sort((a, b) => a.row - b.row);
+  const found = same[same.findIndex((place) => place.id === id) + step];
+  return found ? found.id : -1;
+}
+
 // ---------------------------------------------------------------------------------------------------------------------
 // 3. The address: the position in the fragment, such as #11,swap,a3,swap-pieces,c5
 
@@ -256,11 +279,14 @@ const formatFragment = ({ size, swap, moves }) => `#${[size, ...(swap ? ["swap"]
 
 /** The game of a fragment, null for an empty one; throws an Error with one line for people where it holds no game. */
 function parseFragment(text) {
-  const words = text.replace(/^#/, "").replaceAll(/%2c/gi, ",").toLowerCase().split(",");
+  const words = text.replace(/^#/, "").replace(/%2c/gi, ",").toLowerCase().split(",");
   if (words.length === 1 && words[0] === "") return null;
   const size = /^[0-9]{1,2}$/.test(words[0]) ? Number(words[0]) : 0;
   if (size < SMALLEST || size > LARGEST) {
-    throw new Error(`The address ends with “${words[0].slice(0, 20)}”: a size from ${SMALLEST} to ${LARGEST} is needed, as in #11,swap,a3,b4.`);
+    throw new Error(
+      `The address ends with “${words[0].slice(0, 20)}”: ` +
+        `a size from ${SMALLEST} to ${LARGEST} is needed, as in #11,swap,a3,b4.`,
+    );
   }
   const swap = words[1] === "swap";
   const moves = words.slice(swap ? 2 : 1).filter((word) => word !== "");
@@ -276,8 +302,10 @@ function parseFragment(text) {
 const newClocks = (minutes) => ({ black: minutes * 60000, white: minutes * 60000 });
 
 /** Clocks after `colour` has thought for `spent` milliseconds; a move made in time adds `increment`. */
-const afterThinking = (left, colour, spent, increment = 0) =>
-  ({ ...left, [colour]: Math.max(0, left[colour] - spent) + (left[colour] > spent ? increment : 0) });
+const afterThinking = (left, colour, spent, increment = 0) => ({
+  ...left,
+  [colour]: Math.max(0, left[colour] - spent) + (left[colour] > spent ? increment : 0),
+});
 
 /** Seconds that a program should think: a thirtieth of what is left and most of the increment, and never all of it. */
 function thinkingSeconds(left, increment) {
@@ -344,7 +372,8 @@ function heatOf(candidates, kind, size) {
   const most = Math.max(...known.map((one) => one[key]), 1e-9);
   for (const one of known) {
     const share = one[key] / Math.max(all, 1e-9);
-    if (share >= 0.005) heat.set(cellIndex(one.move, size), { share: one[key] / most, text: percent(share), good: null });
+    if (share >= 0.005)
+      heat.set(cellIndex(one.move, size), { share: one[key] / most, text: percent(share), good: null });
   }
   return heat;
 }
@@ -362,7 +391,7 @@ function mistakesOf(reviews, moves, least = 0.05) {
   return found.sort((a, b) => b.cost - a.cost || a.ply - b.ply);
 }
 
-/** Milliseconds to wait before the connection is tried again for the n-th time (from 0): doubled each time, at most 15 s. */
+/** Milliseconds to wait before the connection is tried again for the n-th time: doubled, at most 15 s. */
 const patience = (attempt, random = 0.5) => Math.min(15000, 500 * 2 ** attempt) * (0.75 + 0.5 * random);
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -382,7 +411,14 @@ function geometry(size, orientation) {
   const [cos, sin] = [Math.cos(TURNS[orientation]), Math.sin(TURNS[orientation])];
   const turned = ([x, y]) => [x * cos - y * sin, x * sin + y * cos];
   const plain = (row, column) => [WIDE * (column + row / 2), 1.5 * SIDE * row];
-  const steps = [[0, -1], [0.5, -0.5], [0.5, 0.5], [0, 1], [-0.5, 0.5], [-0.5, -0.5]]; // clockwise from the top
+  const steps = [
+    [0, -1],
+    [0.5, -0.5],
+    [0.5, 0.5],
+    [0, 1],
+    [-0.5, 0.5],
+    [-0.5, -0.5],
+  ]; // clockwise from the top
   const corner = (row, column, place) => {
     const [x, y] = plain(row, column);
     return turned([x + steps[place][0] * WIDE, y + steps[place][1] * SIDE]);
@@ -404,7 +440,14 @@ function geometry(size, orientation) {
     { colour: WHITE, points: [...each.flatMap((row) => [corner(row, 0, 5), corner(row, 0, 4)]), left] },
     { colour: WHITE, points: [right, ...each.flatMap((row) => [corner(row, last, 1), corner(row, last, 2)])] },
     { colour: BLACK, points: [...each.flatMap((column) => [corner(0, column, 5), corner(0, column, 0)]), right] },
-    { colour: BLACK, points: [left, ...each.flatMap((column) => [corner(last, column, 3 + 1), corner(last, column, 3)]).slice(1), corner(last, last, 2)] },
+    {
+      colour: BLACK,
+      points: [
+        left,
+        ...each.flatMap((column) => [corner(last, column, 3 + 1), corner(last, column, 3)]).slice(1),
+        corner(last, last, 2),
+      ],
+    },
   ];
   const labels = each.flatMap((number) => {
     const [top, side] = [turned(plain(-1.02, number)), turned(plain(number, -1.02))];
@@ -433,7 +476,9 @@ class Connection {
     this.waiting = new Map();
     this.connect();
     addEventListener("online", () => this.hurry());
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.hurry(); });
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) this.hurry();
+    });
   }
 
   connect() {
@@ -442,8 +487,7 @@ class Connection {
     const socket = new WebSocket(this.address);
     this.socket = socket;
     socket.onopen = () => {
-      this.open = true;
-      this.attempt = 0;
+      this.open = true; // `attempt` is reset by whoever is greeted: a server that is full takes nobody in
       this.told(true, 0);
     };
     socket.onmessage = (event) => this.take(event.data);
@@ -539,22 +583,35 @@ class BoardView {
     this.svg.style.maxWidth = `${Math.round(LARGEST_CELL * this.plan.box[2])}px`;
     this.svg.dataset.orientation = orientation;
     this.cells = this.plan.corners.map((corners, cell) =>
-      draw("polygon", { points: pointsText(corners), class: "cell", "data-cell": cell, "data-name": cellName(cell, size) }));
+      draw("polygon", {
+        points: pointsText(corners),
+        class: "cell",
+        "data-cell": cell,
+        "data-name": cellName(cell, size),
+      }),
+    );
     this.layers = Object.fromEntries(["shades", "stones", "marks"].map((name) => [name, draw("g", { class: name })]));
-    const band = (kind, width) => ({ colour, points }) =>
-      draw("polyline", { points: pointsText(points), class: `band ${kind} ${colour}`, "stroke-width": width });
+    const band =
+      (kind, width) =>
+      ({ colour, points }) =>
+        draw("polyline", { points: pointsText(points), class: `band ${kind} ${colour}`, "stroke-width": width });
     this.svg.replaceChildren(
       ...this.plan.bands.map(band("rim", 2 * BAND + 2.2)),
       ...this.plan.bands.map(band("edge", 2 * BAND)),
       draw("g", {}, ...this.cells),
-      draw("g", { class: "labels" }, ...this.plan.labels.map(({ text, x, y }) => draw("text", { x: x.toFixed(1), y: y.toFixed(1) }, text))),
+      draw(
+        "g",
+        { class: "labels" },
+        ...this.plan.labels.map(({ text, x, y }) => draw("text", { x: x.toFixed(1), y: y.toFixed(1) }, text)),
+      ),
       ...Object.values(this.layers),
     );
   }
 
   /**
    * Draw a position. `seen` has `cells`, `last`, `chain`, `playable`, `swapped`, and what is laid over it: `heat`
-   * (Map cell -> {share, text, good}), `rings` (cells), `regions` ([{kind, cells}]), `ghosts` ([{cell, colour, number}]).
+   * (Map cell -> {share, text, good}), `rings` (cells), `regions` ([{kind, cells}]), and
+   * `ghosts` ([{cell, colour, number}]).
    */
   show(seen) {
     const { cells, last, chain, heat, rings, regions } = seen;
@@ -569,10 +626,17 @@ class BoardView {
       polygon.style.setProperty("--share", kind ? `${Math.round(12 + 78 * warm.share)}%` : "0%");
       polygon.classList.toggle("cursor", cell === this.cursor);
     });
-    this.layers.shades.replaceChildren(...regions.flatMap(({ kind, cells: inside }) => inside.map((cell) => this.hexagon(cell, kind))));
+    this.layers.shades.replaceChildren(
+      ...regions.flatMap(({ kind, cells: inside }) => inside.map((cell) => this.hexagon(cell, kind))),
+    );
     const stones = [];
-    cells.forEach((colour, cell) => { if (colour) stones.push(this.circle(cell, 0.74 * SIDE, `stone ${colour}`, cell)); });
-    if (chain.length) stones.push(draw("polyline", { points: pointsText(chain.map((cell) => this.plan.centres[cell])), class: "chain" }));
+    cells.forEach((colour, cell) => {
+      if (colour) stones.push(this.circle(cell, 0.74 * SIDE, `stone ${colour}`, cell));
+    });
+    if (chain.length)
+      stones.push(
+        draw("polyline", { points: pointsText(chain.map((cell) => this.plan.centres[cell])), class: "chain" }),
+      );
     if (last >= 0) {
       if (seen.swapped) stones.push(this.text(last, "S", `on ${cells[last]}`));
       else stones.push(this.circle(last, 0.24 * SIDE, "last"));
@@ -599,7 +663,13 @@ class BoardView {
 
   circle(cell, radius, kind, name) {
     const [x, y] = this.plan.centres[cell];
-    return draw("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: radius.toFixed(1), class: kind, "data-stone": name === undefined ? undefined : cellName(name, this.size) });
+    return draw("circle", {
+      cx: x.toFixed(1),
+      cy: y.toFixed(1),
+      r: radius.toFixed(1),
+      class: kind,
+      "data-stone": name === undefined ? undefined : cellName(name, this.size),
+    });
   }
 
   hexagon(cell, kind) {
@@ -638,15 +708,37 @@ class TreeView {
       const [x, y] = at.get(id);
       if (id !== 0) {
         const [fromX, fromY] = at.get(node.parent);
-        const way = fromY === y ? [[fromX, fromY], [x, y]] : [[fromX, fromY], [fromX, y - 8], [fromX + 8, y], [x, y]];
+        const way =
+          fromY === y
+            ? [
+                [fromX, fromY],
+                [x, y],
+              ]
+            : [
+                [fromX, fromY],
+                [fromX, y - 8],
+                [fromX + 8, y],
+                [x, y],
+              ];
         lines.push(draw("polyline", { points: pointsText(way), class: shown.has(id) ? "way shown" : "way" }));
       }
       const colour = id === 0 ? "root" : column % 2 ? BLACK : WHITE;
       const name = id === 0 ? "Beginning" : `Move ${column}, ${capital(colour)} ${moveText(node.move)}`;
       const kind = `node ${colour}${id === tree.at ? " current" : ""}${marked.has(id) ? " mistake" : ""}`;
-      stones.push(draw("g", { class: kind, "data-node": id, role: "button", "aria-label": name, "aria-current": id === tree.at ? "true" : undefined },
-        draw("circle", { cx: x, cy: y, r: id === 0 ? 6 : 13 }),
-        ...(id === 0 ? [] : [draw("text", { x, y }, node.move === SWAP ? "S" : node.move)])));
+      stones.push(
+        draw(
+          "g",
+          {
+            class: kind,
+            "data-node": id,
+            role: "button",
+            "aria-label": name,
+            "aria-current": id === tree.at ? "true" : undefined,
+          },
+          draw("circle", { cx: x, cy: y, r: id === 0 ? 6 : 13 }),
+          ...(id === 0 ? [] : [draw("text", { x, y }, node.move === SWAP ? "S" : node.move)]),
+        ),
+      );
     }
     this.box.replaceChildren(draw("svg", { width, height, viewBox: `0 0 ${width} ${height}` }, ...lines, ...stones));
     const [x, y] = at.get(tree.at);
@@ -689,25 +781,247 @@ class GraphView {
       drawn.push(draw("polyline", { points: pointsText(known), class: "curve" }));
     }
     for (const { ply: at, cost } of mistakes) {
-      if (reviews[at]) drawn.push(draw("circle", { cx: x(at), cy: y(reviews[at].value), r: cost >= 0.2 ? 4.5 : 3.5, class: "dot" }));
+      if (reviews[at])
+        drawn.push(draw("circle", { cx: x(at), cy: y(reviews[at].value), r: cost >= 0.2 ? 4.5 : 3.5, class: "dot" }));
     }
     if (ply >= 0) drawn.push(draw("line", { x1: x(ply), x2: x(ply), y1: 8, y2: 120, class: "here" }));
-    drawn.push(draw("text", { x: 30, y: 132, class: "tick start" }, "0"), draw("text", { x: 390, y: 132, class: "tick" }, `${plies} moves`));
+    drawn.push(
+      draw("text", { x: 30, y: 132, class: "tick start" }, "0"),
+      draw("text", { x: 390, y: 132, class: "tick" }, `${plies} moves`),
+    );
     this.svg.setAttribute("viewBox", "0 0 400 138");
     this.svg.replaceChildren(...drawn);
   }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
-// 9. The page
+// 9. The analyst: what the server is asked, and what it has answered
+
+const MOST_KEPT = 300; // positions whose analysis is remembered
+
+/** Results by position, the oldest dropped. */
+class Memory extends Map {
+  keep(key, value) {
+    this.delete(key);
+    this.set(key, value);
+    if (this.size > MOST_KEPT) this.delete(this.keys().next().value);
+  }
+}
+
+/**
+ * Keeps the server at work on what the page wants to know, and remembers the answers.
+ *
+ * The server searches for one request at a time, so there is one search that is wanted now: `think` derives it from the
+ * situation, and leaves a search alone that is under way already. Answers to anything else are ignored. The solver
+ * works beside the search.
+ *
+ * A situation is {game, key, over, engine, seconds, tab, studying, adviser, simulations}: `key` names the position,
+ * `engine` is the program whose turn it is ("" for none), with `seconds` to think where clocks run.
+ */
+class Analyst {
+  /** `page` hears: `moved(answer)` of a program, `failed(text, wasMove)`, `changed(final)` whenever there is news. */
+  constructor(connection, page) {
+    Object.assign(this, { connection, page, situation: null, running: null, job: null, solving: null });
+    this.failed = new Set(); // names of searches that the server could not carry out, until something is tried again
+    this.finished = new Set(); // names of studies that have come to their end
+    this.solves = new Memory();
+    this.forget();
+  }
+
+  /** Forget what an adviser has said, because another one is asked from now on; solutions stay. */
+  forget() {
+    Object.assign(this, {
+      studies: new Memory(),
+      looks: new Memory(),
+      openings: null,
+      review: null,
+      hint: null,
+      job: null,
+    });
+    this.retry();
+  }
+
+  /** Try again what has failed, and go on with what has ended. */
+  retry() {
+    this.failed.clear();
+    this.finished.clear();
+  }
+
+  /** The connection is new, or lost: nothing is under way. */
+  interrupted() {
+    this.running = null;
+    this.solving = null;
+    this.retry();
+  }
+
+  /** What the server searches for: "move", "study", ..., "" for nothing. */
+  get busy() {
+    return this.running ? this.running.message.do : "";
+  }
+
+  /** Have the server search for what the situation asks for, and for nothing else. */
+  think(situation) {
+    this.situation = situation;
+    if (this.job && this.job.key && this.job.key !== situation.key) this.job = null;
+    if (this.hint && this.hint.key !== situation.key) this.hint = null;
+    let wanted = this.connection.open ? (this.job ?? this.wanted()) : null;
+    if (wanted && (this.failed.has(wanted.name) || this.finished.has(wanted.name))) wanted = null;
+    if (wanted?.name === this.running?.name) return;
+    if (this.running) {
+      this.connection.forget(this.running.id);
+      this.running = null;
+      if (!wanted) this.stop();
+    }
+    if (wanted) this.ask(wanted);
+  }
+
+  /** The search that the situation asks for, null for none: {name, message, hear}. The first that applies. */
+  wanted() {
+    const { game, key, over, engine, seconds, tab, studying, adviser: player, simulations } = this.situation;
+    if (engine) {
+      const message = { do: "move", position: game, player: engine, simulations };
+      if (seconds !== undefined) message.seconds = seconds;
+      return { name: `move ${engine} ${simulations} ${key}`, message, hear: (answer) => this.page.moved(answer) };
+    }
+    if (!player) return null;
+    if (tab === "openings" && this.openings?.size !== game.size) {
+      const message = { do: "openings", position: { ...game, moves: [] }, player };
+      const hear = ({ values }) => {
+        this.openings = { size: game.size, values };
+      };
+      return { name: `openings ${player} ${game.size}`, message, hear };
+    }
+    if (over) return null;
+    if (tab === "policy" && !this.looks.has(key)) {
+      const hear = (answer) => this.looks.keep(key, answer);
+      return { name: `look ${player} ${key}`, message: { do: "look", position: game, player }, hear };
+    }
+    if (studying) {
+      const name = `study ${player} ${key}`;
+      const hear = (answer) => {
+        if (answer.visits >= (this.studies.get(key)?.visits ?? 0)) this.studies.keep(key, answer);
+        if (answer.final) this.finished.add(name);
+      };
+      return { name, message: { do: "study", position: game, player }, hear };
+    }
+    return null;
+  }
+
+  ask({ name, message, hear }) {
+    const running = { name, message };
+    running.id = this.connection.send(message, (answer) => {
+      if (this.running !== running) return; // nobody waits for it any more
+      if (answer.final) this.running = null;
+      if (answer.type === message.do) {
+        hear(answer);
+      } else {
+        this.failed.add(name);
+        if (this.job?.name === name) this.job = null;
+        this.page.failed(answer.type === "error" ? answer.text : "", message.do === "move");
+      }
+      this.page.changed(answer.final);
+    });
+    this.running = running.id ? running : null;
+  }
+
+  /** Stop whatever the server does for this page; the solver, which that stops too, begins again where it was. */
+  stop() {
+    this.connection.send({ do: "stop" });
+    this.running = null;
+    if (this.solving) {
+      const { game, key } = this.solving;
+      this.connection.forget(this.solving.id);
+      this.solve(game, key);
+    }
+  }
+
+  /** Do the search of a button, which goes before all others, until it has ended. */
+  begin(name, message, key, hear) {
+    this.job = { name, message, key, hear };
+    this.failed.delete(name);
+    this.page.changed(true);
+  }
+
+  /** What now? The best move of this position and its line. */
+  askHint() {
+    const { game, key, adviser: player, simulations } = this.situation;
+    this.hint = null;
+    this.begin(
+      `hint ${player} ${simulations} ${key}`,
+      { do: "study", position: game, player, simulations },
+      key,
+      (answer) => {
+        if (!answer.final) return;
+        this.job = null;
+        const line = answer.expected.length ? answer.expected : answer.candidates.slice(0, 1).map(({ move }) => move);
+        this.hint = { key, line, value: answer.value };
+      },
+    );
+  }
+
+  /** Judge every position of a game; `line` are the nodes of the tree that it leads through. */
+  askReview(game, line) {
+    const { adviser: player, simulations } = this.situation;
+    const review = { line, moves: game.moves, entries: [], done: false };
+    this.review = review;
+    const name = `review ${player} ${simulations} ${formatFragment(game)}`;
+    this.begin(name, { do: "review", position: game, player, simulations }, "", (answer) => {
+      review.entries[answer.ply] = answer;
+      review.done = answer.final;
+      if (answer.final) this.job = null;
+    });
+  }
+
+  /** Give up the search of a button. */
+  stopJob() {
+    this.job = null;
+    this.page.changed(true);
+  }
+
+  /** Solve a position exactly. */
+  solve(game, key) {
+    this.solves.delete(key);
+    const id = this.connection.send({ do: "solve", position: game }, (answer) => {
+      this.solving = null;
+      if (answer.type === "solve") this.solves.keep(key, answer);
+      else if (answer.type === "error") this.solves.keep(key, { problem: answer.text });
+      this.page.changed(false);
+    });
+    this.solving = id ? { id, key, game } : null;
+    this.page.changed(false);
+  }
+
+  /** Stop the solver; the search, which that stops too, begins again. */
+  stopSolving() {
+    if (!this.solving) return;
+    this.connection.forget(this.solving.id);
+    this.solving = null;
+    if (this.running) this.connection.forget(this.running.id);
+    this.stop();
+    this.page.changed(true);
+  }
+
+  /** Mistakes of the review, the worst first. */
+  get mistakes() {
+    return this.review ? mistakesOf(this.review.entries, this.review.moves) : [];
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// 10. The page
 
 const HUMAN = "human";
-const MOST_KEPT = 300; // positions whose analysis is remembered
 const LONGEST_TEXT = 200000; // characters of a game; the server takes no longer message
+const STORED_GAME = "hexlit-game-1"; // the number changes with what is stored, so that nothing old is misread
 
 /** Keys, what they do, and what the list of keys says. */
 const KEYS = [
-  [["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"], "", "← ↑ ↓ →", "move over the cells of the board"],
+  [
+    ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"],
+    "",
+    "← ↑ ↓ →",
+    "on the board: over its cells; in the tree: over its moves",
+  ],
   [["Enter", " "], "", "Enter", "play on the cell"],
   [["u"], "undo", "u", "undo, back to your turn"],
   [["r"], "redo", "r", "redo"],
@@ -718,7 +1032,7 @@ const KEYS = [
   [["x"], "swap", "x", "swap, when it is allowed"],
   [["p"], "pause", "p", "pause and continue"],
   [["s"], "study", "s", "study this position, on and off"],
-  [["h"], "heat", "h", "next heat map: visits, policy, value, nothing"],
+  [["h"], "heat", "h", "next heat map: visits, policy, value, off"],
   [["w"], "hint", "w", "what now? the best move and its line"],
   [["n"], "new", "n", "new game"],
   [["o"], "open", "o", "open a game"],
@@ -739,18 +1053,11 @@ const stored = {
   write(storage, name, value) {
     try {
       window[storage].setItem(name, JSON.stringify(value));
-    } catch { /* The page works without; only a reload forgets more. */ }
+    } catch {
+      /* The page works without; only a reload forgets more. */
+    }
   },
 };
-
-/** Results by position, the oldest dropped. */
-class Memory extends Map {
-  keep(key, value) {
-    this.delete(key);
-    this.set(key, value);
-    if (this.size > MOST_KEPT) this.delete(this.keys().next().value);
-  }
-}
 
 class Page {
   constructor() {
@@ -762,38 +1069,38 @@ class Page {
     this.tab = "study";
     this.studying = false;
     this.settings = { orientation: "", theme: "auto", heat: "visits", ...stored.read("localStorage", "hexlit") };
-    this.forgetAnalysis();
-    this.running = null; // the request that the server searches for: {id, name, message}
-    this.job = null; // what a button asked for, until it is done: {name, message, hear, key}
-    this.solving = null; // {id, key}
     this.turn = null; // whose clock runs: {node, colour, since}
     this.pointed = null; // the line under the pointer
     this.board = new BoardView(this.part("board"), (cell) => this.choose(cell));
     this.treeView = new TreeView(this.part("tree"), (node) => this.visit(node));
-    this.graph = new GraphView(this.part("graph"), (ply) => this.visit(this.review?.line[ply] ?? -1));
-    this.restore();
-    this.listen();
-    this.refresh();
+    this.graph = new GraphView(this.part("graph"), (ply) => this.visit(this.analyst.review?.line[ply] ?? -1));
     this.connection = new Connection(
       `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
       (open, seconds) => this.connected(open, seconds),
       (text) => this.complain(text),
     );
+    this.analyst = new Analyst(this.connection, this);
+    this.restore();
+    this.listen();
+    this.refresh();
     setInterval(() => this.tick(), 100);
   }
 
-  // --- the game -------------------------------------------------------------------------------------------------------
+  // --- the game ----------------------------------------------------------------------------------------------------
 
   /** The game of the address and of this tab before a reload; else an empty board, whose size the server tells. */
   restore() {
-    const saved = stored.read("sessionStorage", "hexlit-game");
+    const saved = stored.read("sessionStorage", STORED_GAME);
     let game = null;
     try {
       game = parseFragment(location.hash);
     } catch (error) {
       this.complain(error.message);
     }
-    const node = saved && game && saved.tree.size === game.size && saved.tree.swap === game.swap ? findNode(saved.tree, game.moves) : -1;
+    const node =
+      saved && game && saved.tree.size === game.size && saved.tree.swap === game.swap
+        ? findNode(saved.tree, game.moves)
+        : -1;
     this.fresh = !game;
     if (node >= 0) {
       const { tree, players, simulations, clock, paused, tab, studying } = saved;
@@ -823,10 +1130,10 @@ class Page {
   /** Begin another game; its tree may have moves. */
   begin(tree, players = this.players, clock = null, paused = false) {
     this.turn = null;
-    this.job = null;
     this.fresh = false;
-    if (this.solving) this.stopSolving();
-    Object.assign(this, { tree, players, clock, paused, review: null, hint: null, pointed: null });
+    Object.assign(this.analyst, { job: null, review: null, hint: null });
+    this.analyst.stopSolving();
+    Object.assign(this, { tree, players, clock, paused, pointed: null });
     if (clock) tree.nodes[0].left = newClocks(clock.minutes);
     this.board.moveCursor(-1);
     this.complain("");
@@ -915,11 +1222,11 @@ class Page {
   pause() {
     this.settleClock();
     this.paused = !this.paused;
-    this.failed.clear();
+    this.analyst.retry();
     this.refresh();
   }
 
-  // --- clocks ---------------------------------------------------------------------------------------------------------
+  // --- clocks ------------------------------------------------------------------------------------------------------
 
   /** Milliseconds that a colour has left at this moment. */
   leftOf(colour) {
@@ -940,7 +1247,8 @@ class Page {
   /** Clocks run after the first move, at the end of a line, while nobody has won or paused. */
   startClock() {
     const { node } = this;
-    const runs = this.clock && node.left && !this.paused && !this.over && !node.children.length && this.game.moves.length > 0;
+    const runs =
+      this.clock && node.left && !this.paused && !this.over && !node.children.length && this.game.moves.length > 0;
     if (runs && this.turn?.node !== node) this.turn = { node, colour: this.position.toMove, since: performance.now() };
     if (!runs) this.turn = null;
   }
@@ -955,20 +1263,18 @@ class Page {
     }
     if (this.retryAt) {
       const seconds = Math.ceil((this.retryAt - performance.now()) / 1000);
-      this.part("connection").textContent = seconds > 0 ? `Connection lost. Next attempt in ${seconds} s …` : "Connection lost. Trying again …";
+      this.part("connection").textContent =
+        seconds > 0 ? `Connection lost. Next attempt in ${seconds} s …` : "Connection lost. Trying again …";
     }
   }
 
-  // --- what the server is asked ---------------------------------------------------------------------------------------
+  // --- the server --------------------------------------------------------------------------------------------------
 
   connected(open, seconds) {
     this.retryAt = open ? 0 : performance.now() + 1000 * seconds;
-    this.running = null;
-    this.solving = null;
+    this.analyst.interrupted();
     document.body.classList.toggle("lost", !open);
     if (open) {
-      this.failed.clear();
-      this.finished.clear();
       this.part("connection").textContent = "Connected";
       this.connection.send({ do: "hello" }, (answer) => this.greet(answer));
     } else {
@@ -980,6 +1286,7 @@ class Page {
   greet(answer) {
     if (answer.type !== "hello") return this.complain(answer.text ?? "The server does not answer.");
     const first = this.hello === null;
+    this.connection.attempt = 0;
     this.hello = answer;
     this.part("connection").textContent = `Connected · hexlit ${answer.version}`;
     const names = answer.players.map(({ name }) => name);
@@ -995,10 +1302,6 @@ class Page {
     return this.refresh();
   }
 
-  positionOf(game) {
-    return { size: game.size, swap: game.swap, moves: game.moves };
-  }
-
   get simulations() {
     const number = Math.round(Number(this.part("simulations").value));
     return Math.min(1000000, Math.max(1, number || this.hello?.simulations || 1));
@@ -1008,136 +1311,33 @@ class Page {
     return this.part("adviser").value;
   }
 
-  /** What the server should search for now: {name, message, hear}, null for nothing. The first that applies. */
-  wanted() {
-    if (!this.hello || !this.connection.open) return null;
-    if (this.job) return this.job;
-    const { game, key, adviser } = this;
-    const position = this.positionOf(game);
-    if (this.engine) {
-      const { toMove } = this.position;
-      const message = { do: "move", position, player: this.engine, simulations: this.simulations };
-      const name = `move ${this.engine} ${this.simulations} ${key}`;
-      if (this.turn) message.seconds = thinkingSeconds(this.leftOf(toMove), 1000 * this.clock.increment);
-      return { name, message, hear: (answer) => this.answered(answer) };
-    }
-    if (!adviser) return null;
-    if (this.tab === "openings" && this.openings?.size !== game.size) {
-      const empty = { size: game.size, swap: game.swap, moves: [] };
-      const hear = (answer) => { this.openings = { size: game.size, values: answer.values }; };
-      return { name: `openings ${adviser} ${game.size}`, message: { do: "openings", position: empty, player: adviser }, hear };
-    }
-    if (this.over) return null;
-    if (this.tab === "policy" && !this.looks.has(key)) {
-      const hear = (answer) => this.looks.keep(key, answer);
-      return { name: `look ${adviser} ${key}`, message: { do: "look", position, player: adviser }, hear };
-    }
-    if (this.studying) {
-      const name = `study ${adviser} ${key}`;
-      const hear = (answer) => {
-        if (answer.visits >= (this.studies.get(key)?.visits ?? 0)) this.studies.keep(key, answer);
-        if (answer.final) this.finished.add(name);
-      };
-      return { name, message: { do: "study", position, player: adviser }, hear };
-    }
-    return null;
-  }
-
-  /** Have the server search for what is wanted, and for nothing else. */
-  think() {
-    let wanted = this.wanted();
-    if (wanted && (this.failed.has(wanted.name) || this.finished.has(wanted.name))) wanted = null;
-    if (wanted?.name === this.running?.name) return;
-    if (this.running) {
-      this.connection.forget(this.running.id);
-      this.running = null;
-      if (!wanted) this.stop();
-    }
-    if (wanted) this.ask(wanted);
-  }
-
-  ask({ name, message, hear }) {
-    const running = { name, message };
-    running.id = this.connection.send(message, (answer) => {
-      if (this.running !== running) return; // of a request that nobody waits for any more
-      if (answer.final) this.running = null;
-      if (answer.type === message.do) {
-        hear(answer);
-      } else {
-        this.failed.add(name);
-        if (this.job?.name === name) this.job = null;
-        if (answer.type === "error") this.complain(answer.text);
-        if (message.do === "move") this.paused = true;
-      }
-      if (answer.final) this.refresh();
-      else this.soon();
-    });
-    this.running = running.id ? running : null;
-  }
-
-  /** Stop whatever the server does for this page; what is still wanted is asked for again. */
-  stop() {
-    const { solving } = this;
-    this.connection.send({ do: "stop" });
-    this.running = null;
-    if (solving) {
-      this.connection.forget(solving.id);
-      this.solving = null;
-      if (solving.key === this.key) this.solve();
-    }
+  /** The situation for the analyst. */
+  get situation() {
+    const { game, key, over, tab, studying, adviser, simulations } = this;
+    const engine = this.hello ? this.engine : "";
+    const timed = engine && this.turn;
+    const seconds = timed ? thinkingSeconds(this.leftOf(this.turn.colour), 1000 * this.clock.increment) : undefined;
+    return { game, key, over, engine, seconds, tab, studying, adviser, simulations };
   }
 
   /** A program has moved. */
-  answered({ move }) {
-    if (move === "resign") return this.end(other(this.position.toMove), "resigned");
+  moved({ move }) {
+    const { toMove } = this.position;
+    if (move === "resign") return this.end(other(toMove), "resigned");
+    this.part("announce").textContent = `${capital(toMove)} plays ${moveText(move)}`;
     return this.add(move);
   }
 
-  /** What now? The best move of this position and its line. */
-  askHint() {
-    const { key, adviser } = this;
-    if (!this.able() || this.over) return;
-    const message = { do: "study", position: this.positionOf(this.game), player: adviser, simulations: this.simulations };
-    const hear = (answer) => {
-      if (!answer.final) return;
-      this.job = null;
-      const line = answer.expected.length ? answer.expected : answer.candidates.slice(0, 1).map(({ move }) => move);
-      this.hint = { key, line, value: answer.value };
-    };
-    this.hint = null;
-    this.job = { name: `hint ${adviser} ${this.simulations} ${key}`, message, hear, key };
-    this.failed.delete(this.job.name);
-    this.refresh();
+  /** The server could not carry out a search; a program that does not move pauses the game. */
+  failed(text, wasMove) {
+    if (text) this.complain(text);
+    if (wasMove) this.paused = true;
   }
 
-  /** Judge every position of the line that is shown. */
-  askReview() {
-    if (!this.able()) return;
-    const line = lineThrough(this.tree, this.tree.at);
-    const moves = line.slice(1).map((id) => this.tree.nodes[id].move);
-    const review = { line, moves, entries: [], done: false };
-    const message = {
-      do: "review",
-      position: { size: this.tree.size, swap: this.tree.swap, moves },
-      player: this.adviser,
-      simulations: this.simulations,
-    };
-    const hear = (answer) => {
-      review.entries[answer.ply] = answer;
-      if (answer.final) {
-        review.done = true;
-        this.job = null;
-      }
-    };
-    this.review = review;
-    this.job = { name: `review ${this.adviser} ${this.simulations} ${moves.join(",")}`, message, hear, key: "" };
-    this.failed.delete(this.job.name);
-    this.refresh();
-  }
-
-  stopJob() {
-    this.job = null;
-    this.refresh();
+  /** The analyst has news; `final` where another search may be wanted now. */
+  changed(final) {
+    if (final) this.refresh();
+    else this.soon();
   }
 
   /** Whether somebody can give advice; says so where not. */
@@ -1148,42 +1348,41 @@ class Page {
     return false;
   }
 
+  askHint() {
+    if (!this.over && this.able()) this.analyst.askHint();
+  }
+
+  askReview() {
+    if (this.able()) this.analyst.askReview(this.wholeGame, lineThrough(this.tree, this.tree.at));
+  }
+
   solve() {
-    const { key, game } = this;
-    if (!this.connection.open) return this.complain("There is no connection to the server.");
-    const hear = (answer) => {
-      this.solving = null;
-      if (answer.type === "solve") this.solves.keep(key, answer);
-      else if (answer.type === "error") this.solves.keep(key, { problem: answer.text });
-      this.soon();
-    };
-    this.solves.delete(key);
-    const id = this.connection.send({ do: "solve", position: this.positionOf(game) }, hear);
-    this.solving = { id, key };
-    return this.soon();
+    if (this.connection.open) this.analyst.solve(this.game, this.key);
+    else this.complain("There is no connection to the server.");
   }
 
-  stopSolving() {
-    this.connection.forget(this.solving.id);
-    this.solving = null;
-    this.stop();
-    this.think();
-    this.soon();
+  /** The line that is shown, from the empty board to its end. */
+  get wholeGame() {
+    const moves = lineThrough(this.tree, this.tree.at)
+      .slice(1)
+      .map((id) => this.tree.nodes[id].move);
+    return { size: this.tree.size, swap: this.tree.swap, moves };
   }
 
-  forgetAnalysis() {
-    Object.assign(this, { studies: new Memory(), looks: new Memory(), openings: null, review: null, hint: null });
-    this.solves ??= new Memory();
-    this.failed = new Set();
-    this.finished = new Set();
+  /** What the study has found for this position, null where it is off. */
+  get study() {
+    return this.studying && !this.over ? (this.analyst.studies.get(this.key) ?? null) : null;
   }
 
-  // --- files ----------------------------------------------------------------------------------------------------------
+  // --- files -------------------------------------------------------------------------------------------------------
 
   /** Open the game of a text in any format that the server reads; `told` hears what is wrong with it. */
   read(text, told) {
     if (!text.trim()) return told("There is no text yet.");
-    if (text.length > LONGEST_TEXT) return told(`The text has ${short(text.length)} characters; one game with at most ${short(LONGEST_TEXT)} is taken.`);
+    if (text.length > LONGEST_TEXT)
+      return told(
+        `The text has ${short(text.length)} characters; one game with at most ${short(LONGEST_TEXT)} is taken.`,
+      );
     const sent = this.connection.send({ do: "read", text }, (answer) => {
       if (answer.type !== "game") return told(answer.text);
       try {
@@ -1203,8 +1402,7 @@ class Page {
   /** The line that is shown, with its names, as text in the chosen format. */
   write() {
     const [format, text, told] = ["save-format", "save-text", "save-told"].map(this.part);
-    const moves = lineThrough(this.tree, this.tree.at).slice(1).map((id) => this.tree.nodes[id].move);
-    const game = { size: this.tree.size, swap: this.tree.swap, moves };
+    const game = this.wholeGame;
     const chosen = format.value;
     text.value = "";
     told.textContent = "";
@@ -1213,7 +1411,13 @@ class Page {
       text.value = location.href.replace(/#.*$/, "") + formatFragment(game);
       return;
     }
-    const message = { do: "write", position: game, format: chosen, black: this.nameOf(BLACK), white: this.nameOf(WHITE) };
+    const message = {
+      do: "write",
+      position: game,
+      format: chosen,
+      black: this.nameOf(BLACK),
+      white: this.nameOf(WHITE),
+    };
     const sent = this.connection.send(message, (answer) => {
       if (format.value !== chosen) return; // another one was chosen meanwhile
       if (answer.type === "text") {
@@ -1229,7 +1433,7 @@ class Page {
   /** A player's name for a record. */
   nameOf(colour) {
     const name = this.players[colour];
-    return (name === HUMAN ? this.names?.[colour] ?? "" : name).slice(0, 100);
+    return (name === HUMAN ? (this.names?.[colour] ?? "") : name).slice(0, 100);
   }
 
   download() {
@@ -1249,13 +1453,14 @@ class Page {
     try {
       await navigator.clipboard.writeText(text.value);
       done = true;
-    } catch { // no permission, or no secure context
+    } catch {
+      // no permission, or no secure context
       done = document.execCommand("copy");
     }
     this.part("save-told").textContent = done ? "Copied." : "The browser forbids copying; the text is selected.";
   }
 
-  // --- drawing --------------------------------------------------------------------------------------------------------
+  // --- drawing -----------------------------------------------------------------------------------------------------
 
   /** The game has changed: everything that follows from it. */
   refresh() {
@@ -1266,8 +1471,6 @@ class Page {
     if (key !== this.key) {
       this.key = key;
       this.pointed = null;
-      if (this.job?.key && this.job.key !== key) this.job = null;
-      if (this.hint?.key !== key) this.hint = null;
       this.say("");
     }
     if (!this.fresh || this.game.moves.length) {
@@ -1276,8 +1479,8 @@ class Page {
     }
     this.startClock();
     const { players, clock, paused, tab, studying, simulations } = this;
-    stored.write("sessionStorage", "hexlit-game", { tree, players, clock, paused, tab, studying, simulations });
-    if (this.connection) this.think();
+    stored.write("sessionStorage", STORED_GAME, { tree, players, clock, paused, tab, studying, simulations });
+    this.analyst.think(this.situation);
     this.treeChanged = true;
     this.soon();
   }
@@ -1314,13 +1517,13 @@ class Page {
   renderStatus() {
     const { toMove, winner } = this.position;
     const names = { black: this.titleOf(this.players.black), white: this.titleOf(this.players.white) };
-    const busy = this.running?.message.do === "move";
+    const busy = this.analyst.busy === "move";
     const paused = this.paused && this.pausable;
     const text = statusText({ toMove, winner, end: this.node.end, names, busy, paused, ply: this.game.moves.length });
     const shown = this.said || text;
     if (this.part("status").textContent !== shown) this.part("status").textContent = shown;
     this.part("status").classList.toggle("busy", busy);
-    document.title = `${this.over ? "●" : this.players[toMove] === HUMAN ? "▶" : "…"} hexlit`;
+    document.title = `${text} – hexlit`;
     for (const colour of [BLACK, WHITE]) {
       const card = this.part(`card-${colour}`);
       card.classList.toggle("to-move", !this.over && toMove === colour);
@@ -1354,18 +1557,21 @@ class Page {
     this.part("player-black").value = this.players.black;
     this.part("player-white").value = this.players.white;
     this.part("study").checked = this.studying;
-    const thinking = this.job?.name.startsWith("hint");
-    this.button("hint").disabled = this.over || thinking === true;
+    const { hint, job } = this.analyst;
+    const thinking = job !== null && job.message.do === "study";
+    this.button("hint").disabled = this.over || thinking;
     for (const tab of document.querySelectorAll("[role=tab]")) {
       const chosen = tab.dataset.tab === this.tab;
       tab.setAttribute("aria-selected", chosen);
       tab.tabIndex = chosen ? 0 : -1;
       this.part(tab.getAttribute("aria-controls")).hidden = !chosen;
     }
-    const { hint } = this;
     this.part("hint").hidden = !hint && !thinking;
     if (thinking) this.part("hint").textContent = `Looking for the best move, ${short(this.simulations)} simulations …`;
-    if (hint) this.part("hint").textContent = `Best: ${hint.line.map(moveText).join(" ")} (${percent(chance(hint.value))}% for ${capital(this.position.toMove)})`;
+    if (hint)
+      this.part("hint").textContent =
+        `Best: ${hint.line.map(moveText).join(" ")} ` +
+        `(${percent(chance(hint.value))}% for ${capital(this.position.toMove)})`;
   }
 
   renderClocks() {
@@ -1379,16 +1585,15 @@ class Page {
     }
   }
 
-  /** What the study has found for this position, null where it is off. */
-  get study() {
-    return this.studying && !this.over ? this.studies.get(this.key) ?? null : null;
-  }
-
   renderStudy() {
     const { study, game } = this;
     const mover = this.position.toMove;
-    this.part("study-visits").textContent = study ? `${short(study.visits)} visits` : this.studying && !this.over ? "…" : "";
-    const look = this.looks.get(this.key);
+    this.part("study-visits").textContent = study
+      ? `${short(study.visits)} visits`
+      : this.studying && !this.over
+        ? "…"
+        : "";
+    const look = this.analyst.looks.get(this.key);
     const value = study?.value ?? (this.tab === "policy" ? look?.value : undefined);
     const balance = this.part("balance");
     balance.hidden = value === undefined;
@@ -1400,8 +1605,11 @@ class Page {
       balance.lastElementChild.textContent = text;
     }
     const line = study?.expected ?? [];
-    this.part("expected").textContent = line.length ? `Expected: ${lineText(line.slice(0, 12), game.moves.length)}` : "";
-    this.part("reply").textContent = line.length > 1 ? `Expected reply to ${moveText(line[0])}: ${moveText(line[1])}` : "";
+    this.part("expected").textContent = line.length
+      ? `Expected: ${lineText(line.slice(0, 12), game.moves.length)}`
+      : "";
+    this.part("reply").textContent =
+      line.length > 1 ? `Expected reply to ${moveText(line[0])}: ${moveText(line[1])}` : "";
     const most = study ? Math.max(...study.candidates.map(({ visits }) => visits), 1) : 1;
     this.rows("candidates", study ? study.candidates.slice(0, 12) : [], ({ move, visits, value: worth, prior }) => ({
       move,
@@ -1409,7 +1617,8 @@ class Page {
       share: visits / most,
     }));
     this.part("study-empty").hidden = this.studying;
-    for (const choice of this.part("heat").querySelectorAll("input")) choice.checked = choice.value === this.settings.heat;
+    for (const choice of this.part("heat").querySelectorAll("input"))
+      choice.checked = choice.value === this.settings.heat;
   }
 
   /** The rows of a table of moves, changed in place, so that pointer and focus stay where they are. */
@@ -1421,7 +1630,12 @@ class Page {
       const { move, cells, share } = row(one);
       let line = body.rows[place];
       if (!line) {
-        line = make("tr", {}, make("td", {}, make("button", { type: "button", class: "small" })), ...cells.map(() => make("td", { class: "number" })));
+        line = make(
+          "tr",
+          {},
+          make("td", {}, make("button", { type: "button", class: "small" })),
+          ...cells.map(() => make("td", { class: "number" })),
+        );
         body.append(line);
       }
       const button = line.firstElementChild.firstElementChild;
@@ -1440,24 +1654,35 @@ class Page {
 
   /** Moves of the impression without search, the likeliest first. */
   get impressions() {
-    const policy = this.over ? {} : this.looks.get(this.key)?.policy ?? {};
-    return Object.entries(policy).map(([move, prior]) => ({ move, prior })).sort((a, b) => b.prior - a.prior);
+    const policy = this.over ? {} : (this.analyst.looks.get(this.key)?.policy ?? {});
+    return Object.entries(policy)
+      .map(([move, prior]) => ({ move, prior }))
+      .sort((a, b) => b.prior - a.prior);
   }
 
   renderPolicy() {
     const found = this.impressions.slice(0, 10);
-    const value = this.looks.get(this.key)?.value;
-    const told = this.over ? "The game is over." : value === undefined ? "" : `${capital(this.position.toMove)} to move wins with ${percent(chance(value))}%`;
+    const value = this.analyst.looks.get(this.key)?.value;
+    const told = this.over
+      ? "The game is over."
+      : value === undefined
+        ? ""
+        : `${capital(this.position.toMove)} to move wins with ${percent(chance(value))}%`;
     this.part("look-told").textContent = told;
-    this.rows("impressions", found, ({ move, prior }) => ({ move, cells: [`${(100 * prior).toFixed(1)}%`], share: prior / found[0].prior }));
+    this.rows("impressions", found, ({ move, prior }) => ({
+      move,
+      cells: [`${(100 * prior).toFixed(1)}%`],
+      share: prior / found[0].prior,
+    }));
   }
 
   renderOpenings() {
-    const there = this.openings?.size === this.game.size;
+    const { openings } = this.analyst;
+    const there = openings?.size === this.game.size;
     const empty = this.game.moves.length === 0;
     let told = there ? "" : "Looking at each cell …";
     if (there && empty) {
-      const fair = Object.entries(this.openings.values).sort((a, b) => Math.abs(a[1]) - Math.abs(b[1]))[0];
+      const fair = Object.entries(openings.values).sort((a, b) => Math.abs(a[1]) - Math.abs(b[1]))[0];
       told = `The fairest opening: ${fair[0]}, with ${percent(chance(fair[1]))}% for Black.`;
     } else if (there) {
       told = "The map belongs to the empty board.";
@@ -1467,15 +1692,17 @@ class Page {
   }
 
   renderSolve() {
-    const { solving, hello } = this;
-    const found = this.solves.get(this.key);
+    const { hello } = this;
+    const { solving, solves } = this.analyst;
+    const found = solves.get(this.key);
     const busy = solving !== null;
     const large = hello && this.tree.size > hello.solver_board;
     this.button("solve").disabled = busy || this.over || !hello || large;
     this.button("stop-solve").hidden = !busy;
     let [verdict, more] = ["", ""];
     if (this.over) verdict = "The game is over.";
-    else if (large) verdict = `Positions are solved on boards of up to ${hello.solver_board} rows; this one has ${this.tree.size}.`;
+    else if (large)
+      verdict = `Positions are solved on boards of up to ${hello.solver_board} rows; this one has ${this.tree.size}.`;
     else if (busy) verdict = "Solving …";
     else if (found?.problem) verdict = capital(found.problem) + (/[.!?]$/.test(found.problem) ? "" : ".");
     else if (found) [verdict, more] = this.verdictOf(found);
@@ -1488,33 +1715,41 @@ class Page {
   verdictOf({ winner, winning, links, nodes, seconds }) {
     const { toMove, maySwap } = this.position;
     const moves = winning.length === 1 ? "1 winning move" : `${winning.length} winning moves`;
-    let verdict = winner === toMove ? `${capital(winner)} to move wins: ${moves}.` : `${capital(winner)} wins, whatever ${capital(toMove)} plays.`;
+    let verdict =
+      winner === toMove
+        ? `${capital(winner)} to move wins: ${moves}.`
+        : `${capital(winner)} wins, whatever ${capital(toMove)} plays.`;
     if (maySwap) verdict += winner === toMove ? " No need to swap." : " The swap wins.";
-    const strength = [BLACK, WHITE].filter((colour) => links?.[colour]?.strength).map((colour) =>
-      (links[colour].strength === "full" ? `${capital(colour)} is virtually connected.` : `${capital(colour)} connects by moving next.`));
+    const strength = [BLACK, WHITE]
+      .filter((colour) => links?.[colour]?.strength)
+      .map((colour) =>
+        links[colour].strength === "full"
+          ? `${capital(colour)} is virtually connected.`
+          : `${capital(colour)} connects by moving next.`,
+      );
     const effort = `${short(nodes)} positions in ${seconds < 10 ? seconds.toFixed(2) : Math.round(seconds)} s.`;
     return [verdict, [...strength, effort].join(" ")];
   }
 
   /** The number of moves before the current position in the line under review, -1 where it is not on it. */
   get reviewed() {
-    return this.review ? this.review.line.indexOf(this.tree.at) : -1;
-  }
-
-  get mistakes() {
-    return this.review ? mistakesOf(this.review.entries, this.review.moves) : [];
+    const { review } = this.analyst;
+    return review ? review.line.indexOf(this.tree.at) : -1;
   }
 
   renderReview() {
-    const { review, mistakes } = this;
-    const busy = this.job?.name.startsWith("review") === true;
+    const { review, mistakes, job } = this.analyst;
+    const busy = job !== null && job.message.do === "review";
     this.button("review").disabled = busy || this.tree.nodes.length < 2;
     this.button("stop-review").hidden = !busy;
     this.part("graph").toggleAttribute("hidden", !review);
     const known = review ? review.entries.filter(Boolean).length : 0;
     let told = "";
     if (busy) told = `${known} of ${review.moves.length + 1} positions`;
-    else if (review?.done) told = mistakes.length ? `${mistakes.length} ${mistakes.length === 1 ? "mistake" : "mistakes"}` : "No mistakes found";
+    else if (review?.done)
+      told = mistakes.length
+        ? `${mistakes.length} ${mistakes.length === 1 ? "mistake" : "mistakes"}`
+        : "No mistakes found";
     this.part("review-told").textContent = told;
     if (this.tab !== "review") return;
     const ply = this.reviewed;
@@ -1524,18 +1759,34 @@ class Page {
     const wanted = mistakes.map(({ ply: at, cost, best, move }) => `${at} ${cost} ${best} ${move}`).join();
     if (list.dataset.shown === wanted) return;
     list.dataset.shown = wanted;
-    list.replaceChildren(...mistakes.map(({ ply: at, cost, best, move }) => make("li", {}, make("button", { type: "button", "data-ply": at + 1 },
-      make("i", { class: `stone ${at % 2 ? WHITE : BLACK}` }), make("span", {}, `${at + 1}. ${moveText(move)}`), make("b", {}, `−${percent(cost)}%`), make("span", { class: "quiet" }, best ? `better ${moveText(best)}` : "")))));
+    list.replaceChildren(
+      ...mistakes.map(({ ply: at, cost, best, move }) =>
+        make(
+          "li",
+          {},
+          make(
+            "button",
+            { type: "button", "data-ply": at + 1 },
+            make("i", { class: `stone ${at % 2 ? WHITE : BLACK}` }),
+            make("span", {}, `${at + 1}. ${moveText(move)}`),
+            make("b", {}, `−${percent(cost)}%`),
+            make("span", { class: "quiet" }, best ? `better ${moveText(best)}` : ""),
+          ),
+        ),
+      ),
+    );
   }
 
   /** The review of the move that led to this position, and what is best now. */
   aboutReview(ply) {
-    if (!this.review) return "";
+    const { review } = this.analyst;
+    if (!review) return "";
     if (ply < 0) return "This position is not in the line under review.";
-    const [before, now] = [this.review.entries[ply - 1], this.review.entries[ply]];
+    const [before, now] = [review.entries[ply - 1], review.entries[ply]];
     const words = [];
-    if (before && before.cost >= 0.01 && before.best !== this.review.moves[ply - 1]) {
-      words.push(`${moveText(this.review.moves[ply - 1])} cost ${percent(before.cost)}%; better was ${(before.expected.length ? before.expected : [before.best]).slice(0, 6).map(moveText).join(" ")}.`);
+    if (before && before.cost >= 0.01 && before.best !== review.moves[ply - 1]) {
+      const better = (before.expected.length ? before.expected : [before.best]).slice(0, 6).map(moveText).join(" ");
+      words.push(`${moveText(review.moves[ply - 1])} cost ${percent(before.cost)}%; better was ${better}.`);
     }
     if (now) words.push(`Black ${percent(chance(now.value))}%.`);
     if (now?.best) words.push(`Best now: ${moveText(now.best)}.`);
@@ -1545,26 +1796,28 @@ class Page {
   /** What is laid over the board: heat, rings, regions and ghost stones. */
   get overlay() {
     const { game, position, tab, study } = this;
+    const { openings, solves, review, hint } = this.analyst;
     const seen = { heat: new Map(), rings: [], regions: [], ghosts: [] };
     const cellsOf = (names) => names.map((name) => cellIndex(name, game.size)).filter((cell) => cell >= 0);
-    if (tab === "openings" && !game.moves.length && this.openings?.size === game.size) {
-      for (const [name, value] of Object.entries(this.openings.values)) seen.heat.set(cellIndex(name, game.size), valueHeat(value));
+    if (tab === "openings" && !game.moves.length && openings?.size === game.size) {
+      for (const [name, value] of Object.entries(openings.values))
+        seen.heat.set(cellIndex(name, game.size), valueHeat(value));
     }
     if (tab === "study" && study) {
       seen.heat = heatOf(study.candidates, this.settings.heat, game.size);
       seen.rings = cellsOf(study.expected.slice(0, 1));
     }
     if (tab === "policy") seen.heat = heatOf(this.impressions, "policy", game.size);
-    const solved = tab === "solve" && !this.over ? this.solves.get(this.key) : null;
+    const solved = tab === "solve" && !this.over ? solves.get(this.key) : null;
     if (solved?.winner) {
       seen.rings = cellsOf(solved.winning);
       const linked = [solved.winner, other(solved.winner)].find((colour) => solved.links?.[colour]?.strength);
       if (linked) seen.regions.push({ kind: "carrier", cells: cellsOf(solved.links[linked].carrier) });
       seen.regions.push({ kind: "must", cells: cellsOf(solved.must_play) });
     }
-    const before = tab === "review" && this.reviewed > 0 ? this.review.entries[this.reviewed - 1] : null;
+    const before = tab === "review" && this.reviewed > 0 ? review.entries[this.reviewed - 1] : null;
     if (before && before.cost >= 0.05) seen.rings = cellsOf([before.best]).filter((cell) => !position.cells[cell]);
-    const line = this.pointed ?? this.hint?.line;
+    const line = this.pointed ?? hint?.line;
     if (line) seen.ghosts = ghosts(game, line).filter(({ cell }) => !position.cells[cell]);
     return seen;
   }
@@ -1575,11 +1828,14 @@ class Page {
     this.part("orientation").value = this.part("board").dataset.orientation;
     const swapped = this.game.moves[this.game.moves.length - 1] === SWAP;
     this.board.show({ ...position, ...this.overlay, swapped, playable: !this.over && !this.engine });
-    this.part("board").setAttribute("aria-label", `Hex board, ${this.tree.size} by ${this.tree.size}. ${this.part("status").textContent}`);
+    this.part("board").setAttribute(
+      "aria-label",
+      `Hex board, ${this.tree.size} by ${this.tree.size}. ${this.part("status").textContent}`,
+    );
   }
 
   renderTree() {
-    const marked = new Set(this.mistakes.map(({ ply }) => this.review.line[ply + 1]));
+    const marked = new Set(this.analyst.mistakes.map(({ ply }) => this.analyst.review.line[ply + 1]));
     this.treeView.show(this.tree, marked);
   }
 
@@ -1596,15 +1852,21 @@ class Page {
     box.hidden = !text;
   }
 
-  // --- controls -------------------------------------------------------------------------------------------------------
+  // --- controls ----------------------------------------------------------------------------------------------------
 
   fillPlayers() {
     const offered = this.hello.players;
-    const options = () => [make("option", { value: HUMAN }, "Human"), ...offered.map(({ name, title }) => make("option", { value: name }, title || name))];
-    for (const id of ["player-black", "player-white", "new-black", "new-white"]) this.part(id).replaceChildren(...options());
+    const options = () => [
+      make("option", { value: HUMAN }, "Human"),
+      ...offered.map(({ name, title }) => make("option", { value: name }, title || name)),
+    ];
+    for (const id of ["player-black", "player-white", "new-black", "new-white"])
+      this.part(id).replaceChildren(...options());
     const chosen = this.adviser;
     const advisers = offered.filter(({ studies }) => studies);
-    this.part("adviser").replaceChildren(...advisers.map(({ name, title }) => make("option", { value: name }, title || name)));
+    this.part("adviser").replaceChildren(
+      ...advisers.map(({ name, title }) => make("option", { value: name }, title || name)),
+    );
     if (!advisers.length) this.part("adviser").append(make("option", { value: "" }, "none"));
     if (advisers.some(({ name }) => name === chosen)) this.part("adviser").value = chosen;
   }
@@ -1632,8 +1894,12 @@ class Page {
       last: () => this.visit(lineThrough(this.tree, this.tree.at).pop()),
       undo: () => this.undo(),
       redo: () => this.redo(),
-      swap: () => { if (this.position.maySwap) this.play(SWAP); },
-      pause: () => { if (this.pausable) this.pause(); },
+      swap: () => {
+        if (this.position.maySwap) this.play(SWAP);
+      },
+      pause: () => {
+        if (this.pausable) this.pause();
+      },
       resign: () => this.resign(),
       promote: () => {
         makeMainLine(this.tree, this.tree.at);
@@ -1641,7 +1907,7 @@ class Page {
       },
       delete: () => {
         this.settleClock();
-        if (this.review?.line.includes(this.tree.at)) this.review = null;
+        if (this.analyst.review?.line.includes(this.tree.at)) this.analyst.review = null;
         removeVariation(this.tree, this.tree.at);
         this.refresh();
       },
@@ -1656,10 +1922,13 @@ class Page {
       },
       hint: () => this.askHint(),
       solve: () => this.solve(),
-      "stop-solve": () => this.stopSolving(),
+      "stop-solve": () => this.analyst.stopSolving(),
       review: () => this.askReview(),
-      "stop-review": () => this.stopJob(),
-      read: () => this.read(this.part("open-text").value, (text) => { this.part("open-told").textContent = text; }),
+      "stop-review": () => this.analyst.stopJob(),
+      read: () =>
+        this.read(this.part("open-text").value, (text) => {
+          this.part("open-told").textContent = text;
+        }),
       copy: () => this.copy(),
       download: () => this.download(),
     };
@@ -1667,8 +1936,7 @@ class Page {
 
   switchStudy(on) {
     this.studying = on;
-    this.failed.clear();
-    this.finished.clear();
+    this.analyst.retry();
     if (on) this.tab = "study";
     this.refresh();
   }
@@ -1693,7 +1961,9 @@ class Page {
   startNew() {
     const number = (id) => Number(this.part(id).value);
     const players = { black: this.part("new-black").value || HUMAN, white: this.part("new-white").value || HUMAN };
-    const clock = this.part("new-clock").checked ? { minutes: number("new-minutes"), increment: number("new-increment") } : null;
+    const clock = this.part("new-clock").checked
+      ? { minutes: number("new-minutes"), increment: number("new-increment") }
+      : null;
     this.part("simulations").value = number("new-simulations") || this.simulations;
     this.names = null;
     this.begin(newTree(number("new-size"), this.part("new-swap").checked), players, clock);
@@ -1704,8 +1974,14 @@ class Page {
     const { actions } = this;
     this.change({});
     part("theme").value = this.settings.theme;
-    part("new-size").append(...[...Array(LARGEST - SMALLEST + 1).keys()].map((step) => make("option", { value: step + SMALLEST }, `${step + SMALLEST} × ${step + SMALLEST}`)));
-    part("keys").append(...KEYS.flatMap(([, , key, told]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, told)]));
+    part("new-size").append(
+      ...[...Array(LARGEST - SMALLEST + 1).keys()].map((step) =>
+        make("option", { value: step + SMALLEST }, `${step + SMALLEST} × ${step + SMALLEST}`),
+      ),
+    );
+    part("keys").append(
+      ...KEYS.flatMap(([, , key, told]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, told)]),
+    );
     document.addEventListener("click", (event) => {
       const button = event.target.closest("[data-do]");
       if (button) actions[button.dataset.do](button);
@@ -1716,14 +1992,13 @@ class Page {
     part("heat").addEventListener("change", (event) => this.change({ heat: event.target.value }));
     part("study").addEventListener("change", (event) => this.switchStudy(event.target.checked));
     part("adviser").addEventListener("change", () => {
-      this.forgetAnalysis();
-      this.job = null;
+      this.analyst.forget();
       this.refresh();
     });
     for (const colour of [BLACK, WHITE]) {
       part(`player-${colour}`).addEventListener("change", (event) => {
         this.players = { ...this.players, [colour]: event.target.value };
-        this.failed.clear();
+        this.analyst.retry();
         this.refresh();
       });
     }
@@ -1732,8 +2007,12 @@ class Page {
       event.target.value = this.simulations;
       this.refresh();
     });
-    part("new-clock").addEventListener("change", (event) => { part("new-times").hidden = !event.target.checked; });
-    part("new-dialog").querySelector("form").addEventListener("submit", () => this.startNew());
+    part("new-clock").addEventListener("change", (event) => {
+      part("new-times").hidden = !event.target.checked;
+    });
+    part("new-dialog")
+      .querySelector("form")
+      .addEventListener("submit", () => this.startNew());
     part("save-format").addEventListener("change", () => this.write());
     part("open-file").addEventListener("change", async (event) => {
       const [file] = event.target.files;
@@ -1754,7 +2033,7 @@ class Page {
     part("board").addEventListener("blur", () => this.board.moveCursor(-1));
     part("mistakes").addEventListener("click", (event) => {
       const button = event.target.closest("[data-ply]");
-      if (button) this.visit(this.review.line[Number(button.dataset.ply)]);
+      if (button) this.visit(this.analyst.review.line[Number(button.dataset.ply)]);
     });
     addEventListener("hashchange", () => this.follow());
     addEventListener("resize", () => this.soon());
@@ -1763,7 +2042,7 @@ class Page {
   openTab(tab) {
     this.tab = tab.dataset.tab;
     this.pointed = null;
-    this.failed.clear();
+    this.analyst.retry();
     this.refresh();
     return tab;
   }
@@ -1840,11 +2119,27 @@ class Page {
     if (event.target.closest("input:not([type=checkbox], [type=radio]), select, textarea")) return;
     const onBoard = event.target.closest("#board") !== null;
     if (onBoard && this.walk(event)) return;
+    if (event.target.closest("#tree") && this.climb(event)) return;
     const found = KEYS.find(([keys, what]) => what && keys.includes(event.key));
     if (!found) return;
     event.preventDefault();
     const button = this.button(found[1]);
     if (!button || (!button.disabled && !button.hidden)) actions[found[1]](button);
+  }
+
+  /** The arrow keys in the tree of variations; returns whether it was one. */
+  climb(event) {
+    const { at } = this.tree;
+    const target = {
+      ArrowLeft: () => this.node.parent,
+      ArrowRight: () => nextOf(this.tree, at),
+      ArrowUp: () => beside(this.tree, at, -1),
+      ArrowDown: () => beside(this.tree, at, 1),
+    }[event.key];
+    if (!target) return false;
+    event.preventDefault();
+    this.visit(target());
+    return true;
   }
 
   /** The keys of the board; returns whether it was one. */
@@ -1874,9 +2169,45 @@ if (typeof document !== "undefined") window.page = new Page();
 
 if (typeof module !== "undefined") {
   module.exports = {
-    cellName, cellIndex, neighbours, mirrored, chainOf, replay, ghosts,
-    newTree, treeOf, addMove, childWith, pathTo, movesTo, nextOf, lineThrough, goTo, findNode, removeVariation, inMainLine, makeMainLine, layOut,
-    formatFragment, parseFragment, newClocks, afterThinking, thinkingSeconds, formatClock,
-    chance, percent, short, lineText, moveText, statusText, heatOf, valueHeat, mistakesOf, patience, geometry,
+    cellName,
+    cellIndex,
+    neighbours,
+    mirrored,
+    chainOf,
+    replay,
+    ghosts,
+    newTree,
+    treeOf,
+    addMove,
+    childWith,
+    pathTo,
+    movesTo,
+    nextOf,
+    lineThrough,
+    goTo,
+    findNode,
+    removeVariation,
+    inMainLine,
+    makeMainLine,
+    layOut,
+    beside,
+    formatFragment,
+    parseFragment,
+    newClocks,
+    afterThinking,
+    thinkingSeconds,
+    formatClock,
+    Analyst,
+    chance,
+    percent,
+    short,
+    lineText,
+    moveText,
+    statusText,
+    heatOf,
+    valueHeat,
+    mistakesOf,
+    patience,
+    geometry,
   };
 }
