@@ -582,6 +582,7 @@ class BoardView {
     this.svg.setAttribute("viewBox", this.plan.box.map((number) => number.toFixed(1)).join(" "));
     this.svg.style.maxWidth = `${Math.round(LARGEST_CELL * this.plan.box[2])}px`;
     this.svg.dataset.orientation = orientation;
+    this.svg.classList.toggle("large", size > 13);
     this.cells = this.plan.corners.map((corners, cell) =>
       draw("polygon", {
         points: pointsText(corners),
@@ -643,9 +644,8 @@ class BoardView {
     }
     this.layers.stones.replaceChildren(...stones);
     const marks = [];
-    const ghostly = new Set(seen.ghosts.map(({ cell }) => cell));
     for (const [cell, { text }] of heat) {
-      if (!cells[cell] && !ghostly.has(cell)) marks.push(this.text(cell, text, "heat"));
+      if (!cells[cell]) marks.push(this.text(cell, text, "heat"));
     }
     for (const cell of rings) marks.push(this.circle(cell, 0.62 * SIDE, "ring"));
     for (const { cell, colour, number } of seen.ghosts) {
@@ -1011,6 +1011,7 @@ class Analyst {
 // 10. The page
 
 const HUMAN = "human";
+const MOST_ROWS = 10; // of a table of moves
 const LONGEST_TEXT = 200000; // characters of a game; the server takes no longer message
 const STORED_GAME = "hexlit-game-1"; // the number changes with what is stored, so that nothing old is misread
 
@@ -1200,9 +1201,9 @@ class Page {
   }
 
   redo() {
-    let target = nextOf(this.tree, this.tree.at);
-    if (target >= 0 && this.ofProgram(target)) target = Math.max(target, nextOf(this.tree, target));
-    this.visit(target);
+    const target = nextOf(this.tree, this.tree.at);
+    const after = target >= 0 && this.ofProgram(target) ? nextOf(this.tree, target) : -1;
+    this.visit(after >= 0 ? after : target);
   }
 
   /** The player at the page gives up; where two of them are, the one to move. */
@@ -1550,7 +1551,6 @@ class Page {
     this.button("swap").hidden = !this.position.maySwap || Boolean(this.engine) || this.over;
     this.button("pause").hidden = !this.pausable;
     this.button("pause").textContent = this.paused ? "Continue" : "Pause";
-    this.button("pause").setAttribute("aria-pressed", this.paused);
     this.button("resign").disabled = this.over;
     this.button("delete").disabled = at === 0;
     this.button("promote").disabled = inMainLine(this.tree, at);
@@ -1588,11 +1588,8 @@ class Page {
   renderStudy() {
     const { study, game } = this;
     const mover = this.position.toMove;
-    this.part("study-visits").textContent = study
-      ? `${short(study.visits)} visits`
-      : this.studying && !this.over
-        ? "…"
-        : "";
+    const visits = study ? `${short(study.visits)} visits${study.full ? ", as many as fit" : ""}` : "";
+    this.part("study-visits").textContent = visits || (this.studying && !this.over ? "…" : "");
     const look = this.analyst.looks.get(this.key);
     const value = study?.value ?? (this.tab === "policy" ? look?.value : undefined);
     const balance = this.part("balance");
@@ -1611,11 +1608,15 @@ class Page {
     this.part("reply").textContent =
       line.length > 1 ? `Expected reply to ${moveText(line[0])}: ${moveText(line[1])}` : "";
     const most = study ? Math.max(...study.candidates.map(({ visits }) => visits), 1) : 1;
-    this.rows("candidates", study ? study.candidates.slice(0, 12) : [], ({ move, visits, value: worth, prior }) => ({
-      move,
-      cells: [short(visits), `${percent(chance(worth))}%`, `${(100 * prior).toFixed(1)}%`],
-      share: visits / most,
-    }));
+    this.rows(
+      "candidates",
+      study ? study.candidates.slice(0, MOST_ROWS) : [],
+      ({ move, visits, value: worth, prior }) => ({
+        move,
+        cells: [short(visits), `${percent(chance(worth))}%`, `${(100 * prior).toFixed(1)}%`],
+        share: visits / most,
+      }),
+    );
     this.part("study-empty").hidden = this.studying;
     for (const choice of this.part("heat").querySelectorAll("input"))
       choice.checked = choice.value === this.settings.heat;
@@ -1661,7 +1662,7 @@ class Page {
   }
 
   renderPolicy() {
-    const found = this.impressions.slice(0, 10);
+    const found = this.impressions.slice(0, MOST_ROWS);
     const value = this.analyst.looks.get(this.key)?.value;
     const told = this.over
       ? "The game is over."
@@ -1818,7 +1819,11 @@ class Page {
     const before = tab === "review" && this.reviewed > 0 ? review.entries[this.reviewed - 1] : null;
     if (before && before.cost >= 0.05) seen.rings = cellsOf([before.best]).filter((cell) => !position.cells[cell]);
     const line = this.pointed ?? hint?.line;
-    if (line) seen.ghosts = ghosts(game, line).filter(({ cell }) => !position.cells[cell]);
+    if (line) {
+      seen.ghosts = ghosts(game, line).filter(({ cell }) => !position.cells[cell]);
+      seen.rings = [];
+      for (const { cell } of seen.ghosts) seen.heat.delete(cell);
+    }
     return seen;
   }
 
