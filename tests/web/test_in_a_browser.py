@@ -220,10 +220,12 @@ def test_every_control_does_what_it_says(tab: Tab) -> None:
     tab.until(lambda: tab.moves[-1] == "a1")
     tab.do("delete")
     tab.until(lambda: len(tab.all(".node")) == 5 and tab.moves[-1] == "c3")
+    assert not tab.find("[data-do=resign]").is_enabled()  # the game goes on after this move
+    tab.do("last")
     tab.do("resign")
-    tab.until_status("Black wins: White resigned")
+    tab.until_status("White wins: Black resigned")
     tab.do("undo")
-    tab.until_status("White to move")
+    tab.until_status("Black to move")
 
     cells = "return document.querySelector('.cell[data-name=e1]').getBoundingClientRect().top"
     tops = set()
