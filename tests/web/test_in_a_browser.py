@@ -544,6 +544,8 @@ def test_the_page_fits(width: int, scheme: str, tab: Tab) -> None:
         for name in ("study", "policy", "openings", "solve", "review"):
             tab.click(f"#tab-{name}")
             assert tab.js("return document.documentElement.scrollWidth") <= width
+        edge = "return document.querySelector('{}').getBoundingClientRect().{}"
+        assert tab.js(edge.format("#adviser", "right")) <= tab.js(edge.format("[data-do=hint]", "left"))
         for what in ("new", "open", "save", "help"):
             tab.do(what)
             place = "const box = document.querySelector('dialog[open]').getBoundingClientRect();"

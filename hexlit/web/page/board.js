@@ -1736,7 +1736,7 @@ class Page {
           ? `${capital(colour)} is virtually connected.`
           : `${capital(colour)} connects by moving next.`,
       );
-    const effort = `${short(nodes)} positions in ${seconds < 10 ? seconds.toFixed(2) : Math.round(seconds)} s.`;
+    const effort = `${short(nodes)} positions in ${seconds < 10 ? seconds.toFixed(2) : Math.round(seconds)}\u00a0s.`;
     return [verdict, [...strength, effort].join(" ")];
   }
 
