@@ -30,7 +30,7 @@ FILES = {
 }
 POLICY = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"
 PLAYERS = [
-    {"name": "net", "title": "a network", "studies": True},
+    {"name": "net", "title": "a network of 10 blocks with 128 channels", "studies": True},
     {"name": "random", "title": "random cells", "studies": False},
 ]
 SOLVER_BOARD = 8

@@ -220,10 +220,12 @@ def test_every_control_does_what_it_says(tab: Tab) -> None:
     tab.until(lambda: tab.moves[-1] == "a1")
     tab.do("delete")
     tab.until(lambda: len(tab.all(".node")) == 5 and tab.moves[-1] == "c3")
+    assert not tab.find("[data-do=resign]").is_enabled()  # the game goes on after this move
+    tab.do("last")
     tab.do("resign")
-    tab.until_status("Black wins: White resigned")
+    tab.until_status("White wins: Black resigned")
     tab.do("undo")
-    tab.until_status("White to move")
+    tab.until_status("Black to move")
 
     cells = "return document.querySelector('.cell[data-name=e1]').getBoundingClientRect().top"
     tops = set()
@@ -542,6 +544,8 @@ def test_the_page_fits(width: int, scheme: str, tab: Tab) -> None:
         for name in ("study", "policy", "openings", "solve", "review"):
             tab.click(f"#tab-{name}")
             assert tab.js("return document.documentElement.scrollWidth") <= width
+        edge = "return document.querySelector('{}').getBoundingClientRect().{}"
+        assert tab.js(edge.format("#adviser", "right")) <= tab.js(edge.format("[data-do=hint]", "left"))
         for what in ("new", "open", "save", "help"):
             tab.do(what)
             place = "const box = document.querySelector('dialog[open]').getBoundingClientRect();"

@@ -1011,8 +1011,9 @@ class Analyst {
 // 10. The page
 
 const HUMAN = "human";
+const RESIGNED = "resigned";
 const MOST_ROWS = 10; // of a table of moves
-const LONGEST_TEXT = 200000; // characters of a game; the server takes no longer message
+const LONGEST_TEXT = 200000; // bytes of a game; the server takes no longer message
 const STORED_GAME = "hexlit-game-1"; // the number changes with what is stored, so that nothing old is misread
 
 /** Keys, what they do, and what the list of keys says. */
@@ -1107,6 +1108,7 @@ class Page {
       const { tree, players, simulations, clock, paused, tab, studying } = saved;
       Object.assign(this, { tree, players, clock, tab, studying, paused: paused || clock !== null });
       this.part("simulations").value = simulations;
+      this.part("simulations").dataset.chosen = "yes";
       goTo(tree, node);
     } else {
       this.tree = game ? treeOf(game) : newTree(11, true);
@@ -1134,7 +1136,7 @@ class Page {
     this.fresh = false;
     Object.assign(this.analyst, { job: null, review: null, hint: null });
     this.analyst.stopSolving();
-    Object.assign(this, { tree, players, clock, paused, pointed: null });
+    Object.assign(this, { tree, players, clock, paused, pointed: null, names: null });
     if (clock) tree.nodes[0].left = newClocks(clock.minutes);
     this.board.moveCursor(-1);
     this.complain("");
@@ -1153,18 +1155,21 @@ class Page {
     return this.add(move);
   }
 
-  /** Add a legal move to the tree, and go there. */
+  /** Add a move to the tree, and go there; returns whether it was legal. */
   add(move) {
     const { size, swap, moves } = this.game;
     try {
       replay({ size, swap, moves: [...moves, move] });
     } catch {
-      return; // a click on a stone
+      return false; // such as a click on a stone
     }
     const { toMove } = this.position;
     const timed = this.turn !== null;
     this.settleClock();
-    if (this.over) return;
+    if (this.over) {
+      this.refresh(); // too late
+      return true;
+    }
     const { left } = this.node;
     const known = this.tree.nodes.length;
     const id = addMove(this.tree, this.tree.at, move);
@@ -1174,6 +1179,7 @@ class Page {
     this.complain("");
     goTo(this.tree, id);
     this.refresh();
+    return true;
   }
 
   /** Go to a node of the tree. */
@@ -1190,8 +1196,9 @@ class Page {
     return this.players[colour] !== HUMAN && this.players[other(colour)] === HUMAN;
   }
 
+  /** Take back a resignation, or moves up to the turn of the person; a lost clock stays lost. */
   undo() {
-    if (this.node.end) {
+    if (this.node.end?.how === RESIGNED) {
       delete this.node.end;
       return this.refresh();
     }
@@ -1208,10 +1215,10 @@ class Page {
 
   /** The player at the page gives up; where two of them are, the one to move. */
   resign() {
-    if (this.over) return;
+    if (this.over || this.node.children.length) return;
     const { toMove } = this.position;
     const loser = this.players[toMove] !== HUMAN && this.players[other(toMove)] === HUMAN ? other(toMove) : toMove;
-    this.end(other(loser), "resigned");
+    this.end(other(loser), RESIGNED);
   }
 
   end(winner, how) {
@@ -1324,9 +1331,10 @@ class Page {
   /** A program has moved. */
   moved({ move }) {
     const { toMove } = this.position;
-    if (move === "resign") return this.end(other(toMove), "resigned");
+    if (move === "resign") return this.end(other(toMove), RESIGNED);
     this.part("announce").textContent = `${capital(toMove)} plays ${moveText(move)}`;
-    return this.add(move);
+    if (!this.add(move)) this.failed(`${this.titleOf(this.players[toMove])} plays ${move}, which is not legal.`, true);
+    return undefined;
   }
 
   /** The server could not carry out a search; a program that does not move pauses the game. */
@@ -1380,17 +1388,17 @@ class Page {
   /** Open the game of a text in any format that the server reads; `told` hears what is wrong with it. */
   read(text, told) {
     if (!text.trim()) return told("There is no text yet.");
-    if (text.length > LONGEST_TEXT)
-      return told(
-        `The text has ${short(text.length)} characters; one game with at most ${short(LONGEST_TEXT)} is taken.`,
-      );
+    const length = new Blob([text]).size;
+    if (length > LONGEST_TEXT) {
+      return told(`The text has ${short(length)} bytes; one game of at most ${short(LONGEST_TEXT)} is taken.`);
+    }
     const sent = this.connection.send({ do: "read", text }, (answer) => {
       if (answer.type !== "game") return told(answer.text);
       try {
         const game = { size: answer.size, swap: answer.swap || answer.moves[1] === SWAP, moves: answer.moves };
         replay(game);
-        this.names = { black: answer.black, white: answer.white };
         this.begin(treeOf(game), { black: HUMAN, white: HUMAN });
+        this.names = { black: answer.black, white: answer.white };
       } catch (error) {
         return told(error.message);
       }
@@ -1546,12 +1554,12 @@ class Page {
     const [back, forward] = [at > 0, nextOf(this.tree, at) >= 0];
     this.button("first").disabled = !back;
     this.button("back").disabled = !back;
-    this.button("undo").disabled = !back && !this.node.end;
+    this.button("undo").disabled = !back && this.node.end?.how !== RESIGNED;
     for (const what of ["forward", "last", "redo"]) this.button(what).disabled = !forward;
     this.button("swap").hidden = !this.position.maySwap || Boolean(this.engine) || this.over;
     this.button("pause").hidden = !this.pausable;
     this.button("pause").textContent = this.paused ? "Continue" : "Pause";
-    this.button("resign").disabled = this.over;
+    this.button("resign").disabled = this.over || forward;
     this.button("delete").disabled = at === 0;
     this.button("promote").disabled = inMainLine(this.tree, at);
     this.part("player-black").value = this.players.black;
@@ -1728,7 +1736,7 @@ class Page {
           ? `${capital(colour)} is virtually connected.`
           : `${capital(colour)} connects by moving next.`,
       );
-    const effort = `${short(nodes)} positions in ${seconds < 10 ? seconds.toFixed(2) : Math.round(seconds)} s.`;
+    const effort = `${short(nodes)} positions in ${seconds < 10 ? seconds.toFixed(2) : Math.round(seconds)}\u00a0s.`;
     return [verdict, [...strength, effort].join(" ")];
   }
 
@@ -1970,7 +1978,6 @@ class Page {
       ? { minutes: number("new-minutes"), increment: number("new-increment") }
       : null;
     this.part("simulations").value = number("new-simulations") || this.simulations;
-    this.names = null;
     this.begin(newTree(number("new-size"), this.part("new-swap").checked), players, clock);
   }
 
