@@ -107,9 +107,9 @@ class Thinker:
         """The moves that were tried in the last position, the most visited first."""
         return self._search.candidates()
 
-    def variation(self) -> list[int]:
-        """The moves expected from the last position on."""
-        return self._search.principal_variation()
+    def variation(self, action: int | None = None) -> list[int]:
+        """The moves expected from the last position on, `action` (one of the candidates) first; None: the best."""
+        return self._search.principal_variation(action)
 
     @property
     def full(self) -> bool:

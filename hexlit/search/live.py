@@ -127,12 +127,15 @@ class LiveSearch:
         self._halved = planned and self._visits() == target
         return self._result()
 
-    def principal_variation(self) -> list[int]:
-        """The moves that the search expects: the one it would play, then always the one visited most."""
+    def principal_variation(self, action: int | None = None) -> list[int]:
+        """The moves that the search expects: the one it would play, then always the one visited most.
+
+        The first is `action` where one of the moves tried is given.
+        """
         root = self._children(0)
         if not root:
             return []
-        action = int(self._result().action[0])
+        action = int(self._result().action[0]) if action is None else action
         node = next(child for child in root if self._on_board(child, 0) == action)
         moves, depth = [action], 1
         while children := self._children(node):

@@ -18,7 +18,7 @@ answered by `{"type": "error", "text": ...}`, one that was stopped by `{"type": 
 | solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
 | read | text | `game`: size, swap, moves, black, white, format; a game in any format of `hexlit games import` |
-| write | position, format, black, white | `text`: the game in `format` (sgf, hexworld, trmph, ...) |
+| write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, trmph, ...) |
 | stop | | `stopped`: what this browser has under way is stopped, too |
 
 `must_play` holds the cells of which the player to move has to play one, if virtual connections of the other side show
@@ -28,8 +28,10 @@ of its edges needs.
 `position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named as
 `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in [-1, 1]:
 for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings` and `review`.
-Colours are "black", "white" and "" for nobody. A new `move`, `study`, `look`, `openings` or `review` stops the one
-before; so does a new `solve` with a `solve`.
+`candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}`
+or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for nobody.
+
+A new `move`, `study`, `look`, `openings` or `review` stops the one before; so does a new `solve` with a `solve`.
 """
 
 from typing import Annotated, Any, Literal
@@ -133,6 +135,13 @@ class Read(_Numbered):
     text: Annotated[str, Field(max_length=LONGEST_MESSAGE)]
 
 
+class GivenUp(_Strict):
+    """An end that the board does not show."""
+
+    loser: Literal["black", "white"]
+    how: Literal["resigned", "time"]
+
+
 class Write(_Numbered):
     """A game as a text."""
 
@@ -141,6 +150,7 @@ class Write(_Numbered):
     format: Name
     black: Name = ""
     white: Name = ""
+    given_up: GivenUp | None = None
 
 
 class Stop(_Numbered):

@@ -6,6 +6,7 @@ import numpy as np
 
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
+from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
@@ -48,13 +49,17 @@ def text_of(request: Write, board: Board) -> dict[str, Any]:
     """The game on `board` as text, see `hexlit.web.requests`; raises `UsageError` where the format cannot say it."""
     if request.format not in FORMATS:
         raise UsageError(f"format: there is no {request.format!a}; choose from {', '.join(FORMATS)}")
+    winner, ending = board.winner, Ending.CONNECTED if board.winner else Ending.UNFINISHED
+    if request.given_up is not None and not winner:
+        winner = -BLACK if request.given_up.loser == "black" else BLACK
+        ending = Ending.RESIGNED if request.given_up.how == "resigned" else Ending.FORFEITED
     record = GameRecord(
         game_id=0,
         size=board.size,
         swap=board.swap and board.size**2 in board.moves,
         moves=np.array(board.moves, np.int16),
-        winner=board.winner,
-        ending=Ending.CONNECTED if board.winner else Ending.UNFINISHED,
+        winner=winner,
+        ending=ending,
         black=request.black,
         white=request.white,
     )

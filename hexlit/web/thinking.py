@@ -25,7 +25,8 @@ Answer = dict[str, Any]
 
 MOST_SHOWN = 40
 """Candidates in a report of a study."""
-LOST = -1.0
+MOST_EXPECTED = 16
+"""Moves of the line of a candidate."""
 
 
 class Thinking:
@@ -199,6 +200,7 @@ def _found(thinker: Thinker, size: int) -> Answer:
                 "visits": candidate.visits,
                 "value": candidate.value,
                 "prior": candidate.prior,
+                "line": [format_cell(action, size) for action in thinker.variation(candidate.action)[:MOST_EXPECTED]],
             }
             for candidate in candidates[:MOST_SHOWN]
         ],

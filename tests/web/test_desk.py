@@ -78,7 +78,9 @@ def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
     assert visits[-1] == 3000
     last = reports[-1]
     assert sum(one["visits"] for one in last["candidates"]) == 3000
-    assert last["expected"][0] in {one["move"] for one in last["candidates"]}
+    lines = {one["move"]: one["line"] for one in last["candidates"]}
+    assert lines[last["expected"][0]] == last["expected"]
+    assert all(line[0] == move for move, line in lines.items())
     assert last["value"] < -0.5  # Black has the middle
 
 
@@ -149,6 +151,11 @@ def test_games_are_read_and_written(page: Page) -> None:
     assert (read["type"], read["format"], read["size"], read["swap"]) == ("game", "hexworld", 3, True)
     assert read["moves"] == ["a1", "swap-pieces", "b2"]
     sgf = page.ask("write", position=WON, format="sgf", black="Ann", white="Bob")["text"]
+    given_up = {"loser": "black", "how": "resigned"}
+    resigned = page.ask("write", position=game("a1"), format="hexworld", given_up=given_up)["text"]
+    assert resigned == "https://hexworld.org/board/#3c1,a1:rb\n"
+    late = page.ask("write", position=game("a1"), format="hexworld", given_up={"loser": "white", "how": "time"})["text"]
+    assert late == "https://hexworld.org/board/#3c1,a1:fw\n"
     back = page.ask("read", text=sgf)
     assert (back["black"], back["white"], back["moves"]) == ("Ann", "Bob", WON["moves"])
 

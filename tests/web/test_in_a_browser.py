@@ -1,6 +1,6 @@
 """The page of `hexlit play` in a real Chromium: `pytest -m services tests/web/test_in_a_browser.py`.
 
-The tests know nothing of the server but its address: the fixture `address` may start any that keeps the protocol.
+The server is the real one, with a player whom random playouts advise.
 """
 
 import re
@@ -28,7 +28,7 @@ MIDDLE_GAME = "#11,swap,c2,f6,e8,g4,h7,d9,c10,d8,c8,b9,e5,g6,f7,f8,g8,c7,d6,h5,b
 
 def start(port: int = 0) -> tuple[subprocess.Popen[str], str]:
     """A server on a free port or on `port`, and its address, which is in the first line that it prints."""
-    command = [sys.executable, "-m", "tests.web.fake_server", str(port)]
+    command = [sys.executable, "-m", "hexlit", "play", "open=false", "board=11", f"port={port}", "rollouts=2"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     found = re.search(r"http://\S+", server.stdout.readline())

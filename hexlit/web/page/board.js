@@ -1427,6 +1427,8 @@ class Page {
       black: this.nameOf(BLACK),
       white: this.nameOf(WHITE),
     };
+    const { end } = this.tree.nodes[lineThrough(this.tree, this.tree.at).at(-1)];
+    if (end) message.given_up = { loser: other(end.winner), how: end.how === RESIGNED ? "resigned" : "time" };
     const sent = this.connection.send(message, (answer) => {
       if (format.value !== chosen) return; // another one was chosen meanwhile
       if (answer.type === "text") {
