@@ -34,10 +34,8 @@ def test_unknown_command_is_one_line_with_the_near_ones_and_exit_code_2(capsys: 
 
 def test_a_command_like_nothing_gets_the_whole_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["xyzzy"]) == 2
-    assert (
-        "choose from train, games, predict, solve, match, strength, htp, bench, plan, doctor, monitor, report"
-        in capsys.readouterr().err
-    )
+    known = "train, games, predict, solve, match, strength, play, htp, export, bench, plan, doctor, monitor, report"
+    assert f"choose from {known}" in capsys.readouterr().err
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -59,7 +57,7 @@ def test_python_dash_m_is_the_same_program() -> None:
     ("line", "expected"),
     [
         ("hexlit so", "solve"),
-        ("hexlit ", "train games predict solve match strength htp bench plan doctor monitor report"),
+        ("hexlit ", "train games predict solve match strength play htp export bench plan doctor monitor report"),
         ("hexlit solve bo", "board="),
         ("hexlit nope x", ""),
     ],

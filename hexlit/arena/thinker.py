@@ -11,7 +11,7 @@ from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.geometry import BLACK, geometry
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.live import Candidate, LiveSearch
+from hexlit.search.live import MOST_BYTES, Candidate, LiveSearch
 
 MakeEvaluator = Callable[[int, bool, int], Evaluator]
 """Size of the board, whether policies have the swap action, positions a call -> an evaluator for them."""
@@ -43,10 +43,17 @@ class Thinker:
         knows_swap: whether the evaluator's policies always have the swap action, as a network's that was trained with
             the swap rule; else they have it in games with the rule.
         reuse: whether a search goes on with what the one before has found; else every move starts afresh.
+        tree_bytes: memory that the tree may take.
     """
 
     def __init__(
-        self, config: SearchConfig, make_evaluator: MakeEvaluator, *, knows_swap: bool = False, reuse: bool = True
+        self,
+        config: SearchConfig,
+        make_evaluator: MakeEvaluator,
+        *,
+        knows_swap: bool = False,
+        reuse: bool = True,
+        tree_bytes: int = MOST_BYTES,
     ) -> None:
         self.config = config
         self._knows_swap = knows_swap
@@ -57,13 +64,14 @@ class Thinker:
         self._evaluator: Evaluator
         self._make_evaluator = make_evaluator
         self._reuse = reuse
+        self._tree_bytes = tree_bytes
 
     def prepare(self, size: int, *, swap: bool) -> None:
         """Be ready for a new game on a board of `size` rows, so that no move waits for anything to be compiled."""
         has_swap = swap or self._knows_swap
         if (size, size * size + has_swap) != (self.size, self._actions):
             evaluator = self._make_evaluator(size, has_swap, self.config.leaves)
-            search = LiveSearch(self.config, evaluator, size=size, swap=has_swap)
+            search = LiveSearch(self.config, evaluator, size=size, swap=has_swap, most_bytes=self._tree_bytes)
             search.run(WARM_UP)
             self._search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
         self._search.forget()
@@ -99,9 +107,9 @@ class Thinker:
         """The moves that were tried in the last position, the most visited first."""
         return self._search.candidates()
 
-    def variation(self) -> list[int]:
-        """The moves expected from the last position on."""
-        return self._search.principal_variation()
+    def variation(self, action: int | None = None) -> list[int]:
+        """The moves expected from the last position on, `action` (one of the candidates) first; None: the best."""
+        return self._search.principal_variation(action)
 
     @property
     def full(self) -> bool:

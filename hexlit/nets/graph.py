@@ -1,5 +1,6 @@
 """The folded network as a chain of array operators, written once for every runtime that builds its own graph."""
 
+from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar, cast
 
 import numpy as np
@@ -50,6 +51,13 @@ class Operators(Protocol[T]):
         """`[B, C]` → `[B, C, 1, 1]`."""
 
 
+class OpenOperators(Operators[T], Protocol[T]):
+    """Those of a runtime whose graph takes every board."""
+
+    def scale_by_size(self, x: T) -> T:
+        """`x` times `size_scale` of the board that the input has."""
+
+
 def graph_obstacle(net: HexNet) -> str:
     """Why `net` cannot be written by `Operators`; empty where it can."""
     if net.config.attention == "self":
@@ -66,19 +74,25 @@ def write_network(net: HexNet, size: int, to: Operators[T]) -> tuple[T, T]:
     Raises:
         RuntimeError: the network has a part that `Operators` lacks.
     """
-    obstacle = graph_obstacle(net)
-    if obstacle:
-        raise RuntimeError(obstacle)
-    return _Writer(to, size, net.config.activation).network(net)
+    return _Writer(to, size_scale(size), net.config.activation).network(net)
+
+
+def write_open_network(net: HexNet, to: OpenOperators[T]) -> tuple[T, T]:
+    """As `write_network`, for boards of every size n."""
+    return _Writer(to, to.scale_by_size, net.config.activation).network(net)
 
 
 class _Writer(Generic[T]):
-    def __init__(self, to: Operators[T], size: int, activation: str) -> None:
+    def __init__(self, to: Operators[T], scale: float | Callable[[T], T], activation: str) -> None:
+        """`scale` is the factor of a board's size, or the operator that applies it."""
         self.to = to
-        self.scale = size_scale(size)
+        self.scale = scale
         self.activation = activation
 
     def network(self, net: HexNet) -> tuple[T, T]:
+        obstacle = graph_obstacle(net)
+        if obstacle:
+            raise RuntimeError(obstacle)
         to = self.to
         x = self.activate(self.convolve(to.planes(), net.stem))
         for block in net.blocks:
@@ -117,10 +131,15 @@ class _Writer(Generic[T]):
         return self.to.connect(x, _array(layer.weight.t()), _array(layer.bias))
 
     def connect_pooled(self, x: T, layer: nn.Linear) -> T:
-        """`layer` after `pool_board`: the weights of the mean and of the scaled mean become one matrix."""
-        mean, scaled, largest = layer.weight.detach().float().t().chunk(3)
-        weight = np.concatenate((_array(mean + self.scale * scaled), _array(largest)))
-        return self.to.connect(self.to.concatenate(self.to.mean(x), self.to.largest(x)), weight, _array(layer.bias))
+        """`layer` after `pool_board`; for one size, the weights of both means become one matrix."""
+        to, pooled = self.to, self.to.mean(x)
+        if callable(self.scale):
+            pooled = to.concatenate(pooled, self.scale(pooled))
+            weight = _array(layer.weight.t())
+        else:
+            mean, scaled, largest = layer.weight.detach().float().t().chunk(3)
+            weight = np.concatenate((_array(mean + self.scale * scaled), _array(largest)))
+        return to.connect(to.concatenate(pooled, to.largest(x)), weight, _array(layer.bias))
 
 
 def _array(tensor: Tensor) -> Array:

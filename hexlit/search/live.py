@@ -26,7 +26,7 @@ from hexlit.search.subtree import keep_subtree
 from hexlit.search.tree import NODE, NONE
 
 MOST_BYTES = 1 << 30
-"""Memory that one tree may take: 700,000 nodes on 19x19, 2 million on 11x11."""
+"""Memory that one tree may take unless told otherwise: 700,000 nodes on 19x19, 2 million on 11x11."""
 
 UNATTENDED = 1024
 """Simulations after which `until` is asked again even if none of them needed the evaluator."""
@@ -51,12 +51,20 @@ class LiveSearch:
         full: the tree has all the memory it may have; `run` adds nothing any more.
     """
 
-    def __init__(self, config: SearchConfig, evaluator: Evaluator, *, size: int, swap: bool = False) -> None:
+    def __init__(
+        self,
+        config: SearchConfig,
+        evaluator: Evaluator,
+        *,
+        size: int,
+        swap: bool = False,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
         """Starts with the empty board of `size` (2 to 19), with or without the swap rule."""
         self._search = Search(config, size=size, games=1, swap=swap)
         self._evaluator = evaluator
         self._cells = np.zeros(size * size, np.int8)
-        self._most_nodes = MOST_BYTES // (NODE.itemsize + 8 + 4 * self._search.actions)
+        self._most_nodes = most_bytes // (NODE.itemsize + 8 + 4 * self._search.actions)
         self.rows = self._search.rows
         self._start(self._cells, 1, 0)
 
@@ -119,12 +127,15 @@ class LiveSearch:
         self._halved = planned and self._visits() == target
         return self._result()
 
-    def principal_variation(self) -> list[int]:
-        """The moves that the search expects: the one it would play, then always the one visited most."""
+    def principal_variation(self, action: int | None = None) -> list[int]:
+        """The moves that the search expects: the one it would play, then always the one visited most.
+
+        The first is `action` where one of the moves tried is given.
+        """
         root = self._children(0)
         if not root:
             return []
-        action = int(self._result().action[0])
+        action = int(self._result().action[0]) if action is None else action
         node = next(child for child in root if self._on_board(child, 0) == action)
         moves, depth = [action], 1
         while children := self._children(node):

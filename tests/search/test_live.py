@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
-from hexlit.search import live
 from hexlit.search.config import ALGORITHMS, GumbelConfig, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.search.live import LiveSearch
@@ -325,9 +324,8 @@ def test_blocks_of_simulations_add_up_and_the_tree_grows(algorithm: str, leaves:
 
 
 @either
-def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "MOST_BYTES", 3000 * (48 + 4 * 49))
-    search = LiveSearch(SearchConfig(algorithm, 32), UniformEvaluator(), size=7)
+def test_a_tree_that_has_all_its_memory_stops_growing(algorithm: str) -> None:
+    search = LiveSearch(SearchConfig(algorithm, 32), UniformEvaluator(), size=7, most_bytes=3000 * (48 + 4 * 49))
     fresh = search.full
     result = search.run(10**6)
     searched = search.full

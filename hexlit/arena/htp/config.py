@@ -17,6 +17,10 @@ class PlaySettings:
     """Seconds between two reports of a live analysis."""
     live_simulations: int = 1_000_000
     """Simulations after which a live analysis ends by itself."""
+    solver: bool = False
+    """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8 rows."""
+    proof_seconds: float = 2.0
+    """Longest time of the solver for a move of `solver`, in seconds."""
     solver_nodes: int | None = None
     """Most positions that the exact solver may judge for one answer; null is no limit."""
     solver_seconds: float = 30.0
@@ -33,5 +37,7 @@ class PlaySettings:
             raise UsageError(f"live_simulations={self.live_simulations}: must be 1 or more")
         if self.solver_nodes is not None and self.solver_nodes < 1:
             raise UsageError(f"solver_nodes={self.solver_nodes}: must be 1 or more, or null for no limit")
+        if not 0 < self.proof_seconds <= 1e6:
+            raise UsageError(f"proof_seconds={self.proof_seconds}: a time above 0 seconds is needed")
         if not 0 < self.solver_seconds <= 1e9:
             raise UsageError(f"solver_seconds={self.solver_seconds}: a time above 0 seconds is needed")

@@ -15,6 +15,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 
 if TYPE_CHECKING:
+    from hexlit.arena.exact import ProvedMoves
     from hexlit.hex.solver import Solver
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self._loaded: Loaded | None = None
+        self._proofs: ProvedMoves | None = None
         self.known_position: Position | None = None if self.board is None else empty_position(self.board)
         """The position, None until the board is known."""
 
@@ -140,7 +142,20 @@ class Session:
             def until() -> bool:
                 return self.interrupted() or time.monotonic() >= deadline
 
+        if self.settings.solver:
+            proved = self._proved(colour, until)
+            if proved is not None:
+                return proved
         return self.thinker.choose(self.position, colour, simulations=self.simulations, until=until)
+
+    def _proved(self, colour: int, until: Callable[[], bool]) -> Thought | None:
+        """A move that wins, where the solver finds one in time."""
+        from hexlit.arena.exact import ProvedMoves, proved_move
+
+        self._proofs = self._proofs or ProvedMoves(self.settings.proof_seconds)
+        solution = self._proofs.solve(self.position, colour, until)
+        swap = self.swap and self.position.may_swap(colour)
+        return proved_move(solution, self.thinker, self.position, colour, swap=swap)
 
     def undecided(self) -> Position:
         """The position; raises `UsageError` when the game is over."""

@@ -74,14 +74,21 @@ def format_of(path: Path) -> RecordFormat:
     found = [one for one in FORMATS.values() if suffix in one.suffixes]
     if len(found) == 1 and suffix != ".sgf":  # games of Little Golem are often called so, too
         return found[0]
-    text = _beginning(path)
-    for name, look in _LOOKS.items():
-        if re.search(look, text, re.MULTILINE):
-            return FORMATS[name]
+    looked = format_of_text(_beginning(path))
+    if looked is not None:
+        return looked
     if len(found) == 1:
         return found[0]
     known = ", ".join(f"{one.name} ({' '.join(one.suffixes)})" for one in FORMATS.values())
     raise UsageError(f"{path}: no record of games by its name or its content; the formats are {known}")
+
+
+def format_of_text(text: str) -> RecordFormat | None:
+    """The format that `text` looks like, None where it looks like none."""
+    for name, look in _LOOKS.items():
+        if re.search(look, text[:BEGINNING], re.MULTILINE):
+            return FORMATS[name]
+    return None
 
 
 def _beginning(path: Path) -> str:

@@ -9,6 +9,7 @@ import torch
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net, playing_state
+from hexlit.tasks.hex.portable import PACKAGED, SUFFIX, packaged_network, read_safetensors
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
 
 
@@ -24,14 +25,19 @@ class LoadedNetwork:
 def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
     """The network of the checkpoint `path`, its averaged weights where it has them, in evaluation mode on the CPU.
 
-    `path` may be the folder of a run, see `checkpoint_file`. Messages call it by the setting `key`.
+    `path` may be the folder of a run, see `checkpoint_file`; a file in safetensors; or the name of a network that comes
+    along with the package, such as `hexlit:small`. Messages call it by the setting `key`.
 
     Raises:
         UsageError: there is no such file, or it is no checkpoint of a Hex network.
     """
+    if str(path).startswith(PACKAGED):
+        return LoadedNetwork(*read_safetensors(packaged_network(str(path), key), key))
     path = checkpoint_file(path, key)
     if not path.is_file():
         raise UsageError(f"{key}={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
+    if path.suffix == SUFFIX:
+        return LoadedNetwork(*read_safetensors(path, key))
     if not zipfile.is_zipfile(path):
         raise UsageError(f"{key}={path}: not a checkpoint of a Hex network (not an archive of torch)")
     check_whole(path, key)

@@ -87,6 +87,29 @@ def test_the_solver_s_commands_of_other_programs(moves: list[str], colour: str, 
     assert ask(session, f"dfpn-solver-find-winning {colour}") == ask(session, f"hexlit-winning {colour}")
 
 
+@pytest.mark.row("F20")
+@pytest.mark.parametrize("size", [3, 4])
+def test_with_the_solver_a_player_never_loses_what_is_won(size: int) -> None:
+    """Whatever the other one plays: from every won opening, and, by the swap, from every other."""
+    for cell, won in enumerate(solved_openings(size).ravel()):
+        session = session_of(size, simulations=1, swap=True, solver=True)
+        tell(session, f"play b {format_cell(cell, size)}")
+        draw = np.random.default_rng(cell)
+        assert (ask(session, "genmove w") == "= swap-pieces") == bool(won)
+        while not session.position.winner:
+            empty = np.flatnonzero(session.position.cells == 0)
+            tell(session, f"play b {format_cell(int(draw.choice(empty)), size)}")
+            if not session.position.winner:
+                ask(session, "genmove w")
+        assert session.position.winner == -1
+
+
+def test_a_position_that_the_solver_cannot_prove_in_time_is_searched() -> None:
+    session = session_of(8, solver=True, proof_seconds=0.01)
+    assert ask(session, "genmove b").startswith("= ")
+    assert ask(session_of(9, solver=True), "genmove b").startswith("= ")
+
+
 def test_a_win_in_one_is_seen_after_each_move_and_by_the_search() -> None:
     session = session_of(3, simulations=32)
     tell(session, "play b b2", "play b b1", "play w a3")

@@ -1,6 +1,5 @@
 """Pages in a real Chromium: `pytest -m services tests/reporting/pages`; needs chromium, chromedriver and selenium."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,32 +7,18 @@ from typing import Any
 import pytest
 
 from hexlit.cli import main
+from tests.chromium import DESKTOP, PHONE, chromium, look_like
 from tests.reporting.pages.documents import NASTY, make_match, make_run
 from tests.reporting.pages.test_hex_sections import STRENGTH
 from tests.tuning.sweeps import complete, make_sweep
 
 pytestmark = pytest.mark.services
 
-DESKTOP, PHONE = 1280, 400
-
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver", reason="pip install 'hexlit[browser]'")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium and chromedriver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    flags = "headless=new no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
-    flags += " disable-component-update disable-sync"
-    for flag in flags.split():
-        options.add_argument(f"--{flag}")
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield opened
-    opened.quit()
+    with chromium(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +38,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def show(browser: Any, page: Path, width: int = DESKTOP, scheme: str = "light") -> None:
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < DESKTOP}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    look_like(browser, width, scheme)
     browser.get(page.as_uri())
 
 

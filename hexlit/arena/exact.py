@@ -1,0 +1,96 @@
+"""Exact answers of the solver within a time, and ended early by whoever asked; and moves that it has proved."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.arena.position import Position
+from hexlit.arena.thinker import Thinker, Thought
+from hexlit.errors import UsageError
+from hexlit.hex.solver import Solution, Solver, UnsolvedError
+from hexlit.hex.solver.bitboard import MAX_SIZE
+
+_LOOK = 0.02
+"""Seconds between two looks at the clock and at what has arrived."""
+
+
+def solved(
+    solver: Solver,
+    cells: NDArray[np.int8],
+    colour: int,
+    *,
+    seconds: float,
+    nodes: int | None = None,
+    interrupted: Callable[[], bool],
+) -> Solution:
+    """Solve a position of `colour` to move, see `Solver.solve`, within `seconds` and `nodes`.
+
+    Raises:
+        UsageError: the limits were reached, or `interrupted` said so.
+    """
+    try:
+        with _limited(solver, interrupted, seconds):
+            return solver.solve(cells, colour, nodes)
+    except UnsolvedError as error:
+        if interrupted():
+            raise UsageError("interrupted") from error
+        limits = f"solver_seconds={seconds:g}" + (f" and solver_nodes={nodes}" if nodes is not None else "")
+        raise UsageError(f"not solved within {limits}; with more stones it may be") from error
+
+
+@contextmanager
+def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) -> Iterator[None]:
+    """Stop what `solver` does after `seconds`, or once `interrupted` says so."""
+    deadline, done = time.monotonic() + seconds, threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_LOOK):
+            if interrupted() or time.monotonic() >= deadline:
+                solver.stop()
+
+    watcher = threading.Thread(target=watch, name="solver-limit", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+class ProvedMoves:
+    """Chooses moves for a player who searches, wherever the solver is fast enough; what it proves is kept."""
+
+    def __init__(self, seconds: float) -> None:
+        """A move may take `seconds`."""
+        self._seconds = seconds
+        self._solver: Solver | None = None
+
+    def solve(self, position: Position, colour: int, interrupted: Callable[[], bool]) -> Solution | None:
+        """The solution with `colour` to move; None where it takes too long, or on a board larger than 8x8."""
+        if position.size > MAX_SIZE:
+            return None
+        if self._solver is None or self._solver.size != position.size:
+            self._solver = Solver(position.size)
+        try:
+            return solved(self._solver, position.cells, colour, seconds=self._seconds, interrupted=interrupted)
+        except UsageError:
+            return None
+
+
+def proved_move(
+    solution: Solution | None, thinker: Thinker, position: Position, colour: int, *, swap: bool
+) -> Thought | None:
+    """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether he may swap.
+
+    None where the position is lost or not solved: search then.
+    """
+    if solution is None:
+        return None
+    if solution.winner != colour:
+        return Thought(position.size**2, 1.0) if swap else None
+    policy, _ = thinker.look(position, colour)
+    return Thought(max(solution.winning_moves, key=lambda cell: float(policy[cell])), 1.0)

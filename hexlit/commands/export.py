@@ -1,0 +1,72 @@
+"""`hexlit export`: a trained network in a file for other programs, or to hand on."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from omegaconf import MISSING, DictConfig
+
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+
+FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
+"""Format -> suffix of its files."""
+
+
+@dataclass
+class ExportConfig:
+    """What `hexlit export` takes."""
+
+    checkpoint: str = MISSING
+    """Checkpoint of a Hex network, or the folder of its run."""
+    format: str = "onnx"
+    """onnx (for other programs, every board) or safetensors (for hexlit: weights and shape, without the training)."""
+    dtype: str = "float32"
+    """Number format of the weights in safetensors: float32 or float16."""
+    target: str | None = None
+    """File to write; null is the name of the run's folder, in the working folder."""
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise UsageError(f"format={self.format}: choose one of {', '.join(FORMATS)}")
+        if self.dtype not in ("float32", "float16") or (self.dtype != "float32" and self.format == "onnx"):
+            raise UsageError(f"dtype={self.dtype}: float32, or float16 with format=safetensors")
+        suffix = FORMATS[self.format]
+        if self.target is not None and Path(self.target).suffix != suffix:
+            raise UsageError(f"target={self.target}: a file whose name ends with {suffix} is needed")
+
+
+register_schema("export", ExportConfig)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(export, "export", argv)
+
+
+def export(config: DictConfig) -> None:
+    """Write the file, and say where it is."""
+    settings = typed(config, ExportConfig)
+    from hexlit.tasks.hex.checkpoint import load_network
+    from hexlit.tasks.hex.portable import write_onnx, write_safetensors
+
+    loaded = load_network(Path(settings.checkpoint))
+    target = Path(settings.target or f"{_name(settings.checkpoint)}{FORMATS[settings.format]}")
+    if not target.absolute().parent.is_dir():
+        raise UsageError(f"target={target}: there is no folder {target.parent}")
+    if settings.format == "onnx":
+        try:
+            write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
+        except ImportError as error:
+            raise UsageError(f"format=onnx needs {error.name}: pip install 'hexlit[onnx]'") from error
+        print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {target.with_suffix('.md')} tells its input and output")
+    else:
+        write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)
+        print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; hexlit takes it as checkpoint={target}")
+
+
+def _name(checkpoint: str) -> str:
+    """A name of a file for the network of `checkpoint`: that of its run."""
+    path = Path(checkpoint.rpartition(":")[2]).absolute()
+    if path.suffix == ".ckpt" and path.parent.name == "checkpoints":
+        path = path.parent.parent
+    return path.stem if path.suffix in (".ckpt", ".safetensors") else path.name

@@ -1,0 +1,196 @@
+"""`hexlit play`: a board to play and study on, in the browser; or a game on the terminal."""
+
+import importlib.util
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from omegaconf import DictConfig
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.commands.application import register_schema, run, typed
+from hexlit.errors import UsageError
+from hexlit.search.config import SearchConfig
+from hexlit.web.config import WebSettings
+
+if TYPE_CHECKING:  # loaded only when somebody plays
+    from hexlit.web.desk import Shared
+    from hexlit.web.roster import Offer
+
+NEEDED = ("fastapi", "pydantic", "uvicorn", "websockets")
+"""Packages of the extra `web`."""
+WITHOUT_NETWORK = 11
+"""Rows of the first board."""
+YOU = ("black", "white", "both", "none")
+NETWORK = "network"
+"""Name of the player of `checkpoint`."""
+
+
+@dataclass
+class PlayConfig(WebSettings):
+    """What `hexlit play` takes."""
+
+    checkpoint: str | None = None
+    """Checkpoint of a network, or the folder of its run: the first player on offer."""
+    players: list[Any] = field(default_factory=list)
+    """Further players, written as for `hexlit match`."""
+    board: int | None = None
+    """Rows of the first board, 2 to 19; null is what the network was trained for, or 11."""
+    terminal: bool = False
+    """A game on the terminal in place of the page; swap, you and against are for it."""
+    swap: bool = False
+    """Whether White may swap."""
+    you: str = "black"
+    """Colour that you play: black, white, both or none."""
+    against: str | None = None
+    """Name of the other player; null is the first on offer."""
+    rollouts: int = 32
+    """Random playouts a leaf of the player `rollouts`."""
+    seed: int = 0
+    """Seed of players that draw."""
+    search: SearchConfig = field(default_factory=SearchConfig)
+    accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
+
+    def __post_init__(self) -> None:
+        """Refuse what no part can check alone."""
+        super().__post_init__()
+        if self.board is not None and not 2 <= self.board <= 19:
+            raise UsageError(f"board={self.board}: the page shows boards of 2 to 19 rows")
+        if self.you not in YOU:
+            raise UsageError(f"you={self.you}: choose one of {', '.join(YOU)}")
+        if self.rollouts < 1 or self.seed < 0:
+            raise UsageError(f"rollouts={self.rollouts}, seed={self.seed}: 1 playout or more, a seed of 0 or more")
+
+
+register_schema("play", PlayConfig)
+
+
+def main(argv: list[str]) -> int:
+    """Run the command with Hydra overrides; returns the exit code."""
+    return run(play, "play", argv)
+
+
+def play(config: DictConfig) -> None:
+    """Serve the page until Ctrl-C, or play on the terminal."""
+    settings = typed(config, PlayConfig)
+    if settings.terminal:
+        check_installed("pydantic")
+        from hexlit.commands.play_terminal import play_on_terminal
+
+        play_on_terminal(shared_by_all(settings), swap=settings.swap, you=settings.you, against=settings.against)
+        return
+    check_installed(*NEEDED)
+    from hexlit.web.serving import address, listen, serve
+
+    listening = listen(settings)
+    shared = shared_by_all(settings)
+
+    def begun() -> None:
+        print(f"hexlit play: {address(listening)}  (Ctrl-C ends it)", flush=True)
+        get_ready(shared)
+
+    serve(shared, listening, begun)
+
+
+def check_installed(*packages: str) -> None:
+    """Raise `UsageError` where one of the packages is not installed."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UsageError(f"play needs {', '.join(missing)}: pip install 'hexlit[web]'")
+
+
+def shared_by_all(settings: PlayConfig) -> "Shared":
+    """What all browsers have in common: the players, and the locks."""
+    from hexlit.web.baton import Baton
+    from hexlit.web.desk import Shared
+    from hexlit.web.roster import Roster
+    from hexlit.web.verdict import Verdicts
+
+    board = settings.board or WITHOUT_NETWORK
+    found: list[Offer] = []
+    if settings.checkpoint is not None:
+        offer, trained_for = network_offer(settings, NETWORK, settings.checkpoint)
+        board = settings.board or trained_for
+        found.append(offer)
+    found += [rollouts_offer(settings), *classic_offers(settings), *further_offers(settings)]
+    names = [offer.name for offer in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"players: two are named {name}; add name=NAME to one of them")
+    return Shared(settings, Roster(found, settings.search), board, Baton(), Verdicts(settings.solver_seconds))
+
+
+def get_ready(shared: "Shared") -> None:
+    """Load the first player and compile what it needs, before somebody waits for it."""
+    import logging
+
+    from hexlit.web.roster import Seats
+
+    first = next(iter(shared.roster.offers))
+    try:
+        with shared.baton.held():
+            Seats(shared.roster, 1 << 20).thinker(first, shared.board, swap=False)
+    except Exception:  # the first request says what is wrong
+        logging.getLogger(__name__).debug("not ready", exc_info=True)
+
+
+def network_offer(settings: PlayConfig, name: str, checkpoint: str) -> "tuple[Offer, int]":
+    """The network of a checkpoint as a player who searches, and the rows of the board that suit it best."""
+    from hexlit.commands.htp_program import judge_by_network
+    from hexlit.web.roster import Judge, Offer
+
+    make_evaluator, size, knows_swap = judge_by_network(checkpoint, settings.accelerator, None)
+    judge = Judge(make_evaluator, knows_swap)
+    return Offer(name, f"network of {checkpoint}", lambda: judge), size
+
+
+def rollouts_offer(settings: PlayConfig) -> "Offer":
+    """A search that random playouts judge."""
+    from hexlit.search.evaluator import Evaluator, RolloutEvaluator
+    from hexlit.web.roster import Judge, Offer
+
+    def make(size: int, swap: bool, batch: int) -> Evaluator:
+        del size, swap, batch
+        return RolloutEvaluator(settings.rollouts, settings.seed)
+
+    return Offer("rollouts", f"search with {settings.rollouts} random playouts a leaf", lambda: Judge(make, False))
+
+
+def classic_offers(settings: PlayConfig) -> "list[Offer]":
+    """Players from before networks, and one who draws its moves."""
+    titles = {
+        "two_distance": "alpha-beta over the two-distance",
+        "resistance": "alpha-beta over electrical resistance",
+        "random": "any legal move",
+    }
+    from hexlit.arena.player_spec import PlayerSpec
+
+    return [spec_offer(settings, PlayerSpec(kind), title) for kind, title in titles.items()]
+
+
+def further_offers(settings: PlayConfig) -> "list[Offer]":
+    """The players of the setting `players`; a checkpoint searches, all others only play."""
+    from hexlit.arena.player_spec import parse_players
+
+    found = []
+    for spec in parse_players(settings.players, simulations=settings.simulations):
+        if spec.kind == "checkpoint":
+            found.append(network_offer(settings, spec.label, spec.source)[0])
+        else:
+            found.append(spec_offer(settings, spec, spec.kind))
+    return found
+
+
+def spec_offer(settings: PlayConfig, spec: Any, title: str) -> "Offer":
+    """A player of `hexlit match`, who plays one game."""
+    from hexlit.arena.game_player import GamePlayer
+    from hexlit.web.roster import Offer
+
+    def one_game(size: int) -> GamePlayer:
+        from hexlit.accelerate.profile import build_profile
+        from hexlit.commands.match_players import Table
+
+        profile = build_profile(settings.accelerator)
+        table = Table([spec], settings.search, profile, board=size, seed=settings.seed)
+        return table.contestant(spec).one_game()
+
+    return Offer(spec.label, title, one_game=one_game)

@@ -1,0 +1,167 @@
+"""`hexlit play terminal=true`: a game on the terminal."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.hex.board import Board
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import SWAP, format_cell, parse_cell
+from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
+from hexlit.reporting.game import placed
+from hexlit.web.desk import Shared
+from hexlit.web.requests import Move, PositionText, Write
+from hexlit.web.roster import Seats
+from hexlit.web.texts import text_of
+from hexlit.web.thinking import Thinking
+
+NAMES = {BLACK: ("Black", BLACK_STYLE), WHITE: ("White", WHITE_STYLE)}
+COLOURS = {"black": (BLACK,), "white": (WHITE,), "both": (BLACK, WHITE), "none": ()}
+"""Setting `you` -> the colours that a person plays."""
+HELP = """a3          play a cell: column letter, then row number
+swap        swap pieces, as the answer to the first stone, where the swap rule is on
+undo        take back moves up to your last one
+hint        the move that the other player would choose here
+save FILE   write the game as SGF
+resign      give up
+quit        leave"""
+
+
+class TerminalGame:
+    """One game between a person and a player of the roster."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        *,
+        size: int,
+        swap: bool,
+        you: str,
+        against: str,
+        read: Callable[[], str | None],
+        say: Callable[[Text], None],
+    ) -> None:
+        """`read` gives the person's next line, None at the end of the input; `say` shows a text."""
+        self._shared = shared
+        self._seats = Seats(shared.roster, shared.settings.tree_megabytes << 20)
+        self._thinking = Thinking(self._seats, shared.baton, shared.settings)
+        self._board = Board(size, swap=swap)
+        self._people = COLOURS[you]
+        self._against = against
+        self._read = read
+        self._say = say
+        self._resigned = 0
+
+    @property
+    def moves(self) -> tuple[int, ...]:
+        """The moves so far."""
+        return self._board.moves
+
+    def play(self) -> int:
+        """Play until the end, or until the person leaves; returns the winner, 0 for nobody."""
+        self.show()
+        try:
+            while not (self._board.winner or self._resigned):
+                if self._board.to_move not in self._people:
+                    self._answer()
+                elif not self._ask():
+                    return 0
+        finally:
+            self._seats.close()
+        winner = self._board.winner or -self._resigned
+        name, style = NAMES[winner]
+        self._say(Text.assemble((name, style), " wins", " by resignation" if self._resigned else ""))
+        return winner
+
+    def show(self) -> None:
+        """Draw the board with the last move in brackets."""
+        last = placed(self._board.moves, self._board.size)[-1] if self._board.moves else None
+        self._say(Text.assemble("\n", draw_board(self._board.cells, self._board.size, last=last), "\n"))
+
+    def _answer(self) -> None:
+        """The player's move."""
+        found = self._chosen()
+        name, style = NAMES[self._board.to_move]
+        value = "" if found["value"] is None else f"  winning chance {(1 + found['value']) / 2:.0%}"
+        self._say(Text.assemble((name, style), f" ({self._against}): {found['move']}{value}"))
+        if found["move"] == "resign":
+            self._resigned = self._board.to_move
+            return
+        self._board.play(parse_cell(found["move"], self._board.size))
+        self.show()
+
+    def _chosen(self) -> dict[str, Any]:
+        position = PositionText(size=self._board.size, swap=self._board.swap, moves=self._names())
+        request = Move(id=0, do="move", position=position, player=self._against)
+        with self._shared.baton.held():
+            return next(self._thinking.answers(request, lambda: False))
+
+    def _ask(self) -> bool:
+        """One line of the person; whether the game goes on."""
+        name, style = NAMES[self._board.to_move]
+        self._say(Text.assemble((name, style), " to move (a cell, or help): "))
+        line = self._read()
+        words = (line or "").split()
+        if line is None or words[:1] == ["quit"]:
+            return False
+        try:
+            self._obey(words)
+        except (UsageError, OSError) as error:
+            self._say(Text(str(error)))
+        return True
+
+    def _obey(self, words: list[str]) -> None:
+        match words:
+            case []:
+                pass
+            case ["help"]:
+                self._say(Text(HELP))
+            case ["undo"]:
+                self._undo()
+            case ["hint"]:
+                self._say(Text(f"{self._against} would play {self._chosen()['move']}"))
+            case ["resign"]:
+                self._resigned = self._board.to_move
+            case ["save", file]:
+                request = Write(id=0, do="write", position=PositionText(size=self._board.size), format="sgf")
+                write_text_atomic(Path(file).expanduser(), text_of(request, self._board)["text"])
+                self._say(Text(f"saved in {file}"))
+            case [move]:
+                self._board.play(parse_cell(move, self._board.size))
+                self.show()
+            case _:
+                raise UsageError(f"{' '.join(words)[:60]!a}: a move such as a3 is needed, or help")
+
+    def _undo(self) -> None:
+        if not any(self._colour(ply) in self._people for ply in range(len(self._board.moves))):
+            raise UsageError("undo: you have not moved yet")
+        while self._board.undo() is not None and self._board.to_move not in self._people:
+            pass
+        self.show()
+
+    def _colour(self, ply: int) -> int:
+        return BLACK if ply % 2 == 0 else WHITE
+
+    def _names(self) -> list[str]:
+        return [SWAP if move == self._board.size**2 else format_cell(move, self._board.size) for move in self.moves]
+
+
+def play_on_terminal(shared: Shared, *, swap: bool, you: str, against: str | None) -> None:
+    """A game on standard input and output; raises `UsageError` where there is no player `against`."""
+    console = Console(highlight=False, soft_wrap=True)
+
+    def read() -> str | None:
+        return sys.stdin.readline() or None
+
+    name = against or next(iter(shared.roster.offers))
+    shared.roster.offer(name)
+    game = TerminalGame(
+        shared, size=shared.board, swap=swap, you=you, against=name, read=read, say=lambda text: console.print(text)
+    )
+    game.play()

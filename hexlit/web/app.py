@@ -1,0 +1,137 @@
+"""The server: the page and its files, and a WebSocket for each browser.
+
+It answers browsers that reach it by its own names only, so that no page of another origin can talk to it, not even by
+a name that was made to point here (DNS rebinding).
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI, Request, Response, WebSocket, WebSocketDisconnect
+from fastapi.concurrency import run_in_threadpool
+from fastapi.middleware.trustedhost import TrustedHostMiddleware
+
+from hexlit.web.config import WebSettings
+from hexlit.web.desk import Answer, Desk, Shared
+
+log = logging.getLogger(__name__)
+
+PAGE = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/board.js": ("board.js", "text/javascript; charset=utf-8"),
+    "/style.css": ("style.css", "text/css; charset=utf-8"),
+}
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+MOST_WAITING = 64
+"""Answers that a slow browser may have outstanding; further reports of a study are dropped, final answers never."""
+
+TRY_LATER, FOREIGN = 1013, 1008
+"""Codes that close a WebSocket (RFC 6455)."""
+
+
+def make_app(shared: Shared) -> FastAPI:
+    """The application that serves the page, with what all browsers have in common."""
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_names(shared.settings))
+    page = files("hexlit.web").joinpath("page")
+    contents = {path: (page.joinpath(name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
+
+    @app.middleware("http")
+    async def secured(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
+        response = await following(request)
+        response.headers.update(HEADERS)
+        return response
+
+    def serve(path: str) -> None:
+        content, kind = contents[path]
+
+        @app.get(path)
+        async def give() -> Response:
+            return Response(content, media_type=kind)
+
+    for path in contents:
+        serve(path)
+    desks = 0
+
+    @app.websocket("/ws")
+    async def talk(socket: WebSocket) -> None:
+        nonlocal desks
+        if not same_origin(socket.headers.get("origin"), socket.headers.get("host", "")):
+            await socket.close(FOREIGN)
+            return
+        await socket.accept()
+        if desks >= shared.settings.browsers:
+            said = f"{desks} pages are open already, which is the most that browsers={desks} allows; close one"
+            await socket.send_text(json.dumps({"id": None, "type": "error", "text": said, "final": True}))
+            await socket.close(TRY_LATER)
+            return
+        desks += 1
+        try:
+            await converse(socket, shared)
+        finally:
+            desks -= 1
+
+    return app
+
+
+async def converse(socket: WebSocket, shared: Shared) -> None:
+    """Answer one browser until it leaves."""
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Queue[Answer] = asyncio.Queue()
+
+    def put(answer: Answer) -> None:
+        if answer["final"] or waiting.qsize() < MOST_WAITING:
+            waiting.put_nowait(answer)
+
+    def send(answer: Answer) -> None:
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(put, answer)
+
+    async def write() -> None:
+        while True:
+            await socket.send_text(json.dumps(await waiting.get(), allow_nan=False))
+
+    desk = Desk(shared, send)
+    writer = asyncio.create_task(write())
+    try:
+        while not writer.done():
+            # Not in this thread: a long text takes a while to be read.
+            await run_in_threadpool(desk.take, await _message(socket))
+    except (WebSocketDisconnect, RuntimeError):  # RuntimeError: the socket was closed while a message was awaited
+        pass
+    finally:
+        writer.cancel()
+        with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+            await writer
+        await run_in_threadpool(desk.close)
+
+
+async def _message(socket: WebSocket) -> str | bytes:
+    """The next message, text or not; raises `WebSocketDisconnect` at the end."""
+    event: dict[str, Any] = dict(await socket.receive())
+    if event["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(event.get("code") or 1000)
+    text, content = event.get("text"), event.get("bytes")
+    return text if text is not None else content or b""
+
+
+def allowed_names(settings: WebSettings) -> list[str]:
+    """The names of the server that a browser may call it by, without the port."""
+    return [*OWN_NAMES, *([settings.host] if settings.host not in ("0.0.0.0", "::") else []), *settings.names]
+
+
+def same_origin(origin: str | None, host: str) -> bool:
+    """Whether a WebSocket was opened by a page of this server, or by a program, which names no origin."""
+    return origin is None or urlsplit(origin).netloc.lower() == host.lower()

@@ -1,0 +1,143 @@
+"""One browser at the server: its requests, and the answers to them."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hexlit import __version__
+from hexlit.errors import UsageError
+from hexlit.hex.solver.bitboard import MAX_SIZE
+from hexlit.web.baton import Baton
+from hexlit.web.config import WebSettings
+from hexlit.web.lane import Lane
+from hexlit.web.positions import board_of, state_of
+from hexlit.web.requests import GetPosition, Hello, Read, Solve, Stop, Write, number_of, parse
+from hexlit.web.roster import Roster, Seats
+from hexlit.web.texts import game_of, text_of
+from hexlit.web.thinking import Thinking
+from hexlit.web.verdict import Verdicts
+
+log = logging.getLogger(__name__)
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all browsers have in common."""
+
+    settings: WebSettings
+    roster: Roster
+    board: int
+    """Rows of the first board."""
+    baton: Baton
+    verdicts: Verdicts
+
+
+class Desk:
+    """Answers one browser; it searches in a thread of its own, and solves in another.
+
+    Args:
+        shared: what it has in common with others.
+        send: takes an answer, from any thread; it must not wait.
+    """
+
+    def __init__(self, shared: Shared, send: Callable[[Answer], None]) -> None:
+        self._shared = shared
+        self._send = send
+        self._seats = Seats(shared.roster, shared.settings.tree_megabytes << 20)
+        self._thinking = Thinking(self._seats, shared.baton, shared.settings)
+        self._searches, self._solves = Lane("web-search"), Lane("web-solve")
+
+    def take(self, text: str | bytes) -> None:
+        """Answer a message, now or later; waits for no search."""
+        try:
+            request = parse(text)
+        except UsageError as error:
+            self._error(number_of(text), error)
+            return
+        match request:
+            case Hello() | GetPosition() | Read() | Write():
+                self._attempt(request.id, lambda: self._send({"id": request.id} | self._now(request)))
+            case Stop():
+                self._searches.stop()
+                self._solves.stop()
+                self._stopped(request.id)
+            case Solve():
+                self._solves.begin(lambda stopped: self._solve(request, stopped), lambda: self._stopped(request.id))
+            case _:
+                self._searches.begin(lambda stopped: self._search(request, stopped), lambda: self._stopped(request.id))
+
+    def close(self, timeout: float = 5.0) -> None:
+        """End what is under way, and give back what the players hold."""
+        self._searches.close(timeout)
+        self._solves.close(timeout)
+        self._seats.close()
+
+    def _now(self, request: Hello | GetPosition | Read | Write) -> Answer:
+        match request:
+            case Hello():
+                return self._hello()
+            case GetPosition():
+                return {"type": "position", "final": True} | state_of(board_of(request.position))
+            case Read():
+                return game_of(request)
+            case Write():
+                return text_of(request, board_of(request.position))
+
+    def _hello(self) -> Answer:
+        offers = self._shared.roster.offers.values()
+        players = [{"name": one.name, "title": one.title, "studies": one.judge is not None} for one in offers]
+        settings = self._shared.settings
+        return {
+            "type": "hello",
+            "version": __version__,
+            "players": players,
+            "board": self._shared.board,
+            "simulations": settings.simulations,
+            "solver_board": MAX_SIZE,
+            "final": True,
+        }
+
+    def _search(self, request: Any, stopped: Callable[[], bool]) -> None:
+        def answer() -> None:
+            with self._shared.baton.held():
+                final = False
+                for found in self._thinking.answers(request, stopped):
+                    if stopped():
+                        break
+                    final = bool(found["final"])
+                    self._send({"id": request.id} | found)
+            if not final:
+                self._stopped(request.id)
+
+        self._attempt(request.id, answer)
+
+    def _solve(self, request: Solve, stopped: Callable[[], bool]) -> None:
+        def answer() -> None:
+            found = self._shared.verdicts.answer(board_of(request.position), stopped)
+            self._send({"id": request.id} | found)
+
+        self._attempt(request.id, answer, stopped)
+
+    def _attempt(self, number: int, answer: Callable[[], None], stopped: Callable[[], bool] = lambda: False) -> None:
+        """Carry out `answer`; what is wrong with the request number `number` is told."""
+        try:
+            answer()
+        except UsageError as error:
+            if stopped():
+                self._stopped(number)
+            else:
+                self._error(number, error)
+        except MemoryError as error:
+            self._error(number, UsageError(f"not enough memory: {error}"))
+        except Exception as error:  # a bug: the page goes on
+            log.exception("request %d failed", number)
+            self._error(number, UsageError(f"internal error: {type(error).__name__}"))
+
+    def _stopped(self, number: int) -> None:
+        self._send({"id": number, "type": "stopped", "final": True})
+
+    def _error(self, number: int | None, error: UsageError) -> None:
+        self._send({"id": number, "type": "error", "text": str(error), "final": True})

@@ -1,0 +1,192 @@
+"""Messages between the page and the server: JSON objects over one WebSocket.
+
+The page keeps the game with its variations; the server keeps no game. Each request holds the position that it is
+about, so browsers cannot mix, and a page that lost its connection asks again.
+
+A request has a number `id` and says what to `do`. Its answers repeat the `id` and have a `type`; the last one has
+`"final": true`, and the only ones before it are those of `study` and `review`. A request that cannot be carried out is
+answered by `{"type": "error", "text": ...}`, one that was stopped by `{"type": "stopped"}`.
+
+| do | also takes | answers |
+|---|---|---|
+| hello | | `hello`: version, players (name, title, studies), board, simulations, solver_board |
+| position | position | `position`: cells, to_move, winner, chain, may_swap |
+| move | position, player, simulations, seconds | `move`: move (or resign), value, found, and `position` after it |
+| study | position, player, simulations | `study` again and again: visits, value, candidates, expected |
+| look | position, player | `look`: value, policy of each cell and of the swap, without search |
+| openings | position, player | `openings`: value of each first stone for Black, without search |
+| solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
+| review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
+| read | text | `game`: size, swap, moves, black, white, format; a game in any format of `hexlit games import` |
+| write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, trmph, ...) |
+| stop | | `stopped`: what this browser has under way is stopped, too |
+
+`must_play` holds the cells of which the player to move has to play one, if virtual connections of the other side show
+any. `links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that the connection
+of its edges needs.
+
+`position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named as
+`a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in [-1, 1]:
+for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings` and `review`.
+`candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}`
+or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for nobody.
+
+A new `move`, `study`, `look`, `openings` or `review` stops the one before; so does a new `solve` with a `solve`.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from hexlit.errors import UsageError
+
+LONGEST_MESSAGE = 1 << 18
+"""Bytes of a message; the text of a game has a few thousand."""
+MOST_SIMULATIONS = 1_000_000
+
+Simulations = Annotated[int, Field(ge=1, le=MOST_SIMULATIONS)]
+Name = Annotated[str, Field(max_length=100)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class PositionText(_Strict):
+    """A game so far."""
+
+    size: Annotated[int, Field(ge=2, le=19)]
+    swap: bool = False
+    moves: Annotated[list[Annotated[str, Field(max_length=12)]], Field(max_length=19 * 19 + 1)] = []
+
+
+class _Numbered(_Strict):
+    id: Annotated[int, Field(ge=0, le=2**53)]
+
+
+class Hello(_Numbered):
+    """See the table above; so of the following."""
+
+    do: Literal["hello"]
+
+
+class GetPosition(_Numbered):
+    """The state of a game."""
+
+    do: Literal["position"]
+    position: PositionText
+
+
+class Move(_Numbered):
+    """A move of a player; unset limits are those of the server."""
+
+    do: Literal["move"]
+    position: PositionText
+    player: Name
+    simulations: Simulations | None = None
+    seconds: Annotated[float, Field(gt=0, le=3600)] | None = None
+
+
+class Study(_Numbered):
+    """A search that reports while it grows."""
+
+    do: Literal["study"]
+    position: PositionText
+    player: Name
+    simulations: Simulations | None = None
+
+
+class Look(_Numbered):
+    """An opinion without search."""
+
+    do: Literal["look"]
+    position: PositionText
+    player: Name
+
+
+class Openings(_Numbered):
+    """The value of each first stone; only the size of the position counts."""
+
+    do: Literal["openings"]
+    position: PositionText
+    player: Name
+
+
+class Solve(_Numbered):
+    """The exact verdict."""
+
+    do: Literal["solve"]
+    position: PositionText
+
+
+class Review(_Numbered):
+    """Every position of a game, judged."""
+
+    do: Literal["review"]
+    position: PositionText
+    player: Name
+    simulations: Simulations | None = None
+
+
+class Read(_Numbered):
+    """A game from a text."""
+
+    do: Literal["read"]
+    text: Annotated[str, Field(max_length=LONGEST_MESSAGE)]
+
+
+class GivenUp(_Strict):
+    """An end that the board does not show."""
+
+    loser: Literal["black", "white"]
+    how: Literal["resigned", "time"]
+
+
+class Write(_Numbered):
+    """A game as a text."""
+
+    do: Literal["write"]
+    position: PositionText
+    format: Name
+    black: Name = ""
+    white: Name = ""
+    given_up: GivenUp | None = None
+
+
+class Stop(_Numbered):
+    """Stop whatever this browser has under way."""
+
+    do: Literal["stop"]
+
+
+Quick = Hello | GetPosition | Read | Write
+"""Requests that are answered at once."""
+Thinking = Move | Study | Look | Openings | Review
+"""Requests that search: one of a browser at a time."""
+Request = Quick | Thinking | Solve | Stop
+
+_ANY: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="do")])
+
+
+def parse(text: str | bytes) -> Request:
+    """The request that a message holds; raises `UsageError` with one line."""
+    try:
+        return _ANY.validate_json(text)
+    except ValidationError as error:
+        first: Any = error.errors(include_url=False)[0]
+        if first["type"] == "union_tag_invalid":
+            tag, known = first["ctx"]["tag"], first["ctx"]["expected_tags"]
+            raise UsageError(f"do: there is no {str(tag)[:40]!a}; choose from {known}".replace("'", "")) from None
+        # Of nested fields; the first place is the kind of request, which the page knows.
+        place = ".".join(str(part) for part in first["loc"][1:])
+        said = str(first["msg"]).partition("\n")[0]
+        raise UsageError(f"{place or 'request'}: {said}"[:200]) from None
+
+
+def number_of(text: str | bytes) -> int | None:
+    """The `id` of a message that `parse` refuses, None where it has none."""
+    try:
+        found = TypeAdapter(dict[str, Any]).validate_json(text).get("id")
+    except ValidationError:
+        return None
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found <= 2**53 else None

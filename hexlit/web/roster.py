@@ -1,0 +1,149 @@
+"""The players that a page may choose from, and the seats of one browser."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hexlit.arena.game_player import GamePlayer
+from hexlit.arena.thinker import MakeEvaluator, Thinker
+from hexlit.errors import UsageError
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import Evaluator
+
+MOST_EVALUATORS = 8
+"""Kept ready at a time, each for a player and a board."""
+MOST_THINKERS = 2
+"""Of a browser, each with a tree: enough for two that play each other."""
+
+
+class Judge(NamedTuple):
+    """What a player who searches judges positions with."""
+
+    make_evaluator: MakeEvaluator
+    knows_swap: bool
+    """Whether it was trained with the swap rule."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A player that the page may choose."""
+
+    name: str
+    title: str
+    """For people: what it is, in a few words."""
+    judge: Callable[[], Judge] | None = None
+    """Loads what the player judges by; called once. Only players with a judge can study."""
+    one_game: Callable[[int], GamePlayer] | None = None
+    """Rows of the board -> the player, where there is no judge."""
+
+
+class Roster:
+    """The players on offer, and their evaluators, which all browsers share.
+
+    Everything here is called by the holder of the baton.
+    """
+
+    def __init__(self, offers: Sequence[Offer], search: SearchConfig) -> None:
+        """Players with a judge search as `search` says."""
+        self.offers = {offer.name: offer for offer in offers}
+        self.search = search
+        self._judges: dict[str, Judge] = {}
+        self._evaluators: OrderedDict[tuple[str, int, bool, int], Evaluator] = OrderedDict()
+
+    def offer(self, name: str) -> Offer:
+        """The player of that name; raises `UsageError`."""
+        if name not in self.offers:
+            raise UsageError(f"player: there is no {name!a}; choose from {', '.join(self.offers)}")
+        return self.offers[name]
+
+    def judge(self, name: str) -> Judge:
+        """What the player `name` judges by; raises `UsageError` where it has no judge."""
+        load = self.offer(name).judge
+        if load is None:
+            able = ", ".join(offer.name for offer in self.offers.values() if offer.judge is not None)
+            raise UsageError(f"player: {name!a} plays, but shows no analysis; choose from {able}")
+        if name not in self._judges:
+            made, knows_swap = load()
+
+            def shared(size: int, swap: bool, batch: int) -> Evaluator:
+                key = name, size, swap, batch
+                if key not in self._evaluators:
+                    self._evaluators[key] = made(size, swap, batch)
+                self._evaluators.move_to_end(key)
+                while len(self._evaluators) > MOST_EVALUATORS:
+                    self._evaluators.popitem(last=False)
+                return self._evaluators[key]
+
+            self._judges[name] = Judge(shared, knows_swap)
+        return self._judges[name]
+
+
+class Seats:
+    """The players of one browser, with their trees; the holder of the baton calls them."""
+
+    def __init__(self, roster: Roster, tree_bytes: int) -> None:
+        """Each tree may take `tree_bytes`."""
+        self._roster = roster
+        self._tree_bytes = tree_bytes
+        self._thinkers: OrderedDict[str, Thinker] = OrderedDict()
+        self._players: dict[str, tuple[tuple[int, bool], GamePlayer]] = {}
+
+    def searches(self, name: str) -> bool:
+        """Whether the player `name` has a tree; raises `UsageError` where there is none of that name."""
+        return self._roster.offer(name).judge is not None
+
+    def knows_swap(self, name: str) -> bool:
+        """Whether the player `name`, who searches, was trained with the swap rule."""
+        return self._roster.judge(name).knows_swap
+
+    def thinker(self, name: str, size: int, *, swap: bool) -> Thinker:
+        """The player `name`, ready for a game on a board of `size` rows."""
+        judge = self._roster.judge(name)
+        if name not in self._thinkers:
+            self._thinkers[name] = Thinker(
+                self._roster.search, judge.make_evaluator, knows_swap=judge.knows_swap, tree_bytes=self._tree_bytes
+            )
+        self._thinkers.move_to_end(name)
+        while len(self._thinkers) > MOST_THINKERS:
+            self._thinkers.popitem(last=False)
+        thinker = self._thinkers[name]
+        if (thinker.size, thinker.swap) != (size, swap):
+            thinker.prepare(size, swap=swap)
+        return thinker
+
+    def player(self, name: str, size: int, *, swap: bool) -> GamePlayer:
+        """The player `name`, who has no tree, in a game on a board of `size` rows; may raise `Forfeit`."""
+        made = self._roster.offer(name).one_game
+        assert made is not None, f"{name} has a judge"
+        before = self._players.get(name)
+        if before is not None and before[0] == (size, swap):
+            return before[1]
+        if before is not None:
+            before[1].close()
+            del self._players[name]
+        player = made(size)
+        self._players[name] = (size, swap), player
+        player.begin(size, swap=swap)
+        return player
+
+    def dismiss(self, name: str) -> None:
+        """Forget the player `name`, who has forfeited: the next game begins with a new one."""
+        _, player = self._players.pop(name, (None, None))
+        if player is not None:
+            player.close()
+
+    def close(self) -> None:
+        """Give back what the players hold."""
+        self._thinkers.clear()
+        for _, player in self._players.values():
+            with suppress(Exception):  # one that fails to end holds up no other
+                player.close()
+        self._players.clear()
+
+
+def before(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
+    """Whether a search should end: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
+    return lambda: stopped() or time.monotonic() >= deadline

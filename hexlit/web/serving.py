@@ -1,0 +1,60 @@
+"""Runs the server until Ctrl-C, or until `Serving.stop`."""
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+
+import uvicorn
+
+from hexlit.errors import UsageError
+from hexlit.web.app import make_app
+from hexlit.web.config import WebSettings
+from hexlit.web.desk import Shared
+from hexlit.web.requests import LONGEST_MESSAGE
+
+SECONDS_TO_LEAVE = 3
+
+
+def listen(settings: WebSettings) -> socket.socket:
+    """A socket on the address and port of the settings; raises `UsageError` where there can be none."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((settings.host, settings.port))
+        found.listen()
+    except OSError as error:
+        found.close()
+        why = error.strerror or error
+        said = f"port={settings.port} host={settings.host}: cannot listen ({why}); port=0 takes any that is free"
+        raise UsageError(said) from error
+    return found
+
+
+def address(listening: socket.socket) -> str:
+    """The address of the page."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{host}:{port}/"
+
+
+def serve(shared: Shared, listening: socket.socket, begun: Callable[[], None]) -> None:
+    """Serve the page on a socket until Ctrl-C; `begun` is called, in a thread of its own, once it can be reached."""
+    config = uvicorn.Config(
+        make_app(shared),
+        log_level="warning",
+        access_log=False,
+        ws_max_size=LONGEST_MESSAGE,
+        timeout_graceful_shutdown=SECONDS_TO_LEAVE,
+        server_header=False,
+    )
+    server = uvicorn.Server(config)
+
+    def after_start() -> None:
+        if shared.settings.open:
+            webbrowser.open(address(listening))
+        begun()
+
+    threading.Thread(target=after_start, name="web-begun", daemon=True).start()
+    server.run(sockets=[listening])

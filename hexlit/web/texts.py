@@ -1,0 +1,67 @@
+"""Games as texts: what a page pastes or opens, and what it saves."""
+
+from typing import Any
+
+import numpy as np
+
+from hexlit.errors import UsageError
+from hexlit.hex.board import Board
+from hexlit.hex.geometry import BLACK
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.errors import RecordError
+from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
+from hexlit.hex.records.game import as_record
+from hexlit.web.requests import Read, Write
+
+LARGEST_BOARD = 19
+
+
+def game_of(request: Read) -> dict[str, Any]:
+    """The first game of a text, see `hexlit.web.requests`; raises `UsageError` where there is none."""
+    text = request.text.strip("\ufeff \t\r\n")
+    if not text:
+        raise UsageError("text: it is empty")
+    form = format_of_text(text)
+    if form is None:
+        raise UsageError(f"text: no game of Hex in a known format; the formats are {', '.join(FORMATS)}")
+    first = next(form.read(text.splitlines(keepends=True), ""), None)
+    if first is None:
+        raise UsageError(f"text: there is no game in it, read as {form.name}")
+    if isinstance(first, RecordError):
+        raise UsageError(f"text, read as {form.name}: {first}")
+    record = as_record(first)
+    if record.size > LARGEST_BOARD:
+        raise UsageError(f"text: the game has a board of {record.size} rows; this page shows {LARGEST_BOARD} at most")
+    return {
+        "type": "game",
+        "format": form.name,
+        "size": record.size,
+        "swap": record.swap,
+        "moves": [format_cell(int(move), record.size) for move in record.moves],
+        "black": record.black,
+        "white": record.white,
+        "final": True,
+    }
+
+
+def text_of(request: Write, board: Board) -> dict[str, Any]:
+    """The game on `board` as text, see `hexlit.web.requests`; raises `UsageError` where the format cannot say it."""
+    if request.format not in FORMATS:
+        raise UsageError(f"format: there is no {request.format!a}; choose from {', '.join(FORMATS)}")
+    winner, ending = board.winner, Ending.CONNECTED if board.winner else Ending.UNFINISHED
+    if request.given_up is not None and not winner:
+        winner = -BLACK if request.given_up.loser == "black" else BLACK
+        ending = Ending.RESIGNED if request.given_up.how == "resigned" else Ending.FORFEITED
+    record = GameRecord(
+        game_id=0,
+        size=board.size,
+        swap=board.swap and board.size**2 in board.moves,
+        moves=np.array(board.moves, np.int16),
+        winner=winner,
+        ending=ending,
+        black=request.black,
+        white=request.white,
+    )
+    text = FORMATS[request.format].write(from_record(record))
+    return {"type": "text", "text": text, "suffix": FORMATS[request.format].suffixes[0], "final": True}

@@ -1,0 +1,74 @@
+"""The exact verdict on a position, with what its virtual connections show."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hexlit.arena.exact import solved
+from hexlit.errors import UsageError
+from hexlit.hex.board import Board
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_cell
+from hexlit.hex.solver import Solver
+from hexlit.hex.solver.bitboard import MAX_SIZE
+from hexlit.hex.solver.outlook import outlooks
+from hexlit.web.positions import COLOURS
+from hexlit.web.thinking import check_undecided
+
+_LOOK = 0.05
+"""Seconds between two looks at whether to wait longer for the solver."""
+
+
+class Verdicts:
+    """One solver for all browsers, of the size that was asked for last; it answers one after another."""
+
+    def __init__(self, seconds: float) -> None:
+        """Each answer may take `seconds`."""
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._solver: Solver | None = None
+
+    def answer(self, board: Board, stopped: Callable[[], bool]) -> dict[str, Any]:
+        """The answer to `solve`, see `hexlit.web.requests`.
+
+        Raises:
+            UsageError: it is too hard for the time, or the board too large.
+        """
+        check_undecided(board)
+        if board.size > MAX_SIZE:
+            raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows")
+        if board.may_swap:
+            board = Board(board.size, moves=board.moves)  # the verdict is on the stones; the page tells of the swap
+        seen = outlooks(board.cells, board.size)
+        with self._held(stopped):
+            if self._solver is None or self._solver.size != board.size:
+                self._solver = Solver(board.size)
+            found = solved(self._solver, board.cells, board.to_move, seconds=self._seconds, interrupted=stopped)
+
+        def names(cells: tuple[int, ...]) -> list[str]:
+            return [format_cell(cell, board.size) for cell in cells]
+
+        return {
+            "type": "solve",
+            "winner": COLOURS[found.winner],
+            "winning": names(found.winning_moves),
+            "must_play": names(seen[-board.to_move].must_play),
+            "links": {
+                COLOURS[colour]: {"strength": seen[colour].strength, "carrier": names(seen[colour].carrier)}
+                for colour in (BLACK, WHITE)
+            },
+            "nodes": found.nodes,
+            "seconds": found.seconds,
+            "final": True,
+        }
+
+    @contextmanager
+    def _held(self, stopped: Callable[[], bool]) -> Iterator[None]:
+        while not self._lock.acquire(timeout=_LOOK):
+            if stopped():
+                raise UsageError("interrupted")
+        try:
+            yield
+        finally:
+            self._lock.release()

@@ -1,0 +1,78 @@
+"""`hexlit play` before anybody plays: its settings, and its players."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from hexlit.commands import export, play
+from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.errors import UsageError
+from hexlit.web.serving import address, listen
+
+
+@pytest.mark.row("F17")
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("port=99999", "port=99999: a TCP port from 1 to 65535 is needed"),
+        ("board=20", "board=20: the page shows boards of 2 to 19 rows"),
+        ("browsers=0", "browsers=0: "),
+        ("seconds=0", "seconds=0.0: "),
+        ("players=[nobody]", "names no kind of player"),
+        ("players=[random]", "two are named random"),
+        ("checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
+        ("checkpoint=hexlit:nothing", "no such network"),
+        ("host=256.0.0.1", "host=256.0.0.1: cannot listen"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line(override: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert play.main(["port=0", "open=false", override]) == 2
+    error = capfd.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.row("F17")
+def test_a_port_in_use_is_named() -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port={port} host=127.0.0.1: cannot listen"):
+            listen(PlayConfig(port=port))
+
+
+def test_it_listens_on_this_computer_alone() -> None:
+    with listen(PlayConfig(port=0)) as found:
+        host, port = found.getsockname()
+        assert host == "127.0.0.1"
+        assert address(found) == f"http://127.0.0.1:{port}/"
+
+
+def test_players_are_those_of_a_match() -> None:
+    settings = PlayConfig(players=["two_distance depth=1 name=quick", {"kind": "random", "name": "dice"}])
+    roster = shared_by_all(settings).roster
+    assert list(roster.offers) == ["rollouts", "two_distance", "resistance", "random", "quick", "dice"]
+
+
+@pytest.mark.row("F20")
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["checkpoint=x", "format=pdf"], "format=pdf: choose one of onnx, safetensors"),
+        (["checkpoint=x", "dtype=float16"], "dtype=float16: "),
+        (["checkpoint=x", "target=net.txt"], "target=net.txt: a file whose name ends with .onnx"),
+        (["checkpoint=nowhere"], "checkpoint=nowhere: there is no such file"),
+        ([], "checkpoint"),
+    ],
+)
+def test_an_export_that_cannot_be_is_told_in_one_line(
+    overrides: list[str], said: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert export.main(overrides) == 2
+    error = capfd.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []

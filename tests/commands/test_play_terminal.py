@@ -1,0 +1,53 @@
+"""A game on the terminal, line by line."""
+
+import io
+from pathlib import Path
+
+import pytest
+
+from hexlit.commands import play
+
+
+def play_lines(lines: str, *overrides: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> str:
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    assert play.main(["terminal=true", "rollouts=1", "simulations=8", *overrides]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.row("F19")
+def test_a_game_of_two_people(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    saved = tmp_path / "game.sgf"
+    lines = f"b2\nb2\nz9\nwhat is this\nundo\nb2\nswap\na1\na3\nhint\nc3\nsave {saved}\nc1\n"
+    out = play_lines(lines, "board=3", "you=both", "swap=true", monkeypatch=monkeypatch, capsys=capsys)
+    assert "the cell is taken" in out
+    assert "move 'z9'" in out
+    assert "'what is this': a move such as a3 is needed" in out
+    assert "rollouts would play " in out
+    assert out.endswith("White wins\n")  # a3, b2 by the swap, c1
+    assert saved.read_text() == "(;FF[4]GM[11]CA[UTF-8]AP[hexlit]SZ[3];B[b2];W[swap-pieces];B[a1];W[a3];B[c3])\n"
+
+
+@pytest.mark.row("F19")
+@pytest.mark.parametrize("you", ["black", "white", "none"])
+def test_a_game_against_a_player(you: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = "".join(f"{cell}\n" for cell in ("b2", "a1", "b1", "c1", "a2", "c2", "a3", "b3", "c3"))
+    out = play_lines(cells, "board=3", f"you={you}", "against=random", monkeypatch=monkeypatch, capsys=capsys)
+    assert out.rstrip().endswith("wins")
+    assert ("to move" in out) == (you != "none")
+
+
+def test_resigning_and_leaving(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    out = play_lines("undo\nresign\n", "board=3", monkeypatch=monkeypatch, capsys=capsys)
+    assert "undo: you have not moved yet" in out
+    assert "White wins by resignation" in out
+    assert "wins" not in play_lines("help\nb2\n", "board=3", "you=both", monkeypatch=monkeypatch, capsys=capsys)
+
+
+@pytest.mark.parametrize(
+    ("override", "said"), [("you=red", "you=red: choose one of"), ("against=nobody", "there is no 'nobody'")]
+)
+def test_a_mistake_is_told_in_one_line(override: str, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert play.main(["terminal=true", override]) == 2
+    assert said in capfd.readouterr().err

@@ -1,0 +1,90 @@
+"""Networks as files of their own: what is written is read, and answers as before."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from hexlit.errors import UsageError
+from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.tasks.hex.portable import FORMAT, packaged_network, write_onnx, write_safetensors
+from tests.nets.test_evaluator import plain, random_positions, trained_like
+
+
+@pytest.mark.row("F20")
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"global_pooling": True, "blocks": [3]},
+        {"attention": "se", "block": "bottleneck", "activation": "gelu"},
+        {"kernel": "hex", "activation": "silu"},
+    ],
+    ids=str,
+)
+def test_one_onnx_file_answers_as_the_network_on_every_board(tmp_path: Path, fields: dict[str, Any]) -> None:
+    pytest.importorskip("onnx", reason="pip install 'hexlit[onnx]'")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="pip install 'hexlit[onnx]'")
+    net, path = trained_like(**fields), tmp_path / "net.onnx"
+    write_onnx(net, path, size=5, swap=True)
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    for size in range(2, 20):
+        planes = random_positions(3, size)
+        planes[:, 4] = 0
+        planes[0, 4] = 1  # the swap is open in one of them
+        policy, value = session.run(["policy", "value"], {"planes": planes})
+        expected_policy, expected_value = plain(net, planes, size * size + 1)
+        np.testing.assert_allclose(policy, expected_policy, atol=1e-4)
+        np.testing.assert_allclose(value, expected_value, atol=1e-4)
+        np.testing.assert_allclose(policy.sum(1), 1, atol=1e-5)
+        illegal = np.concatenate(((planes[:, 0] + planes[:, 1]).reshape(3, -1) != 0, planes[:, 4, 0, :1] == 0), 1)
+        assert not (policy * illegal)[~illegal.all(1)].any()  # a full board has no legal move
+    assert "the swap" in path.with_suffix(".md").read_text()
+
+
+def test_a_network_that_the_graph_lacks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="safetensors takes every network"):
+        write_onnx(trained_like(attention="self", channels=8), tmp_path / "net.onnx", size=5, swap=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.row("F20")
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 0.0), ("float16", 0.01)])
+def test_a_network_in_safetensors_is_the_same_network(tmp_path: Path, dtype: str, tolerance: float) -> None:
+    net, path = trained_like(attention="self", channels=8), tmp_path / "net.safetensors"
+    write_safetensors(net, path, size=7, swap=True, dtype=dtype)
+    loaded = load_network(path)
+    assert (loaded.size, loaded.swap, loaded.net.config) == (7, True, net.config)
+    assert not loaded.net.training
+    planes = random_positions(4, 7)
+    for got, expected in zip(plain(loaded.net, planes, 50), plain(net, planes, 50), strict=True):
+        np.testing.assert_allclose(got, expected, atol=tolerance)
+
+
+def test_a_damaged_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "net.safetensors"
+    write_safetensors(trained_like(), path, size=5, swap=False)
+    whole = path.read_bytes()
+
+    def refused(match: str) -> None:
+        with pytest.raises(UsageError, match=match) as caught:
+            load_network(path, "init_from")
+        assert str(caught.value).startswith(f"init_from={path}: ")
+        assert "\n" not in str(caught.value)
+
+    for part in (b"", whole[:100], whole[:-1], b"\xff" * 64, whole + b"x"):
+        path.write_bytes(part)
+        refused("not a whole network in safetensors")
+    save_file({"x": torch.zeros(2)}, path)
+    refused("another program")
+    net = {"format": FORMAT, "net": '{"channels": 0}', "size": "5", "swap": "0"}
+    for wrong in (net, {"format": FORMAT}, {**net, "net": "{}"}, {**net, "net": '{"os": 1}'}, {**net, "net": "["}):
+        save_file({"x": torch.zeros(2)}, path, wrong)
+        refused("not a network of hexlit")
+
+
+def test_an_unknown_packaged_network_names_those_that_there_are() -> None:
+    with pytest.raises(UsageError, match="checkpoint=hexlit:huge: no such network"):
+        packaged_network("hexlit:huge")

@@ -1,0 +1,54 @@
+"""A page without a browser: speaks the protocol with a server in this process."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.web.app import make_app
+
+HOST = "127.0.0.1"
+
+
+class Page:
+    """One WebSocket; it numbers its requests."""
+
+    def __init__(self, socket: Any) -> None:
+        self.socket = socket
+        self.number = 0
+
+    def send(self, do: str, **content: Any) -> int:
+        self.number += 1
+        self.socket.send_text(json.dumps({"id": self.number, "do": do, **content}))
+        return self.number
+
+    def receive(self, number: int | None) -> list[dict[str, Any]]:
+        """The answers to the request `number` up to its last; those to others are passed over."""
+        found: list[dict[str, Any]] = []
+        while not found or not found[-1]["final"]:
+            answer = self.socket.receive_json()
+            if answer["id"] == number:
+                found.append(answer)
+        return found
+
+    def ask(self, do: str, **content: Any) -> dict[str, Any]:
+        """The last answer to a request."""
+        return self.receive(self.send(do, **content))[-1]
+
+
+def client(**settings: Any) -> TestClient:
+    settings = {"open": False, "board": 3, "rollouts": 1, "interval": 0.01} | settings
+    return TestClient(make_app(shared_by_all(PlayConfig(**settings))), base_url=f"http://{HOST}")
+
+
+@contextmanager
+def opened(of: TestClient, **options: Any) -> Iterator[Page]:
+    with of.websocket_connect(f"ws://{HOST}/ws", **options) as socket:
+        yield Page(socket)
+
+
+def game(*moves: str, size: int = 3, swap: bool = False) -> dict[str, Any]:
+    return {"size": size, "swap": swap, "moves": list(moves)}

@@ -1,0 +1,118 @@
+"""Who may talk to the server, and what it bears."""
+
+import json
+import random
+import threading
+
+import pytest
+from starlette.testclient import WebSocketDenialResponse
+from starlette.websockets import WebSocketDisconnect
+
+from hexlit.commands.play import PlayConfig
+from hexlit.web.app import allowed_names, same_origin
+from tests.web.pages import HOST, client, game, opened
+
+
+@pytest.mark.row("F17")
+def test_the_page_and_its_files_need_no_other_place() -> None:
+    server = client()
+    for path, kind in (("/", "text/html"), ("/board.js", "text/javascript"), ("/style.css", "text/css")):
+        found = server.get(path)
+        assert (found.status_code, found.headers["content-type"].partition(";")[0]) == (200, kind)
+        assert found.headers["content-security-policy"].startswith("default-src 'self';")
+        assert "http://" not in found.text.replace("http://www.w3.org/2000/svg", "")
+        assert "https://" not in found.text.replace("https://hexworld.org", "")
+    assert server.get("/docs").status_code == 404
+    assert server.get("/../pyproject.toml").status_code == 404
+
+
+@pytest.mark.row("F17")
+def test_other_origins_and_other_names_are_refused() -> None:
+    server = client()
+    assert server.get("/", headers={"host": "evil.example"}).status_code == 400
+    with pytest.raises(WebSocketDenialResponse), server.websocket_connect("ws://evil.example/ws"):
+        pass
+    with (
+        pytest.raises((WebSocketDisconnect, WebSocketDenialResponse)),
+        opened(server, headers={"origin": "http://evil.example"}),
+    ):
+        pass
+    with opened(server, headers={"origin": f"http://{HOST}"}) as page:
+        assert page.ask("hello")["type"] == "hello"
+
+
+def test_origins() -> None:
+    assert same_origin(None, "localhost:8260")
+    assert same_origin("http://localhost:8260", "localhost:8260")
+    assert not same_origin("http://localhost:8261", "localhost:8260")
+    assert not same_origin("null", "localhost:8260")
+    assert not same_origin("http://localhost.evil.example", "localhost")
+    assert "0.0.0.0" not in allowed_names(PlayConfig(host="0.0.0.0", names=["desk.local"]))
+    assert "desk.local" in allowed_names(PlayConfig(host="0.0.0.0", names=["desk.local"]))
+
+
+@pytest.mark.row("F17")
+def test_a_thousand_malformed_messages() -> None:
+    draw = random.Random(1)
+    good = json.dumps({"id": 5, "do": "move", "position": game("a1"), "player": "rollouts", "simulations": 4})
+    with opened(client()) as page:
+        for number in range(1000):
+            kind = number % 5
+            if kind == 0:
+                message = "".join(draw.choice('{}[]":,0aé\\ ') for _ in range(draw.randrange(60)))
+            elif kind == 1:
+                message = good[: draw.randrange(len(good))]
+            elif kind == 2:
+                message = good.replace(
+                    draw.choice(["5", "move", "a1", "rollouts", "3", "4"]), draw.choice(["-1", "null", "1e99"])
+                )
+            elif kind == 3:
+                message = json.dumps([[[draw.random()]]] * draw.randrange(5))
+            else:
+                message = '{"id":' * draw.randrange(1, 3000)
+            page.socket.send_text(message)
+            answer = page.socket.receive_json()
+            while not answer["final"]:
+                answer = page.socket.receive_json()
+            assert answer["type"] in ("error", "move"), message
+        page.socket.send_bytes(bytes([0xFF, 0xFE, 0x00]))
+        assert page.socket.receive_json()["type"] == "error"
+        assert page.ask("hello")["type"] == "hello"
+
+
+@pytest.mark.row("F17")
+def test_pages_do_not_mix_and_share_the_processor() -> None:
+    """While one page studies without an end, others play; each gets answers to its own requests only."""
+    server = client(live_simulations=1_000_000)
+    with opened(server) as first:
+        study = first.send("study", position=game(size=5), player="rollouts")
+        ends: list[str] = []
+
+        def play(start: str) -> None:
+            with opened(server) as page:
+                position = game(start)
+                while True:
+                    answer = page.ask("move", position=position, player="rollouts", simulations=8)
+                    position["moves"].append(answer["move"])
+                    if answer["position"]["winner"]:
+                        ends.append(position["moves"][0])
+                        return
+
+        others = [threading.Thread(target=play, args=(start,)) for start in ("a1", "b2", "c3")]
+        for one in others:
+            one.start()
+        for one in others:
+            one.join(60)
+        assert sorted(ends) == ["a1", "b2", "c3"]
+        assert first.socket.receive_json()["id"] == study
+        assert first.ask("stop")["type"] == "stopped"
+
+
+def test_no_more_pages_than_are_allowed() -> None:
+    server = client(browsers=1)
+    with opened(server) as first:
+        assert first.ask("hello")["type"] == "hello"
+        with opened(server) as second:
+            assert "browsers=1" in second.socket.receive_json()["text"]
+    with opened(server) as third:
+        assert third.ask("hello")["type"] == "hello"

@@ -1,0 +1,189 @@
+"""Answers of the server to one page."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from hexlit.hex.board import Board
+from hexlit.hex.notation import parse_moves
+from hexlit.hex.solver import Solver
+from tests.web.pages import Page, client, game, opened
+
+WON = game("b1", "a1", "b2", "a2", "b3")
+
+
+@pytest.fixture(scope="module")
+def server() -> TestClient:
+    return client()
+
+
+@pytest.fixture
+def page(server: TestClient) -> Iterator[Page]:
+    with opened(server) as found:
+        yield found
+
+
+def test_hello_names_the_players_and_which_of_them_can_study(page: Page) -> None:
+    hello = page.ask("hello")
+    assert {one["name"]: one["studies"] for one in hello["players"]} == {
+        "rollouts": True,
+        "two_distance": False,
+        "resistance": False,
+        "random": False,
+    }
+    assert (hello["type"], hello["board"], hello["simulations"]) == ("hello", 3, 64)
+
+
+@pytest.mark.row("F17")
+def test_the_state_after_a_swap_and_after_the_end(page: Page) -> None:
+    swapped = page.ask("position", position=game("a2", "swap-pieces", swap=True))
+    assert (swapped["cells"], swapped["to_move"], swapped["may_swap"]) == (".O.......", "black", False)
+    assert page.ask("position", position=game("a2", swap=True))["may_swap"]
+    over = page.ask("position", position=WON)
+    assert (over["winner"], over["to_move"], over["chain"]) == ("black", "", ["b1", "b2", "b3"])
+
+
+def test_a_winning_chain_goes_from_edge_to_edge_around_corners(page: Page) -> None:
+    white = page.ask("position", position=game("a1", "a2", "b1", "b2", "a3", "c1"))
+    assert (white["winner"], white["chain"]) == ("white", ["a2", "b2", "c1"])
+
+
+@pytest.mark.row("F17")
+@pytest.mark.parametrize("player", ["rollouts", "two_distance", "random"])
+def test_a_player_plays_a_whole_game_against_itself(page: Page, player: str) -> None:
+    position = game(swap=True)
+    for _ in range(10):
+        answer = page.ask("move", position=position, player=player, simulations=16)
+        assert answer["type"] == "move", answer
+        position["moves"].append(answer["move"])
+        assert page.ask("position", position=position)["cells"] == answer["position"]["cells"]
+        if answer["position"]["winner"]:
+            return
+    raise AssertionError(f"no end: {position}")
+
+
+def test_a_player_that_does_not_know_the_swap_swaps_a_lost_opening(page: Page) -> None:
+    """On 2x2 the opening b1 wins, and by random playouts that shows."""
+    answer = page.ask("move", position=game("b1", size=2, swap=True), player="rollouts", simulations=200)
+    assert (answer["move"], answer["value"] > 0) == ("swap-pieces", True)
+
+
+@pytest.mark.row("F18")
+def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
+    number = page.send("study", position=game("b2"), player="rollouts", simulations=3000)
+    reports = page.receive(number)
+    visits = [report["visits"] for report in reports]
+    assert visits == sorted(visits)
+    assert visits[-1] == 3000
+    last = reports[-1]
+    assert sum(one["visits"] for one in last["candidates"]) == 3000
+    lines = {one["move"]: one["line"] for one in last["candidates"]}
+    assert lines[last["expected"][0]] == last["expected"]
+    assert all(line[0] == move for move, line in lines.items())
+    assert last["value"] < -0.5  # Black has the middle
+
+
+@pytest.mark.row("F18")
+def test_a_study_yields_to_the_next_request_and_to_stop(page: Page) -> None:
+    first = page.send("study", position=game(size=5), player="rollouts")
+    assert page.socket.receive_json()["id"] == first
+    second = page.send("study", position=game("a1", size=5), player="rollouts")
+    assert page.receive(first)[-1]["type"] == "stopped"
+    assert page.socket.receive_json()["id"] == second
+    stop = page.send("stop")
+    stopped: dict[int, str] = {}
+    while len(stopped) < 2:
+        answer = page.socket.receive_json()
+        if answer["final"]:
+            stopped[answer["id"]] = answer["type"]
+    assert stopped == {second: "stopped", stop: "stopped"}
+
+
+@pytest.mark.row("F18")
+def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
+    look = page.ask("look", position=game("b2"), player="rollouts")
+    assert sum(look["policy"].values()) == pytest.approx(1, abs=1e-5)
+    assert "b2" not in look["policy"]
+    assert -1 <= look["value"] <= 1
+    values = page.ask("openings", position=game(), player="rollouts")["values"]
+    assert len(values) == 9
+    assert set(values.values()) <= {-1.0, 0.0, 1.0}  # of one playout each
+
+
+@pytest.mark.row("F18")
+@pytest.mark.parametrize("moves", ["", "a1", "b2 a1", "a1 b2 c1"])
+def test_the_verdict_is_that_of_the_solver(page: Page, moves: str) -> None:
+    board = Board(3, moves=moves)
+    exact = Solver(3).solve(board.cells, board.to_move)
+    answer = page.ask("solve", position=game(*moves.split()))
+    assert answer["winner"] == ("black" if exact.winner > 0 else "white")
+    assert parse_moves(answer["winning"], 3) == list(exact.winning_moves)
+    for cell in exact.winning_moves if answer["must_play"] else ():
+        assert cell in parse_moves(answer["must_play"], 3)
+
+
+@pytest.mark.row("F18")
+def test_a_review_finds_the_move_that_lost(page: Page) -> None:
+    """Black, with the middle, has won 3x3 after b2 and a3, and gives it away by a1: only c2, b3 and c3 win."""
+    number = page.send("review", position=game("b2", "a3", "a1", "b3"), player="rollouts", simulations=2000)
+    answers = page.receive(number)
+    assert [one["ply"] for one in answers] == list(range(5))
+    costs = [one["cost"] for one in answers]
+    assert all(0 <= cost <= 1 for cost in costs)
+    assert costs.index(max(costs)) == 2
+    assert answers[2]["best"] in ("c2", "b3", "c3")
+    assert answers[3]["best"] == "b3"
+
+
+@pytest.mark.row("F20")
+def test_the_solver_helps_a_player_where_it_is_asked_to() -> None:
+    with opened(client(solver=True)) as page:
+        answer = page.ask("move", position=game("b2", "a3"), player="rollouts", simulations=1)
+        assert (answer["move"] in ("c2", "b3", "c3"), answer["value"]) == (True, 1.0)
+        assert page.ask("move", position=game("b2", swap=True), player="rollouts")["move"] == "swap-pieces"
+
+
+def test_games_are_read_and_written(page: Page) -> None:
+    link = page.ask("write", position=game("a1", "swap-pieces", "b2", swap=True), format="hexworld")["text"]
+    assert link == "https://hexworld.org/board/#3c1,a1:sb2\n"
+    read = page.ask("read", text=link)
+    assert (read["type"], read["format"], read["size"], read["swap"]) == ("game", "hexworld", 3, True)
+    assert read["moves"] == ["a1", "swap-pieces", "b2"]
+    sgf = page.ask("write", position=WON, format="sgf", black="Ann", white="Bob")["text"]
+    given_up = {"loser": "black", "how": "resigned"}
+    resigned = page.ask("write", position=game("a1"), format="hexworld", given_up=given_up)["text"]
+    assert resigned == "https://hexworld.org/board/#3c1,a1:rb\n"
+    late = page.ask("write", position=game("a1"), format="hexworld", given_up={"loser": "white", "how": "time"})["text"]
+    assert late == "https://hexworld.org/board/#3c1,a1:fw\n"
+    back = page.ask("read", text=sgf)
+    assert (back["black"], back["white"], back["moves"]) == ("Ann", "Bob", WON["moves"])
+
+
+@pytest.mark.row("F17")
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ({"do": "fly"}, "do: there is no fly"),
+        ({"do": "position", "position": {"size": 20}}, "position.size: "),
+        ({"do": "position", "position": {"size": 3, "moves": ["d9"]}}, "move 'd9'"),
+        ({"do": "position", "position": {"size": 3, "moves": ["a1", "a1"]}}, "the cell is taken"),
+        ({"do": "position", "position": {"size": 3, "moves": ["swap-pieces"]}}, "without swap"),
+        ({"do": "move", "position": {"size": 3}, "player": "nobody"}, "there is no 'nobody'; choose from rollouts"),
+        ({"do": "move", "position": {"size": 3}, "player": "rollouts", "simulations": 10**9}, "simulations: "),
+        ({"do": "study", "position": {"size": 3}, "player": "random"}, "shows no analysis"),
+        ({"do": "move", "position": WON, "player": "rollouts"}, "the game is over"),
+        ({"do": "solve", "position": {"size": 9}}, "up to 8 rows"),
+        ({"do": "write", "position": {"size": 3}, "format": "pdf"}, "format: there is no 'pdf'"),
+        ({"do": "read", "text": "no game"}, "no game of Hex in a known format"),
+        ({"do": "read", "text": ""}, "it is empty"),
+        ({"do": "hello", "more": 1}, "more: "),
+        ({"do": "position", "position": {"size": "3"}}, "position.size: "),
+    ],
+)
+def test_a_request_that_cannot_be_carried_out_gets_one_line(page: Page, request_: dict[str, object], said: str) -> None:
+    answer = page.receive(page.send(**request_))[-1]  # type: ignore[arg-type]
+    assert answer["type"] == "error"
+    assert said in answer["text"]
+    assert "\n" not in answer["text"]
+    assert page.ask("position", position=game())["type"] == "position"  # and it goes on
