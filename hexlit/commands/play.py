@@ -186,11 +186,9 @@ def spec_offer(settings: PlayConfig, spec: Any, title: str) -> "Offer":
     from hexlit.web.roster import Offer
 
     def one_game(size: int) -> GamePlayer:
-        from hexlit.accelerate.profile import build_profile
         from hexlit.commands.match_players import Table
 
-        profile = build_profile(settings.accelerator)
-        table = Table([spec], settings.search, profile, board=size, seed=settings.seed)
+        table = Table([spec], settings.search, settings.accelerator, board=size, seed=settings.seed)
         return table.contestant(spec).one_game()
 
     return Offer(spec.label, title, one_game=one_game)
