@@ -1,7 +1,7 @@
-"""A line from every rank to the first one, whose end tells that a process has ended, however it did.
+"""A connection of every rank with the first one. The system closes it when either process ends, however it does.
 
-For ranks that torchrun or srun has started. torch tells late or never, as NCCL waits for as long as a rank may wait for
-the others. torchrun and srun give the ranks that are left half a minute to end.
+It serves ranks that torchrun or srun has started. torch tells late or never: NCCL waits for as long as a rank may wait
+for the others. torchrun and srun give the remaining ranks half a minute to end.
 """
 
 import secrets
@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from hexlit.accelerate.ranks import Ranks
 from hexlit.accelerate.together import from_writer, gathered
+from hexlit.errors import UsageError
 
 Lost = Callable[[str, bool], None]
 """Hears how a rank was lost, and whether this process is the one to tell people."""
@@ -30,16 +31,25 @@ class RankLine:
     """This rank's end of the line. `close` says goodbye; a rank that ends without a goodbye is lost."""
 
     def __init__(self, place: Ranks, lost: Lost) -> None:
-        """Connect the ranks, all of which call this once they have met.
+        """Connect the ranks. All of them call this, once they have met.
 
         A thread calls `lost` when a rank is gone, at most once. The first rank hears of all, and tells the others.
+
+        Raises:
+            UsageError: a rank cannot reach the first one.
         """
         self._place = place
         self._lost = lost
         self._names = gathered(socket.gethostname())
         self._peers: dict[socket.socket, int] = {}
         self._stopping, self._stop = socket.socketpair()
-        self._connect()
+        try:
+            self._connect()
+        except OSError as error:
+            raise UsageError(
+                f"rank {place.rank} of {place.size} and the first one, on {self._names[0]}, cannot reach each other "
+                f"({error}); the machines of a run need TCP ports that are open between them"
+            ) from error
         self._thread = threading.Thread(target=self._watch, name="rank line", daemon=True)
         self._thread.start()
 
@@ -108,7 +118,7 @@ class RankLine:
                         return
 
     def _lost_at(self, peer: socket.socket) -> int | None:
-        """The rank of whose end `peer` tells; None where that is a goodbye."""
+        """The rank that is gone, as the end of `peer` or its message says; None after a goodbye."""
         rank = self._peers.pop(peer)
         try:
             said = int(_MESSAGE.unpack(_received(peer, _MESSAGE.size))[0])

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from hexlit.errors import UsageError
 
-GRACE, LAST = 1.0, 5.0
+GRACE, LAST = 1.0, 3.0
 """Seconds for this process to notice itself that a rank is gone, and then to end in good order."""
 
 _STUCK = GRACE + LAST + 1.0
@@ -28,7 +29,7 @@ class RankLoss:
 
     def __init__(self) -> None:
         self.how: str | None = None
-        """Which rank was lost, and how; None as long as all are there."""
+        """The rank that was lost, and how; None as long as all are there."""
         self._lost, self._over = threading.Event(), threading.Event()
         self._lock = threading.Lock()
         self._hears, self._tells = False, True
@@ -36,7 +37,7 @@ class RankLoss:
 
     @property
     def is_known(self) -> bool:
-        """Whether one was lost, or the run is over and nobody minds."""
+        """Whether a rank was lost, or the run is over."""
         return self._lost.is_set() or self._over.is_set()
 
     @contextmanager
@@ -53,7 +54,7 @@ class RankLoss:
         before = signal.signal(signal.SIGUSR1, lost)
         self._hears = True
         try:
-            with terminated_in_any_wait():
+            with self._terminated_in_any_wait():
                 yield
         finally:
             self._hears = False
@@ -99,9 +100,13 @@ class RankLoss:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
         if self._over.wait(LAST):
             return
-        if tells:
-            print(f"hexlit train: {how}", file=sys.stderr, flush=True)
-        os._exit(2)  # the main thread waits inside a device's library, which hears nothing; pipes end the others
+        self._end_at_once(how)  # the main thread waits inside a device's library, which hears nothing
+
+    def _end_at_once(self, how: str) -> NoReturn:
+        """End this process, whatever it waits for; what it has started ends with it. `how` is said without a loss."""
+        if self._tells:
+            print(f"hexlit train: {self.how or how}", file=sys.stderr, flush=True)
+        os._exit(2)
 
     def over(self) -> None:
         """The run has ended: no rank can be lost any more."""
@@ -110,40 +115,38 @@ class RankLoss:
             if self._lost.is_set():
                 faulthandler.cancel_dump_traceback_later()
 
+    @contextmanager
+    def _terminated_in_any_wait(self) -> Iterator[None]:
+        """Within the block SIGTERM ends this process even where its main thread does not hear it for `LAST` seconds.
 
-@contextmanager
-def terminated_in_any_wait() -> Iterator[None]:
-    """Within the block SIGTERM ends this process even where its main thread does not hear it for `LAST` seconds.
-
-    So it is until the ranks have met: torch waits for the others. torchrun and srun kill only after half a minute.
-    """
-    handler = signal.getsignal(signal.SIGTERM)
-    if not callable(handler):  # the system's own way, which needs no help
-        yield
-        return
-    heard = threading.Event()
-
-    def hear(number: int, frame: FrameType | None) -> None:
-        heard.set()
-        handler(number, frame)
-
-    def watch() -> None:
-        while numbers := arrived.recv(64):
-            if signal.SIGTERM in numbers and not heard.wait(LAST):
-                print("hexlit train: terminated while it waited for other ranks", file=sys.stderr, flush=True)
-                os._exit(2)
-
-    arrived, arriving = socket.socketpair()
-    with arrived, arriving:
-        arriving.setblocking(False)
-        watching = threading.Thread(target=watch, name="termination", daemon=True)
-        watching.start()
-        signal.signal(signal.SIGTERM, hear)
-        before = signal.set_wakeup_fd(arriving.fileno(), warn_on_full_buffer=False)
-        try:
+        So it is until the ranks have met: torch waits for the others. torchrun and srun kill only after half a minute.
+        """
+        handler = signal.getsignal(signal.SIGTERM)
+        if not callable(handler):  # the system's own way, which needs no help
             yield
-        finally:
-            signal.set_wakeup_fd(before)
-            signal.signal(signal.SIGTERM, handler)
-            arriving.close()
-            watching.join()
+            return
+        heard = threading.Event()
+
+        def hear(number: int, frame: FrameType | None) -> None:
+            heard.set()
+            handler(number, frame)
+
+        def watch() -> None:
+            while numbers := arrived.recv(64):
+                if signal.SIGTERM in numbers and not heard.wait(LAST):
+                    self._end_at_once("terminated while it waited for other ranks")
+
+        arrived, arriving = socket.socketpair()
+        with arrived, arriving:
+            arriving.setblocking(False)
+            watching = threading.Thread(target=watch, name="termination", daemon=True)
+            watching.start()
+            signal.signal(signal.SIGTERM, hear)
+            before = signal.set_wakeup_fd(arriving.fileno(), warn_on_full_buffer=False)
+            try:
+                yield
+            finally:
+                signal.set_wakeup_fd(before)
+                signal.signal(signal.SIGTERM, handler)
+                arriving.close()
+                watching.join()

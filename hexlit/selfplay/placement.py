@@ -1,6 +1,6 @@
-"""Where the games of self-play are played: how many positions a network call takes, in which processes and devices.
+"""The place of self-play: how many positions a network call takes, and the processes and devices that play.
 
-It is a matter of speed and memory. What is learned does not depend on it: on every device at least one process plays
+It is a matter of speed and memory. It changes nothing of what is learned: on every device at least one process plays
 beside the learner, and is `selfplay.versions_behind` epochs ahead of the training.
 """
 
@@ -77,8 +77,8 @@ def placement_of(
     as many in a row, each hardly faster. One process is enough for the trees to grow, and the games to go on, while
     the learner trains; the system shares the device between the two.
 
-    Of `others`, the devices that nothing trains on, `selfplay.devices=others` takes one a process. Nobody is given
-    them unasked: they may be somebody else's.
+    `selfplay.devices=others` takes `others`, the devices that nothing trains on, one a process. By default they stay
+    free, as they may be somebody else's.
 
     Raises:
         UsageError: there are no others.

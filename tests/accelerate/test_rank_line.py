@@ -10,6 +10,7 @@ import pytest
 from hexlit.accelerate import rank_line
 from hexlit.accelerate.rank_line import RankLine
 from hexlit.accelerate.ranks import Ranks
+from hexlit.errors import UsageError
 
 pytestmark = pytest.mark.row("F22")
 
@@ -78,3 +79,12 @@ def test_after_a_goodbye_nobody_is_missed(run: Run) -> None:
     assert all(heard.empty() for heard in run.heard)
     assert [thread.name for thread in threading.enumerate() if thread.name in ("rank line", "lost rank")] == []
     run.lines.clear()
+
+
+def test_machines_that_cannot_reach_each_other_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens
+        monkeypatch.setattr(rank_line, "from_writer", lambda value: (taken.getsockname()[1], b""))
+        monkeypatch.setattr(rank_line, "gathered", lambda name: ["node07", "node08"])
+        with pytest.raises(UsageError, match="rank 1 of 2 and the first one, on node07, cannot reach each other"):
+            RankLine(Ranks(1, 2, 1, 2), lambda how, tells: None)
