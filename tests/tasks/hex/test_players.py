@@ -28,6 +28,7 @@ from tests.tasks.hex.test_same_recipe import profile_of, recipe
 
 SMALL = ["board=3", "search.simulations=4", "selfplay.fast_simulations=2", "selfplay.positions=40", "selfplay.games=8"]
 SMALL += ["net.channels=4", "net.blocks=[1]", "accelerator.evaluation_batch=8", "data.window=200"]
+RAY = ["selfplay.workers=2", "selfplay.where=ray", "ray.address=auto"]
 UNITS = ("games", "positions", "evaluations")
 EPOCHS = 4
 
@@ -163,11 +164,11 @@ def with_any_host(workplace: Workplace, workers: int) -> Player:
     [
         (["selfplay.workers=0"], [0, 0, 0, 0]),
         (["selfplay.workers=1"], [0, 1, 1, 1]),
-        (["selfplay.workers=1", "selfplay.ahead=false"], [0, 0, 0, 0]),
-        (["selfplay.workers=2", "selfplay.versions_behind=2"], [0, 1, 2, 2]),
-        (["selfplay.workers=2", "selfplay.where=ray", "ray.address=auto"], [0, 1, 1, 1]),
+        ([*RAY], [0, 1, 1, 1]),
+        ([*RAY, "selfplay.ahead=false"], [0, 0, 0, 0]),
+        ([*RAY, "selfplay.versions_behind=2"], [0, 1, 2, 2]),
     ],
-    ids=["this process", "a worker", "a worker that takes turns", "two epochs ahead", "ray"],
+    ids=["this process", "a worker", "ray", "taking turns", "two epochs ahead"],
 )
 def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
     overrides: list[str], least: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
