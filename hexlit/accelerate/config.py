@@ -26,7 +26,7 @@ class AcceleratorConfig:
 
     devices: int | None = None
     """Devices that train together, each with a process (rank) of its own: cuda's first ones, or parts of the cpu. Null
-    is as many as torchrun or srun has started processes, else 1."""
+    is as many as torchrun or srun has started processes, else 1. Each holds the whole network; FSDP is out of scope."""
 
     precision: str = "auto"
     """Precision of training: auto, 32-true, bf16-mixed or 16-mixed. Parameters stay fp32 in all of them."""

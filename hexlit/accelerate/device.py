@@ -38,6 +38,20 @@ def choose_device(requested: str | torch.device = "auto") -> torch.device:
     return device
 
 
+def cuda_devices() -> list[torch.device]:
+    """The cuda devices that this process sees, none where there are none."""
+    return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
+
+
+def make_current(device: torch.device) -> None:
+    """Let whatever names no device of cuda, page-locked memory for example, be with `device` and not with the first.
+
+    A process holds some hundred MB on every cuda device that it has touched.
+    """
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+
+
 def why_missing(device: torch.device) -> str:
     """Why `device` cannot be used on this machine and what to do; empty where it can."""
     if device.type == "cuda":

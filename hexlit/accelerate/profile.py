@@ -9,7 +9,7 @@ import torch
 
 from hexlit.accelerate.backends import DTYPES, PACKAGES, require_backend
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
-from hexlit.accelerate.device import choose_device
+from hexlit.accelerate.device import choose_device, cuda_devices, make_current
 from hexlit.accelerate.host import in_notebook, usable_cores
 from hexlit.accelerate.memory import set_memory_cap
 from hexlit.accelerate.precision import inference_dtype, training_precision
@@ -96,14 +96,23 @@ class DeviceProfile:
     threads: int
     """CPU threads of torch and of whatever else computes."""
 
+    others: tuple[torch.device, ...] = ()
+    """Devices of the same type that this process sees and the run does not train on; of several ranks, its share."""
+
     def share(self, workers: int) -> "DeviceProfile":
         """The part of each of `workers` processes (0 is one): of the threads, at least one."""
         return replace(self, threads=max(1, self.threads // max(1, workers)))
 
+    def on(self, device: torch.device, share: float) -> "DeviceProfile":
+        """The same on `device` of this type, with this `share` of the memory cap; others have the rest of it."""
+        cap = None if self.memory_cap is None else self.memory_cap * share
+        return replace(self, device=device, memory_cap=cap)
+
     def apply(self) -> None:
-        """Set what torch keeps for the whole process: threads, fp32 precision of products and convolutions alike,
-        cuDNN's choice of convolutions, determinism, and the most memory to take.
+        """Set what torch keeps for the whole process: the current device, threads, fp32 precision of products and
+        convolutions alike, cuDNN's choice of convolutions, determinism, and the most memory to take.
         """
+        make_current(self.device)
         torch.set_num_threads(self.threads)
         torch.set_float32_matmul_precision(self.matmul_precision)
         # cuDNN's convolutions have a switch of their own. This one is of the same family as the line above; mixing it
@@ -213,7 +222,17 @@ def profile_on(
         memory_cap=config.memory_cap,
         memory_warning=config.memory_warning,
         threads=threads,
+        others=_others(device, place),
     )
+
+
+def _others(device: torch.device, place: Ranks) -> tuple[torch.device, ...]:
+    """The cuda devices that no rank of this machine trains on, shared out; none where a rank would be left without."""
+    if device.type != "cuda":
+        return ()
+    trains = range(place.local_size) if place.several else [device.index or 0]
+    free = [other for other in cuda_devices() if other.index not in trains]
+    return tuple(free[place.local_rank :: place.local_size]) if len(free) >= place.local_size else ()
 
 
 def _lightning_devices(device: torch.device, place: Ranks) -> int | list[int]:

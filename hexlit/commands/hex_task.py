@@ -85,6 +85,7 @@ class HexTask(Task):
             self.module.begin_with(load_network(Path(config.init_from), "init_from").net)
         self.data = make_data(config, profile, session.folder / "games", session.clock, session.deadline)
         self._closing.append(self.data.close)
+        profile.on(profile.device, self.data.memory_share).apply()
         batch = evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)
         self._strength = Strength(
             config.evaluation,

@@ -1,8 +1,8 @@
 """The other ranks of a run on this machine, where neither torchrun nor srun has started them.
 
 Each runs the same command in a folder of its own, `ranks/N` of the run's folder, which has its log, its output and its
-own tables of phases and steps. A rank that dies ends the whole run: in good order where that takes no longer than
-`GRACE` and `LAST` seconds, else at once. They die with this process, however it ends.
+own tables of phases and steps. A rank that dies ends the whole run, see `hexlit.commands.rank_loss`. They die with this
+process, however it ends.
 """
 
 import atexit
@@ -18,12 +18,16 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from typing import TYPE_CHECKING
 
 from hexlit.accelerate.ranks import Ranks, ranks
+from hexlit.commands.rank_loss import LAST, RankLoss
 from hexlit.errors import UsageError
 from hexlit.lifeline import Lifeline, die_with_parent
 from hexlit.tuning.space import quoted
+
+if TYPE_CHECKING:
+    from hexlit.accelerate.rank_line import Lost
 
 LIFELINE = "HEXLIT_RANK_LIFELINE"
 """Variable with the number of a pipe, whose end tells a rank that the first one has ended."""
@@ -31,8 +35,7 @@ LIFELINE = "HEXLIT_RANK_LIFELINE"
 RANKS, OUTPUT = "ranks", "output.log"
 """Folder of the ranks within that of the run, and the file there to which a rank prints."""
 
-GRACE, LAST = 1.0, 5.0
-"""Seconds for this process to notice itself that a rank is gone, and then to end in good order."""
+_tied = False  # whether this is a rank that hexlit has started, which ends with the first one
 
 _OF_THE_RUN = ("hydra.mode=", "hydra.run.dir=", "hydra.sweep.", "hydra/sweeper", "hydra.sweeper.", "hydra/launcher")
 
@@ -42,12 +45,14 @@ def rank_arguments(argv: list[str]) -> list[str] | None:
 
     The rank dies with the first one from now on.
     """
+    global _tied
     number = os.environ.pop(LIFELINE, None)
     if number is None:
         return None
     if not number.isdecimal():
         raise UsageError(f"{LIFELINE}={number}: hexlit sets it for processes that it starts")
     die_with_parent(int(number))
+    _tied = True
     return argv
 
 
@@ -61,29 +66,35 @@ def folder_arguments() -> list[str]:
 
 
 @contextmanager
-def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
+def other_ranks(devices: int | None, folder: Path) -> Iterator["Lost | None"]:
     """Within the block this process is the first of as many ranks as `devices`, unless it is one of several already.
+
+    Yields who has to hear of lost ranks from the ranks themselves; None where hexlit has started them.
 
     Raises:
         UsageError: one of them died; the line says which, and where its output is.
     """
-    if (devices or 1) == 1 or ranks().several:
-        yield
+    if ranks().several:
+        loss = RankLoss()
+        with loss.ends_the_block():
+            yield None if _tied else loss.lose
+        return
+    if (devices or 1) == 1:
+        yield None
         return
     place = Ranks(size=devices or 1, local_size=devices or 1, port=_free_port())
     before = {name: os.environ.get(name) for name in place.environment()}
-    started = _Started(place, folder)
+    loss = RankLoss()
+    started = _Started(place, folder, loss)
     try:
         os.environ.update(place.environment())
-        with started.heard_of():
-            try:
-                yield
-                started.wait()
-            except Exception as error:
-                started.explain(error)
-                raise
-            finally:
-                started.end()
+        with loss.ends_the_block():
+            yield None
+            started.wait()
+    except UsageError:
+        if loss.how is not None:
+            atexit.register(_leave)
+        raise
     finally:
         started.end()
         for name, value in before.items():
@@ -93,11 +104,8 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator[None]:
 class _Started:
     """Processes of the ranks 1 and up. A thread waits for the end of each."""
 
-    def __init__(self, place: Ranks, folder: Path) -> None:
-        self.loss: str | None = None
-        """How the run has lost a rank."""
-        self._lost, self._over = threading.Event(), threading.Event()
-        self._hears = False
+    def __init__(self, place: Ranks, folder: Path, loss: RankLoss) -> None:
+        self._loss = loss
         self._lifelines: list[Lifeline] = []
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[threading.Thread] = []
@@ -129,38 +137,15 @@ class _Started:
         thread.start()
         self._threads.append(thread)
 
-    @contextmanager
-    def heard_of(self) -> Iterator[None]:
-        """Within the block the main thread hears of a loss by a signal, which ends what it waits for."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def lost(number: int, frame: FrameType | None) -> None:
-            if not self._over.is_set():
-                raise UsageError(str(self.loss))
-
-        before = signal.signal(signal.SIGUSR1, lost)
-        self._hears = True
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGUSR1, before)
-
     def wait(self) -> None:
         """Wait for the end of all, who have nothing left to do."""
-        self._over.set()
+        self._loss.over()
         for thread in self._threads:
             thread.join(LAST)
 
-    def explain(self, error: Exception) -> None:
-        """Raise the loss of a rank, where `error` comes of that: a connection that broke."""
-        if not isinstance(error, UsageError) and self._lost.wait(GRACE):
-            raise UsageError(str(self.loss)) from error
-
     def end(self) -> None:
         """End all, with whatever they have begun."""
-        self._over.set()
+        self._loss.over()
         for lifeline in self._lifelines:
             lifeline.close()
         for process in self._processes:
@@ -173,19 +158,10 @@ class _Started:
 
     def _watch(self, rank: int, process: subprocess.Popen[bytes], output: Path) -> None:
         code = process.wait()
-        if code == 0 or self._lost.is_set() or self._over.is_set():
+        if code == 0 or self._loss.is_known:
             return
         how = f"by signal {-code}" if code < 0 else f"with exit code {code}{_last_words(output)}"
-        self.loss = f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}"
-        self._lost.set()
-        if self._over.wait(GRACE):
-            return
-        if self._hears:
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-        if self._over.wait(LAST):
-            return
-        print(f"hexlit train: {self.loss}", file=sys.stderr, flush=True)
-        os._exit(2)  # the main thread waits inside a device's library, which hears nothing; pipes end the others
+        self._loss.lose(f"rank {rank} ended {how}; its output is in {os.path.relpath(output)}")
 
 
 def _overrides() -> list[str]:
@@ -201,6 +177,13 @@ def _overrides() -> list[str]:
 def _last_words(output: Path) -> str:
     lines = output.read_text(encoding="utf-8", errors="replace").strip().splitlines() if output.exists() else []
     return f" ({lines[-1].strip()[:300]})" if lines else ""
+
+
+def _leave() -> None:
+    """Leave at the interpreter's end without what other libraries do there, which takes seconds without the rank."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(2)
 
 
 def _free_port() -> int:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import lightning as L
     from rich.console import Console
 
+    from hexlit.accelerate.rank_line import Lost
+
 
 def train_task(
     settings: RunConfig,
@@ -28,6 +30,7 @@ def train_task(
     trial: bool = False,
     console: "Console | None" = None,
     saved: Callable[[Path], None] = lambda path: None,
+    lost: "Lost | None" = None,
 ) -> dict[str, Any]:
     """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`.
 
@@ -77,6 +80,7 @@ def train_task(
             started=started,
             trial=trial,
             saved=saved,
+            lost=lost,
             facts=choices(),
             tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
         )

@@ -140,8 +140,9 @@ def train_kept(
     write_settings = settings_writer(config, folder)
     if settings.resume is None and ranks().writes:
         write_settings()
-    with other_ranks(settings.accelerator.devices, folder):
-        train_task(settings, folder, started=started, console=console, saved=after_the_first(write_settings))
+    saved = after_the_first(write_settings)
+    with other_ranks(settings.accelerator.devices, folder) as lost:
+        train_task(settings, folder, started=started, console=console, saved=saved, lost=lost)
 
 
 def after_the_first(write_settings: Callable[[], None]) -> Callable[[Path], None]:

@@ -6,6 +6,7 @@ from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 
 PLACES = ("here", "ray")
+DEVICES = ("learner", "others")
 
 
 @dataclass
@@ -57,6 +58,9 @@ class SelfPlayConfig:
     workers: int | None = None
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
     what suits the device. On Ray, the actors."""
+    devices: str = "learner"
+    """Where these processes compute: on the device of the `learner`, or on this machine's `others`, as only cuda has.
+    `workers=null` is one on each of the others."""
     where: str = "here"
     """`here` (on this machine) or `ray` (on the machines of a Ray cluster, see the section `ray`)."""
     reanalyse_share: float = 0.0
@@ -66,7 +70,7 @@ class SelfPlayConfig:
     further."""
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
-    older; null: where processes of their own play."""
+    older; null: where processes of their own play, as they do by default on every device."""
     versions_behind: int = 1
     """Epochs that self-play may be ahead, and so versions by which its network is behind, where it is ahead at all.
     More keep many unequal machines busy. What is played does not depend on who is fast."""
@@ -99,6 +103,14 @@ class SelfPlayConfig:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
         if self.where not in PLACES:
             raise UsageError(f"selfplay.where={self.where}: choose {' or '.join(PLACES)}")
+        if self.devices not in DEVICES:
+            raise UsageError(f"selfplay.devices={self.devices}: choose {' or '.join(DEVICES)}")
+        if self.devices == "others" and (self.where == "ray" or self.workers == 0):
+            key = "where" if self.where == "ray" else "workers"
+            raise UsageError(
+                f"selfplay.devices=others: needs processes on this machine; leave out selfplay.{key}="
+                f"{getattr(self, key)}"
+            )
         if self.reanalyse_share and (self.where == "ray" or self.versions_behind > 1):
             key = "versions_behind" if self.versions_behind > 1 else "where"
             raise UsageError(

@@ -1,10 +1,13 @@
-"""Where the games of self-play are played: how many positions a network call takes, in which processes.
+"""The place of self-play: how many positions a network call takes, and the processes and devices that play.
 
-It is a matter of speed and memory. What is learned does not depend on it.
+It is a matter of speed and memory. It changes nothing of what is learned: on every device at least one process plays
+beside the learner, and is `selfplay.versions_behind` epochs ahead of the training.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hexlit.errors import UsageError
 from hexlit.selfplay.actor import rows_of
 from hexlit.selfplay.config import SelfPlayConfig
 
@@ -19,6 +22,10 @@ MOST_WORKERS = 8
 """A process of one thread evaluates more positions than its share of a call over all threads. But each holds half a
 gigabyte, and a small share of the games."""
 
+LEARNERS_SHARE = 0.5
+"""Of a device's memory cap, where processes play on it, too. Training holds activations, play does not; but play has
+its own network, its batch and a CUDA graph."""
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -30,11 +37,22 @@ class Placement:
     """Groups of games that alternate, at least."""
     workers: int
     """Processes that play in each rank; 0 is the rank itself."""
+    ahead: int = 0
+    """Epochs that they are ahead of the training; 0: they take turns."""
+    devices: tuple[str, ...] = ()
+    """Devices of the processes in turn; none: that of the learner."""
 
     @property
     def parts(self) -> int:
         """Parts of the games in each rank, at least one."""
         return max(1, self.workers)
+
+    @property
+    def memory_shares(self) -> tuple[float, float]:
+        """Shares of a device's memory cap: of the learner, and of each process that plays."""
+        if self.devices:
+            return 1.0, 1 / -(-self.workers // len(self.devices))
+        return (LEARNERS_SHARE, (1 - LEARNERS_SHARE) / self.workers) if self.workers else (1.0, 1.0)
 
     def cut(self, games: int, ranks: int = 1) -> tuple[int, int]:
         """Groups and rows of a call in each process, where `games` go on side by side in all of them together.
@@ -47,16 +65,36 @@ class Placement:
         return groups, rows_of(games, parts, groups)
 
 
-def placement_of(config: SelfPlayConfig, device: str, threads: int, ranks: int = 1) -> Placement:
+def placement_of(
+    config: SelfPlayConfig, device: str, threads: int, ranks: int = 1, others: Sequence[str] = ()
+) -> Placement:
     """As configured, or what suits the type of the `device` and its processor `threads`, in each of `ranks`.
 
     Ranks on the cpu share it, so that their calls together are no larger than those of one.
 
-    On every device at least one process plays, so that games are one epoch ahead of the training on all of them.
+    A cpu has a process a thread. Its calls take as long as they have rows, so that small ones lose nothing. cuda and
+    mps have one process: `games` belongs to the recipe, and more processes would cut the calls into smaller ones,
+    as many in a row, each hardly faster. One process is enough for the trees to grow, and the games to go on, while
+    the learner trains; the system shares the device between the two.
+
+    `selfplay.devices=others` takes `others`, the devices that nothing trains on, one a process. By default they stay
+    free, as they may be somebody else's.
+
+    Raises:
+        UsageError: there are no others.
     """
-    usual = min(threads, MOST_WORKERS) if device == "cpu" else 1
+    if config.devices == "others" and not others:
+        raise UsageError(
+            f"selfplay.devices=others: training on {device} leaves no other device of this machine; leave it out"
+        )
+    devices = tuple(others) if config.devices == "others" else ()
+    usual = min(threads, MOST_WORKERS) if device == "cpu" else max(1, len(devices))
+    workers = min(usual if config.workers is None else config.workers, max(1, config.games // ranks))
+    ahead = workers > 0 if config.ahead is None else config.ahead
     return Placement(
         batch=BATCHES[device] * (1 if device == "cpu" else ranks) if config.batch is None else config.batch,
         groups=GROUPS[device] if config.groups is None else config.groups,
-        workers=min(usual if config.workers is None else config.workers, max(1, config.games // ranks)),
+        workers=workers,
+        ahead=config.versions_behind if ahead else 0,
+        devices=devices[:workers],
     )

@@ -44,6 +44,13 @@ class Workplace:
     """Arguments of `SelfPlay`."""
     make_host: Callable[[], NetworkHost]
     """Makes the evaluator's host, where the games are played."""
+    hosts: tuple[Callable[[], NetworkHost], ...] = ()
+    """Makers for the processes that play, in turn, where they are not alike: each may have another device."""
+
+    def of_process(self, number: int, part: int, parts: int) -> "Workplace":
+        """That of process `number`, which plays part number `part` of `parts`."""
+        make_host = self.hosts[number % len(self.hosts)] if self.hosts else self.make_host
+        return Workplace(self.settings | {"part": part, "parts": parts}, make_host)
 
 
 class Player(Protocol):

@@ -44,8 +44,7 @@ class WorkerPlayers:
         self._first = count * int(workplace.settings.get("part", 0))
         for worker in range(count):
             ours, theirs = context.Pipe()
-            part = {"part": self._first + worker, "parts": self._parts}
-            share = Workplace(workplace.settings | part, workplace.make_host)
+            share = workplace.of_process(worker, self._first + worker, self._parts)
             process = spawn_tied(context, line, _work, (theirs, share), f"self-play {worker}")
             theirs.close()
             self._connections.append(ours)

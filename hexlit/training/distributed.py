@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 from lightning.fabric.plugins.environments.lightning import LightningEnvironment
-from lightning.pytorch.strategies import DDPStrategy
+from lightning.pytorch.strategies import DDPStrategy, Strategy
 
 from hexlit.accelerate.batch_norm import over_ranks
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.rank_line import Lost, RankLine
 from hexlit.accelerate.ranks import Ranks
 from hexlit.accelerate.together import BACKENDS, PATIENCE, are_several, from_writer, meet
 from hexlit.errors import UsageError
@@ -48,7 +49,23 @@ class StartedRanks(LightningEnvironment):
 
 
 class AddedUp(DDPStrategy):
-    """Lightning's DDP without torch's wrapper. Batch norm becomes one over all ranks; they begin with equal weights."""
+    """Lightning's DDP without torch's wrapper. Batch norm becomes one over all ranks; they begin with equal weights.
+
+    Attributes:
+        line: tells of ranks that are lost, once they have met; None where somebody else does.
+    """
+
+    def __init__(self, ranks: Ranks, lost: Lost | None, **arguments: Any) -> None:
+        """The strategy of the rank at `ranks`; `lost` hears of a rank that is gone."""
+        super().__init__(cluster_environment=StartedRanks(ranks), **arguments)
+        self.line: RankLine | None = None
+        self._ranks = ranks
+        self._lost = lost
+
+    def setup_distributed(self) -> None:
+        super().setup_distributed()
+        if self._lost is not None:
+            self.line = RankLine(self._ranks, self._lost)
 
     def configure_ddp(self) -> None:
         assert self.model is not None
@@ -64,15 +81,19 @@ class AddedUp(DDPStrategy):
         return from_writer(obj)
 
 
-def device_arguments(profile: DeviceProfile, ranks: Ranks) -> dict[str, Any]:
-    """The arguments of `Trainer` that say on which devices it computes, and by which processes."""
+def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = None) -> dict[str, Any]:
+    """The arguments of `Trainer` that say on which devices it computes, and by which processes.
+
+    `lost` hears of a rank that is gone; None where whoever has started the ranks hears of it.
+    """
     if not ranks.several:
         return {"devices": profile.devices}
     return {
         "devices": profile.devices,
         "num_nodes": ranks.machines,
         "strategy": AddedUp(
-            cluster_environment=StartedRanks(ranks),
+            ranks,
+            lost,
             process_group_backend=BACKENDS[profile.device.type],
             timeout=PATIENCE,
         ),
@@ -94,7 +115,9 @@ def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
         raise UsageError("accelerator.compile=true: the network is compiled on one device only; leave it out")
 
 
-def part_ways() -> None:
-    """End what connects this process with the other ranks."""
+def part_ways(strategy: Strategy, *, failed: bool) -> None:
+    """End what connects this process with the other ranks. One that has `failed` is lost to them."""
+    if isinstance(strategy, AddedUp) and strategy.line is not None:
+        strategy.line.close(goodbye=not failed)
     if are_several():
         torch.distributed.destroy_process_group()

@@ -14,6 +14,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.rank_line import Lost
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
@@ -59,6 +60,7 @@ def run(
     saved: Callable[[Path], None] = lambda path: None,
     facts: Mapping[str, Any] | None = None,
     tags: Sequence[str] = (),
+    lost: Lost | None = None,
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
 
@@ -67,7 +69,7 @@ def run(
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
     `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
     `saved(path)` is called after each checkpoint that stands. `facts` and `tags` describe the run on Weights & Biases,
-    beside its configuration.
+    beside its configuration. `lost` hears of a rank that is gone, where the ranks tell each other.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to go on with.
@@ -129,7 +131,7 @@ def run(
     stopping = EarlyStopping(config.trainer, measured.prefix or None)
     trainer = L.Trainer(
         accelerator=profile.accelerator,
-        **device_arguments(profile, place),
+        **device_arguments(profile, place, lost),
         **precision_arguments(profile),
         max_epochs=config.trainer.max_epochs,
         logger=loggers,
@@ -190,7 +192,7 @@ def run(
         raise
     finally:
         task.close()  # Lightning tears the data down only after a fit that came to its end
-        part_ways()
+        part_ways(trainer.strategy, failed=failed)
         if failed:
             if interrupted:
                 track_files(None if trial else tracked, task, folder, {"epochs": trainer.current_epoch})

@@ -201,10 +201,15 @@ def test_determinism_turns_the_search_for_fast_convolutions_off(
 def test_a_cap_is_set_when_the_profile_is_applied(has_bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     caps: list[tuple[torch.device, float]] = []
     monkeypatch.setattr(profile, "set_memory_cap", lambda device, gib: caps.append((device, gib)))
+    current: list[torch.device] = []
+    monkeypatch.setattr(profile, "make_current", current.append)
     threads = torch.get_num_threads()
-    profile_on(CUDA, monkeypatch, memory_cap=6.0, threads=threads).apply()
-    profile_on(CUDA, monkeypatch, threads=threads).apply()
-    assert caps == [(CUDA, 6.0)]
+    capped = profile_on(CUDA, monkeypatch, memory_cap=6.0, threads=threads)
+    capped.apply()
+    capped.on(torch.device("cuda:2"), 0.25).apply()  # a process that others share the device with
+    profile_on(CUDA, monkeypatch, threads=threads).on(CUDA, 0.5).apply()
+    assert caps == [(CUDA, 6.0), (torch.device("cuda:2"), 1.5)]
+    assert current == [CUDA, torch.device("cuda:2"), CUDA]
     torch.backends.cudnn.benchmark = False
     with pytest.raises(UsageError, match=r"accelerator.memory_cap=6.0: .* the device is cpu"):
         profile_on(CPU, monkeypatch, memory_cap=6.0)
@@ -249,6 +254,31 @@ def test_a_rank_has_its_device_and_its_share_of_the_cores(monkeypatch: pytest.Mo
     assert (made.device, made.devices) == (torch.device("cuda:1"), [0, 1])
     with pytest.raises(UsageError, match="accelerator.devices=4: 2 processes were started here"):
         build_profile(AcceleratorConfig(device="cpu", devices=4))
+
+
+@pytest.mark.row("E13")
+@pytest.mark.parametrize(
+    ("place", "others"),
+    [
+        (Ranks(), [[0, 2, 3]]),
+        (Ranks(0, 2, 0, 2), [[2], [3]]),
+        (Ranks(0, 3, 0, 3), [[], [], []]),  # one for three would leave two without
+        (Ranks(0, 4, 0, 4), [[], [], [], []]),
+    ],
+    ids=["one process", "two ranks", "three ranks", "four ranks"],
+)
+def test_devices_that_nothing_trains_on_are_shared_out(
+    place: Ranks, others: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
+    monkeypatch.setattr(profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(4)])
+    asked = AcceleratorConfig()
+    for rank, expected in enumerate(others):
+        own = Ranks(rank, place.size, rank, place.local_size)
+        device = torch.device("cuda", rank if own.several else 1)
+        made = profile.profile_on(device, asked, place=own)
+        assert [other.index for other in made.others] == expected
+    assert profile.profile_on(CPU, asked).others == profile.profile_on(MPS, asked).others == ()
 
 
 @pytest.mark.row("F22")

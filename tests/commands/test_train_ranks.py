@@ -8,14 +8,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from hexlit.selfplay.store import GameStore
 from tests.commands.recorded import save_games
+from tests.commands.test_train_classify import SMALL as CLASSIFY
 from tests.commands.test_train_forecast import SMALL
 from tests.commands.tiny import TINY
+from tests.tasks.classify.texts import save as save_texts
+from tests.tasks.classify.texts import sentences
 from tests.tasks.forecast.tables import hourly, save
 
 pytestmark = [pytest.mark.row("F22"), pytest.mark.slow]
@@ -71,25 +75,82 @@ def test_forecast(tmp_path: Path) -> None:
     assert_equal(trained(tmp_path / "two", *settings, TWO), trained(tmp_path / "one", *settings))
 
 
-def test_a_rank_that_dies_ends_all_and_one_process_goes_on(tmp_path: Path) -> None:
-    """A line says which it was. Nothing is left behind, and no game is lost or played twice."""
+def test_classify(tmp_path: Path) -> None:
+    settings = [
+        *CLASSIFY,
+        f"data.path={save_texts(*sentences(60), tmp_path / 'texts.csv')}",
+        "accelerator.train_batch=17",
+    ]
+    settings += ["net.dropout=0", "net.token_dropout=0"]
+    assert_equal(trained(tmp_path / "two", *settings, TWO), trained(tmp_path / "one", *settings))
+
+
+@pytest.fixture(scope="module")
+def forecast(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Settings of a run whose learning rate does not know how long it will be."""
+    table = save(hourly(), tmp_path_factory.mktemp("forecast") / "hours.csv")
+    return [*SMALL, f"data.path={table}", "optimizer.schedule=constant"]
+
+
+@pytest.fixture(scope="module")
+def of_one_process(forecast: list[str], tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
+    return trained(tmp_path_factory.mktemp("whole") / "run", *forecast)
+
+
+@pytest.mark.parametrize(("first", "then"), [(1, 2), (2, 1), (2, 3)])
+def test_a_run_goes_on_with_another_number_of_ranks(
+    first: int, then: int, forecast: list[str], of_one_process: list[dict[str, str]], tmp_path: Path
+) -> None:
     folder = tmp_path / "run"
-    settings = [*HEX, "trainer.max_epochs=8", "evaluation.every_epochs=0", "trainer.monitor=train.loss"]
-    whole = command(folder, *settings, "trainer.monitor_mode=min", TWO)
-    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    trained(folder, *forecast, "trainer.max_epochs=1", f"accelerator.devices={first}")
+    found = trained(folder, f"resume={folder}", "trainer.max_epochs=3", f"accelerator.devices={then}")
+    assert_equal(found, of_one_process)
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_rank_of_torchrun_that_dies_ends_the_other_soon(lost: int, forecast: list[str], tmp_path: Path) -> None:
+    """One line of the other rank says which it was. torchrun alone would give it half a minute."""
+    folder = tmp_path / "run"
+    starter = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "hexlit", "train"]
+    whole = [*starter, *forecast, "trainer.max_epochs=1000", f"hydra.run.dir={folder}"]
+    with (tmp_path / "said").open("w+") as output:
+        process = subprocess.Popen(whole, stdout=output, stderr=subprocess.STDOUT)
+        wait_for_rows(process, folder)
+        ranks = {one.environ()["LOCAL_RANK"]: one for one in psutil.Process(process.pid).children()}
+        left = [one for rank, one in ranks.items() if rank != str(lost)]
+        ranks[str(lost)].kill()
+        assert not psutil.wait_procs(left, timeout=10)[1]
+        assert process.wait(timeout=60) != 0
+        output.seek(0)
+        said = output.read()
+    lines = [line for line in said.splitlines() if "hexlit train: " in line]
+    assert lines == [f"hexlit train: rank {lost} ended before the others; its own output says why"]
+
+
+def wait_for_rows(process: "subprocess.Popen[Any]", folder: Path) -> None:
+    """Until the run in `folder` has done two epochs."""
     table = folder / "metrics.csv"
     while not table.exists() or len(table.read_text().splitlines()) < 3:
         assert process.poll() is None
         time.sleep(0.1)
+
+
+def test_a_rank_that_dies_ends_all_and_one_process_goes_on(tmp_path: Path) -> None:
+    """A line says which it was. Nothing is left behind, and no game is lost or played twice."""
+    folder = tmp_path / "run"
+    settings = [*HEX, "trainer.max_epochs=30", "evaluation.every_epochs=0", "trainer.monitor=train.loss"]
+    whole = command(folder, *settings, "trainer.monitor_mode=min", TWO)
+    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_for_rows(process, folder)
     started = psutil.Process(process.pid).children(recursive=True)
     next(one for one in started if any("ranks/1" in argument for argument in one.cmdline())).kill()
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=10)
+    assert not psutil.wait_procs(started, timeout=10)[1]
     assert process.returncode == 2
     assert "hexlit train: rank 1 ended by signal 9; its output is in" in said
     assert "Traceback" not in said
-    assert not psutil.wait_procs(started, timeout=10)[1]
     rows = trained(folder, f"resume={folder}", "accelerator.devices=1")
-    assert [int(row["epoch"]) for row in rows] == list(range(8))
+    assert [int(row["epoch"]) for row in rows] == list(range(30))
     with GameStore(folder / "games") as store:
         ids = [game.game_id for game in store.records()]
     assert len(ids) == len(set(ids)) >= int(float(rows[-1]["selfplay.games"]))

@@ -25,3 +25,10 @@ class Trap:
         if self.weights == b"die":
             os._exit(7)
         raise ArithmeticError("the network broke")
+
+
+class AnyHost:
+    """As `KeyedHost`, whatever the weights are."""
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        return KeyedEvaluator(salt=b"a")

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -15,27 +16,23 @@ from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.together import from_writer, gathered
-from hexlit.errors import UsageError
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.player import Player, Workplace
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
-from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.config import DataConfig
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
-from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, Weights, elsewhere_from, weights_of
+from hexlit.tasks.hex.host import Weights, weights_of
+from hexlit.tasks.hex.players import make_players
 from hexlit.training.phases import Phase, PhaseClock
 
 SHOWN_GAMES = 16
@@ -89,37 +86,27 @@ class SelfPlayDataModule(HexDataModule):
         self.profile = profile
         self.clock = clock
         self.place = ranks()
-        device = profile.device.type if cluster is None else cluster.device
-        where = placement_of(selfplay, device, profile.threads, self.place.size)
-        groups, rows = where.cut(selfplay.games, self.place.size)
-        settings = {
-            "config": selfplay,
-            "search": search,
-            "size": size,
-            "swap": swap,
-            "seed": seed,
-            "games": selfplay.games,
-            "groups": groups,
-            "part": self.place.rank,
-            "parts": self.place.size,
-        }
-        if cluster is None:
-            maker = HostMaker(net, size, swap, rows, profile.share(where.workers))
-            self.player: Player = make_player(Workplace(settings, maker), where.workers)
-        elif self.place.several:
-            raise UsageError(
-                "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
-                "or accelerator.devices=1"
-            )
-        else:
-            elsewhere = elsewhere_from(accelerator or AcceleratorConfig(), cluster.device, cluster.threads)
-            there = RemoteHostMaker(net, size, swap, rows, elsewhere)
-            self.player = RayPlayers(Workplace(settings, there), where.workers, cluster)
+        self.players = make_players(
+            selfplay,
+            search,
+            net,
+            size=size,
+            swap=swap,
+            seed=seed,
+            profile=profile,
+            place=self.place,
+            cluster=cluster,
+            accelerator=accelerator,
+        )
+        self.memory_share = self.players.memory_share
         self.store = GameStore(folder) if self.place.writes else None
-        ahead = where.workers > 0 if selfplay.ahead is None else selfplay.ahead
-        behind = selfplay.versions_behind if ahead else 0
         self.rounds = SelfPlayRounds(
-            self.player, self.store, positions=selfplay.positions, ahead=behind, deadline=deadline, gather=gathered
+            self.players.player,
+            self.store,
+            positions=selfplay.positions,
+            ahead=self.players.placement.ahead,
+            deadline=deadline,
+            gather=gathered,
         )
         self.window = ReplayWindow(
             size=size,
@@ -139,6 +126,7 @@ class SelfPlayDataModule(HexDataModule):
         self.unresigned = 0
         self.false_resigns = 0
         self._latest = SelfPlayCounts()
+        self._behind: list[int] = []
         self._records: list[GameRecord] = []
 
     def train_dataloader(self) -> DataLoader[Any]:
@@ -166,16 +154,17 @@ class SelfPlayDataModule(HexDataModule):
         return make_loader(EpochDataset(batches, self.place), self.profile, batch_size=None)
 
     def prepare(self) -> None:
-        self.player.prepare()
+        self.players.player.prepare()
 
     def cpu_seconds(self) -> float:
-        return self.player.cpu_seconds()
+        return self.players.player.cpu_seconds()
 
     def summary(self) -> dict[str, Any]:
         return {
             "games": self.games,
             "positions": self.positions,
             "resignations": {"played_on": self.unresigned, "would_have_been_wrong": self.false_resigns},
+            "players": self.players.summary(),
         }
 
     def close(self) -> None:
@@ -194,9 +183,15 @@ class SelfPlayDataModule(HexDataModule):
         return [] if self.store is None else self.store.parts()
 
     def figures(self) -> dict[str, float]:
-        """What self-play has done so far, and in the latest epoch, for the loggers."""
+        """What self-play has done so far, and in the latest epoch, for the loggers.
+
+        `versions_behind` is how many epochs the network had been trained since a game began, when it first learned from
+        that game: the mean over the epoch's games, and the most. A game goes on with newer networks than its first.
+        """
         counts = self._latest
         renewed = {"renewed": counts.renewed} if self.config.reanalyse_share else {}
+        behind = self._behind
+        late = {"versions_behind": fmean(behind), "versions_behind_max": max(behind)} if behind else {}
         return {
             "games": self.games,
             "positions": self.positions,
@@ -205,6 +200,7 @@ class SelfPlayDataModule(HexDataModule):
             "games_per_second": counts.games / max(1e-9, counts.seconds),
             "recalled_share": counts.recalled / max(1, counts.recalled + counts.evaluations),
             "false_resign_share": self.false_resigns / max(1, self.unresigned),
+            **late,
             **renewed,
         }
 
@@ -222,6 +218,7 @@ class SelfPlayDataModule(HexDataModule):
         records, counts = self.rounds.play(self._weights(), epoch, show, self._past(epoch), self.window.renew)
         self.window.extend(records)
         self._records = list(records)[-SHOWN_GAMES:] or self._records
+        self._behind = [epoch - record.network_version for record in records]
         self.games += counts.games
         self.positions += counts.positions
         self.evaluations += counts.evaluations

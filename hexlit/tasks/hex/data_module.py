@@ -17,6 +17,9 @@ class HexDataModule(L.LightningDataModule):
     evaluations: int = 0
     """Network evaluations that making the data has taken so far."""
 
+    memory_share: float = 1.0
+    """The learner's share of its device's memory cap; what makes the data there has the rest."""
+
     def prepare(self) -> None:
         """Compile what makes the data, or load it."""
         return

@@ -77,8 +77,8 @@ def test_steps_and_learning_rate_are_the_same_on_every_device(experiment: str, m
     for device in DEVICES:
         config = recipe(device, f"experiment={experiment}")
         made = profile_of(config, device, monkeypatch)
-        workers = placement_of(config.selfplay, device, made.threads).workers
-        found[device] = (made.train_batch, scaled_lr(config.optimizer, made.train_batch), workers > 0)
+        ahead = placement_of(config.selfplay, device, made.threads).ahead
+        found[device] = (made.train_batch, scaled_lr(config.optimizer, made.train_batch), ahead)
     assert found["cuda"] == found["mps"] == found["cpu"]
 
 
@@ -88,7 +88,7 @@ def test_games_meet_as_many_networks_on_every_device(
     workers: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the batches of cuda (2 groups of 1,024 and more at once before) they met six times as many."""
-    monkeypatch.setattr("hexlit.tasks.hex.data.make_player", Here)
+    monkeypatch.setattr("hexlit.tasks.hex.players.make_player", Here)
     met = {}
     for device in DEVICES:
         config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
@@ -96,7 +96,7 @@ def test_games_meet_as_many_networks_on_every_device(
         made = profile_of(config, device, monkeypatch)
         data = make_data(config, made, tmp_path / device, PhaseClock(None), None)
         assert isinstance(data, SelfPlayDataModule)
-        actors = data.player.actors  # type: ignore[attr-defined]
+        actors = data.players.player.actors  # type: ignore[attr-defined]
         assert sum(actor.games for actor in actors) == 40
         met[device] = networks_met(actors, 120)
     means = {device: sum(n * games for n, games in found.items()) / found.total() for device, found in met.items()}

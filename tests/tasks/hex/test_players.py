@@ -1,0 +1,224 @@
+"""Who plays the games of a run, by device; that they play beside the training; and how late their games come to it."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from hexlit.accelerate import profile
+from hexlit.accelerate.ranks import Ranks
+from hexlit.commands.hex_data import make_data
+from hexlit.hex.record import GameRecord
+from hexlit.nets.tower import build_net
+from hexlit.selfplay.cluster import players as cluster_players
+from hexlit.selfplay.cluster.connection import Connection
+from hexlit.selfplay.player import LocalPlayer, Player, Workplace
+from hexlit.selfplay.workers import WorkerPlayers
+from hexlit.tasks.hex import players
+from hexlit.tasks.hex.data import SelfPlayDataModule
+from hexlit.tasks.hex.host import HostMaker
+from hexlit.training.phases import PhaseClock
+from tests.selfplay.cluster.fake_ray import FakeRay
+from tests.selfplay.hosts import AnyHost
+from tests.tasks.hex.test_same_recipe import profile_of, recipe
+
+SMALL = ["board=3", "search.simulations=4", "selfplay.fast_simulations=2", "selfplay.positions=40", "selfplay.games=8"]
+SMALL += ["net.channels=4", "net.blocks=[1]", "accelerator.evaluation_batch=8", "data.window=200"]
+RAY = ["selfplay.workers=2", "selfplay.where=ray", "ray.address=auto"]
+UNITS = ("games", "positions", "evaluations")
+EPOCHS = 4
+
+
+class Stub:
+    """A player that only notes what it is to play."""
+
+    def __init__(self, place: Workplace, workers: int) -> None:
+        self.places = [place.of_process(number, number, workers) for number in range(workers)]
+
+    def close(self) -> None:
+        pass
+
+    prepare = play = begin = snapshot = restore = cpu_seconds = close
+
+
+def cards(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile, "cuda_devices", lambda: [torch.device("cuda", number) for number in range(count)])
+
+
+@pytest.mark.row("E13")
+@pytest.mark.row("F2")
+@pytest.mark.parametrize(
+    ("device", "overrides", "devices", "threads", "caps"),
+    [
+        ("cpu", ["accelerator.threads=2"], ["cpu"] * 2, [1] * 2, (None, None)),
+        ("cpu", ["accelerator.threads=16"], ["cpu"] * 8, [2] * 8, (None, None)),
+        ("mps", ["accelerator.threads=8", "accelerator.memory_cap=8"], ["mps"], [8], (4, 4)),
+        ("cuda", ["accelerator.threads=8", "accelerator.memory_cap=8"], ["cuda:0"], [8], (4, 4)),
+        ("4 cuda", ["accelerator.threads=8"], ["cuda:0"], [8], (None, None)),
+        (
+            "4 cuda",
+            ["accelerator.threads=9", "accelerator.memory_cap=8", "selfplay.devices=others"],
+            ["cuda:1", "cuda:2", "cuda:3"],
+            [3] * 3,
+            (8, 8),
+        ),
+        (
+            "4 cuda",
+            ["accelerator.threads=8", "accelerator.memory_cap=8", "selfplay.devices=others", "selfplay.workers=4"],
+            ["cuda:1", "cuda:2", "cuda:3", "cuda:1"],
+            [2] * 4,
+            (8, 4),
+        ),
+    ],
+    ids=["cpu, 2 cores", "cpu, 16 cores", "mps", "one cuda", "four cuda", "the other three", "four on the other three"],
+)
+def test_the_device_decides_how_many_processes_play_and_where(
+    device: str,
+    overrides: list[str],
+    devices: list[str],
+    threads: list[int],
+    caps: tuple[float | None, float | None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All are one epoch ahead of the training, wherever they play."""
+    monkeypatch.setattr(players, "make_player", Stub)
+    kind = device.split()[-1]
+    cards(4 if device == "4 cuda" else 1, monkeypatch)
+    config = recipe(kind, *overrides)
+    made = profile_of(config, kind, monkeypatch)
+    data = make_data(config, made, tmp_path, PhaseClock(None), None)
+    assert isinstance(data, SelfPlayDataModule)
+    stub: Any = data.players.player
+    makers: list[HostMaker] = [place.make_host for place in stub.places]
+    assert [str(maker.profile.device) for maker in makers] == devices
+    assert [maker.profile.threads for maker in makers] == threads
+    learner = made.on(made.device, data.memory_share)
+    assert (learner.memory_cap, makers[0].profile.memory_cap) == caps
+    assert data.players.summary() == {
+        "processes": len(devices),
+        "devices": list(dict.fromkeys(devices)),
+        "versions_behind": 1,
+    }
+
+
+@pytest.mark.row("F22")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_every_rank_plays_on_the_card_that_it_trains_on(
+    rank: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(players, "make_player", Stub)
+    cards(2, monkeypatch)
+    for name, value in Ranks(rank, 2, rank, 2).environment().items():
+        monkeypatch.setenv(name, value)
+    config = recipe("cuda")
+    profile_of(config, "cuda", monkeypatch)  # with the stand-ins for cuda
+    monkeypatch.setattr(profile, "choose_device", lambda name: torch.device("cuda:0" if name == "cuda" else name))
+    data = make_data(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None), None)
+    assert isinstance(data, SelfPlayDataModule)
+    stub: Any = data.players.player
+    assert [str(place.make_host.profile.device) for place in stub.places] == [f"cuda:{rank}"]
+    assert data.place.part(4) == slice(rank, None, 2)
+
+
+class Session:
+    """Epochs of a data module as a Trainer asks for them, without a training."""
+
+    def __init__(self, data: SelfPlayDataModule, clock: PhaseClock) -> None:
+        module = SimpleNamespace(net_in_use=build_net(recipe("cpu", *SMALL).net))
+        self.trainer = SimpleNamespace(current_epoch=0, max_epochs=EPOCHS, should_stop=False, lightning_module=module)
+        self.data, self.clock = data, clock
+        data.trainer = self.trainer  # type: ignore[assignment]
+
+    def epochs(self, train: Callable[[int], None] = lambda epoch: None) -> Iterator[dict[str, float]]:
+        """What is logged after each; `train(epoch)` is its training."""
+        for epoch in range(EPOCHS):
+            self.trainer.current_epoch = epoch
+            self.data.train_dataloader()
+            with self.clock.phase("training", epoch):
+                train(epoch)
+            yield self.data.figures()
+
+
+def session(folder: Path, *overrides: str) -> Session:
+    clock = PhaseClock(folder / "phases.csv", units=UNITS)
+    config = recipe("cpu", *SMALL, *overrides)
+    data = make_data(config, profile.build_profile(config.hardware), folder / "games", clock, None)
+    assert isinstance(data, SelfPlayDataModule)
+    return Session(data, clock)
+
+
+def with_any_host(workplace: Workplace, workers: int) -> Player:
+    """The processes of `make_player`, which load no PyTorch."""
+    place = Workplace(workplace.settings, AnyHost)
+    return WorkerPlayers(place, workers) if workers else LocalPlayer(place)
+
+
+@pytest.mark.row("E13")
+@pytest.mark.parametrize(
+    ("overrides", "least"),
+    [
+        (["selfplay.workers=0"], [0, 0, 0, 0]),
+        (["selfplay.workers=1"], [0, 1, 1, 1]),
+        ([*RAY], [0, 1, 1, 1]),
+        ([*RAY, "selfplay.ahead=false"], [0, 0, 0, 0]),
+        ([*RAY, "selfplay.versions_behind=2"], [0, 1, 2, 2]),
+    ],
+    ids=["this process", "a worker", "ray", "taking turns", "two epochs ahead"],
+)
+def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
+    overrides: list[str], least: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Epochs since the network that a game began with; a game that began and ended in one round has the least."""
+    monkeypatch.setattr(players, "make_player", with_any_host)
+    monkeypatch.setattr(cluster_players, "connect", lambda config, actors: Connection(FakeRay(), owned=True))
+    monkeypatch.setattr(players, "RemoteHostMaker", lambda *arguments: AnyHost)
+    run = session(tmp_path, *overrides)
+    seen: list[list[GameRecord]] = []
+    try:
+        for epoch, figures in enumerate(run.epochs()):
+            seen.append(run.data.some_games(10**6))
+            late = [epoch - game.network_version for game in seen[-1]]
+            assert min(late) == least[epoch]
+            assert figures["versions_behind_max"] >= max(late)
+            assert least[epoch] <= figures["versions_behind"] <= figures["versions_behind_max"] <= epoch
+        assert figures["versions_behind_max"] > figures["versions_behind"] > least[-1]  # some had begun earlier
+    finally:
+        run.data.close()
+
+
+@pytest.mark.row("E13")
+def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Training lasts here until they are all there. No more than one epoch of them waits."""
+    monkeypatch.setattr(players, "make_player", with_any_host)
+    run = session(tmp_path, "selfplay.workers=1")
+    rounds, kept = run.data.rounds, []
+
+    def train(epoch: int) -> None:
+        assert rounds.store is not None
+        before, end = len(rounds.store), time.monotonic() + 60
+        under_way = rounds._queue[0].ended if epoch + 1 < EPOCHS else None
+        while under_way is not None and not under_way.done() and time.monotonic() < end:
+            time.sleep(0.01)
+        kept.append(len(rounds.store) - before)
+        assert len(rounds.state().begun) == (1 if epoch + 1 < EPOCHS else 0)
+
+    try:
+        for _ in run.epochs(train):
+            pass
+    finally:
+        run.data.close()
+    assert all(kept[:-1])
+    assert kept[-1] == 0  # nobody would learn from them
+    rows = [run.clock.epoch_rows(epoch) for epoch in range(EPOCHS)]
+    first, *later = [row["selfplay"] for row in rows]
+    assert first.work_seconds <= first.wall_seconds
+    for row in later:
+        assert row.work_seconds > row.wall_seconds  # the rest went on beside the training
+        assert row.counts["positions"] >= 40

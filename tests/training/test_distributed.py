@@ -1,0 +1,79 @@
+"""F22: what a rank gives to Lightning's DDP. Stand-ins note what would be set: there are no two cuda devices here."""
+
+from typing import Any
+
+import lightning.pytorch.strategies.ddp as ddp
+import pytest
+import torch
+from lightning.pytorch.strategies import SingleDeviceStrategy
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.accelerate.ranks import ALONE, Ranks
+from hexlit.training import distributed
+from hexlit.training.distributed import AddedUp, device_arguments, part_ways
+
+pytestmark = pytest.mark.row("F22")
+
+
+def profile_on(device: str, devices: int | list[int]) -> DeviceProfile:
+    made = build_profile(AcceleratorConfig(device="cpu"))
+    own = {"device": torch.device(device), "accelerator": torch.device(device).type, "devices": devices}
+    return DeviceProfile(**vars(made) | own)
+
+
+class Card:
+    """Notes which device becomes the current one."""
+
+    def __init__(self, done: list[Any]) -> None:
+        self.done = done
+
+    def setup_device(self, device: torch.device) -> None:
+        self.done.append(("current", device))
+
+
+class Line:
+    def __init__(self, place: Ranks, lost: Any) -> None:
+        self.closed: bool | None = None
+
+    def close(self, *, goodbye: bool) -> None:
+        self.closed = goodbye
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two machines with two cards each: the number of a card is that of the rank on its machine."""
+    done: list[Any] = []
+    monkeypatch.setattr(ddp, "_init_dist_connection", lambda cluster, backend, **how: done.append((backend, how)))
+    monkeypatch.setattr(distributed, "RankLine", Line)
+    place = Ranks(rank, 4, rank % 2, 2, "node07", 15_001)
+    card = torch.device("cuda", rank % 2)
+    arguments = device_arguments(profile_on(str(card), [0, 1]), place, lost=lambda how, tells: None)
+    assert (arguments["devices"], arguments["num_nodes"]) == ([0, 1], 2)
+    strategy = arguments["strategy"]
+    assert isinstance(strategy, AddedUp)
+    strategy._accelerator = Card(done)  # type: ignore[assignment]
+    strategy.parallel_devices = [torch.device("cuda", number) for number in arguments["devices"]]
+    strategy.num_nodes = arguments["num_nodes"]
+    strategy.setup_environment()
+    (first, device), (backend, how) = done
+    assert (first, device, strategy.root_device, how["device_id"]) == ("current", card, card, card)
+    assert backend == "cpu:gloo,cuda:nccl"
+    assert (strategy.global_rank, strategy.world_size) == (rank, 4)
+    cluster = strategy.cluster_environment
+    assert cluster is not None
+    assert (cluster.main_address, cluster.main_port) == ("node07", 15_001)
+    assert strategy.line is not None
+    part_ways(strategy, failed=True)
+    assert strategy.line.closed is False  # type: ignore[attr-defined]
+
+
+def test_ranks_that_hexlit_has_started_need_no_line() -> None:
+    """Their parent hears of their end."""
+    strategy = device_arguments(profile_on("cpu", 2), Ranks(0, 2, 0, 2))["strategy"]
+    assert (strategy.process_group_backend, strategy.line) == ("gloo", None)
+
+
+def test_a_process_alone_has_no_strategy() -> None:
+    assert device_arguments(profile_on("cuda:1", [1]), ALONE) == {"devices": [1]}
+    part_ways(SingleDeviceStrategy(torch.device("cpu")), failed=False)
