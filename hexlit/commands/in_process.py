@@ -1,5 +1,6 @@
 """A command called from Python: the same composition and the same code, and nothing of it left in the process."""
 
+import atexit
 import logging
 import os
 import random
@@ -21,6 +22,7 @@ from omegaconf import DictConfig, flag_override
 
 from hexlit.commands import claim
 from hexlit.commands.application import is_mistake, mistake_of_task, typed
+from hexlit.commands.rank_processes import leave_at_once
 from hexlit.commands.refused import Refused
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE, explain, one_line
 from hexlit.errors import UsageError
@@ -53,6 +55,7 @@ def call(
         refused = True
         raise
     finally:
+        atexit.unregister(leave_at_once)
         claim.leave(refused=refused)
 
 

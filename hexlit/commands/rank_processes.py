@@ -93,7 +93,7 @@ def other_ranks(devices: int | None, folder: Path) -> Iterator["Lost | None"]:
             started.wait()
     except UsageError:
         if loss.how is not None:
-            atexit.register(_leave)
+            atexit.register(leave_at_once)
         raise
     finally:
         started.end()
@@ -179,8 +179,11 @@ def _last_words(output: Path) -> str:
     return f" ({lines[-1].strip()[:300]})" if lines else ""
 
 
-def _leave() -> None:
-    """Leave at the interpreter's end without what other libraries do there, which takes seconds without the rank."""
+def leave_at_once() -> None:
+    """Leave at the interpreter's end without what other libraries do there, which takes seconds without the rank.
+
+    `hexlit.commands.in_process` takes it back: a program that called the run has an end of its own.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(2)
