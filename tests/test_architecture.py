@@ -78,10 +78,12 @@ OPTIONAL = (
     "notebooks",
     "dashboard",
     "ray",
+    "slurm",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
     "hydra-core": "hydra",
+    "hydra-submitit-launcher": "submitit",  # which it brings
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
     "pillow": "PIL",

@@ -16,6 +16,7 @@ from hexlit.commands import tasks
 from hexlit.commands.application import run, typed
 from hexlit.commands.claim import check, claim
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
+from hexlit.commands.requeued import requeued
 from hexlit.commands.run_folder import resumed_arguments
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
@@ -93,6 +94,8 @@ def train(config: DictConfig) -> Any:
 
         return train_trial(settings, folder, ticket)
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
+    if job:
+        settings.resume = requeued(folder)
     say_hello(settings, folder)
     with terminated_as_interrupted():
         train_kept(config, settings, folder, started=began)

@@ -40,6 +40,8 @@ from hexlit.tuning.watcher import SIGN_OF_LIFE, Watcher
 
 log = logging.getLogger(__name__)
 
+_ONCE_MORE = {"attempts": 2, "epochs": 0, "failure": None, "micro_batch": None, "seed_values": None}
+"""Attributes of a trial that begins again."""
 _LONGER = 60.0
 _INTERRUPTED = Ending(failure="interrupted with the sweep", interrupted=True)
 
@@ -122,7 +124,7 @@ class Attempts:
             if known.state == TrialState.RUNNING and micro_batch > 1 and not self._stop.is_set():
                 half = int(micro_batch) // 2
                 log.warning("trial %d ran out of memory; once more with accelerator.micro_batch=%d", trial.number, half)
-                for name, value in {"attempts": 2, "epochs": 0, "failure": None, "micro_batch": None}.items():
+                for name, value in _ONCE_MORE.items():
                     trial.set_user_attr(name, value)
                 smaller = [*overrides, f"accelerator.micro_batch={half}"]
                 ending = self._attempt(trial, smaller, f"trial-{trial.number:03d}-retry")

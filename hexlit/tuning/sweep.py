@@ -182,9 +182,10 @@ class Sweep:
 
     def _begin(self, running: dict[Future[Ending], Trial]) -> tuple[Trial, list[str]] | None:
         """A trial that is to begin now, with its task overrides; None for none."""
-        while not running or self._may_begin():
+        again = not running
+        while again or self._may_begin():
             with turn(self._study) as mine:
-                if not running:
+                if again:
                     self._retry_interrupted(self._study)  # of another machine, silent for long enough by now
                 if not self._may_begin():  # another process may have begun one
                     return None
@@ -192,6 +193,7 @@ class Sweep:
                 if mine():
                     return trial, overrides
                 interrupt(self._study, trial)  # the server went away: another may have had the turn, too
+                again = True
         return None
 
     def _may_begin(self) -> bool:

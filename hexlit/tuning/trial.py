@@ -58,12 +58,20 @@ class RunningTrial:
         self.patience = patience
         self._study = study
         self._trial: Trial = optuna.trial.Trial(study, ticket.trial_id)
-        self._ended: list[list[float]] = []
+        # A job that Slurm begins again has them from its first time.
+        self._ended: list[list[float]] = self._trial.user_attrs.get("seed_values") or []
+        if self._trial.user_attrs.get("failure"):
+            self.note(failure=None)
 
     @property
     def attributes(self) -> Mapping[str, Any]:
         """What is kept with the trial in the study."""
         return dict(self._trial.user_attrs)
+
+    @property
+    def seeds_ended(self) -> int:
+        """Seeds whose trainings have ended."""
+        return len(self._ended)
 
     @property
     def may_prune(self) -> bool:
@@ -102,6 +110,8 @@ class RunningTrial:
                 raise UsageError(f"sweep.objective={name}: no such metric was logged; there are {near}")
             found.append(float(value))
         self._ended.append(found)
+        if self.ticket.seeds > 1:
+            self.note(seed_values=self._ended)
         if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, found[0]):
             self.pruned = len(self._ended) < self.ticket.seeds
 

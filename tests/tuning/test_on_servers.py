@@ -211,8 +211,8 @@ def test_a_server_that_goes_away_is_waited_for(server: Server, tmp_path: Path) -
 
 def test_a_server_that_stays_away_ends_the_sweep_which_resumes(server: Server, tmp_path: Path) -> None:
     sweeper = Sweeper("gone", tmp_path, server, "gone")
-    process = sweeper.start("sweep.storage_timeout=4")
-    until(lambda: [trial for trial in trials_of(server, "gone") if trial.value is not None])
+    process = sweeper.start("sweep.storage_timeout=4", seconds=2.0)
+    until(lambda: list(sweeper.folder.glob("trial-*/.hydra")))
     server.stop()
     try:
         ended(process, sweeper, code=2)
