@@ -56,8 +56,10 @@ class Cluster:
 
     def stop(self) -> None:
         """End all jobs, then the cluster."""
-        self.call("scancel", "--me", "--signal=KILL", "--full")
         self.call("scancel", "--me")
+        end = time.monotonic() + 30
+        while {"idle"} != set(self.states().values()) and time.monotonic() < end:
+            time.sleep(0.2)
         for process in reversed(self._processes):
             process.terminate()
         for process in self._processes:
@@ -66,8 +68,9 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        for process in psutil.process_iter(["cmdline"]):
-            if str(self.folder) in " ".join(process.info["cmdline"] or []):
+        for process in psutil.process_iter(["cmdline", "environ"]):  # of jobs that would not end
+            said = [*(process.info["cmdline"] or []), (process.info["environ"] or {}).get("SLURM_CONF", "")]
+            if process.pid != os.getpid() and any(str(self.folder) in text for text in said):
                 process.kill()
 
     def call(self, *command: object) -> str:

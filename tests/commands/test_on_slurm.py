@@ -138,18 +138,27 @@ def test_a_trial_cut_off_by_its_time_limit_goes_on_and_ends_as_one_that_was_not(
         "hydra/sweeper/pruner=none",
     ]
     tiny = [o for o in TINY_ALONE if not o.startswith("trainer.max_epochs")]
-    epochs = "trainer.max_epochs=25"
-    limited = ["hydra.launcher.timeout_min=1", "hydra.launcher.signal_delay_s=25", "hydra.launcher.max_num_timeout=20"]
+    epochs = "trainer.max_epochs=60"  # longer than the half minute between two looks of Slurm at its limits
+    limited = ["hydra.launcher.signal_delay_s=55", "hydra.launcher.max_num_timeout=9"]
     fixed = [*grid, *tiny, epochs, "accelerator.threads=1", "sweep.objective=strength.score"]
     process = room.start(*hexlit("--multirun", *fixed, "hydra.sweep.dir=sweep", *LAUNCHED, *limited))
+    trial = room.folder / "sweep/trial-000"
+    until(lambda: (trial / "metrics.csv").exists() and len(losses(trial)) >= 3)
+    (job,) = (job for job, state in room.slurm.jobs().items() if state == "RUNNING")
+    # From now on: on a busy machine the shortest limit, a minute, would end it before its first epoch.
+    minutes = int(room.slurm.call("squeue", "-h", "-j", job, "-o", "%M").split(":")[0])
+    room.slurm.call("scontrol", "update", f"JobId={job}", f"TimeLimit={minutes + 1}")
+    until(lambda: room.slurm.jobs()[job] == "PENDING", 120)
+    room.slurm.call("scontrol", "update", f"JobId={job}", "TimeLimit=30")
+    before = len(losses(trial))
     room.ended(process)
     room.ended(room.start(*hexlit("--multirun", *fixed, "hydra.sweep.dir=whole")))
     logs = "".join(path.read_text() for path in (room.folder / "sweep").rglob("*_log.*"))
-    print(f"\nbegun again {logs.count('Requeued job')} times; epochs {len(losses(room.folder / 'sweep/trial-000'))}")
+    print(f"\nbegun again {logs.count('Requeued job')} times, after {before} of {len(losses(trial))} epochs")
     assert states(room.trials()) == ["COMPLETE"]
     assert "Requeued job" in logs
-    assert losses(room.folder / "sweep/trial-000") == losses(room.folder / "whole/trial-000")
-    assert weights(room.folder / "sweep/trial-000") == weights(room.folder / "whole/trial-000")
+    assert losses(trial) == losses(room.folder / "whole/trial-000")
+    assert weights(trial) == weights(room.folder / "whole/trial-000")
 
 
 def test_srun_gives_a_run_its_ranks_and_its_cores(room: Room) -> None:
