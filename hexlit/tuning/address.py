@@ -20,7 +20,7 @@ _QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)
 
 
 def kind_of(address: str) -> tuple[str, str]:
-    """What `address` names, such as `sqlite` or `journal`, and the text behind `://`; the kind of a path is empty."""
+    """The kind of `address`, such as `sqlite` or `journal`, and the text behind `://`; the kind of a path is empty."""
     scheme = _SCHEME.match(address)
     return ("", address) if scheme is None else (scheme[1].lower().split("+")[0], address[scheme.end() :])
 
@@ -39,7 +39,7 @@ def whole_url(shown: str | None) -> str | None:
     """The storage that is `shown` without its password, whole again; anything else as it is.
 
     Raises:
-        UsageError: nobody has said the password in the environment.
+        UsageError: the environment does not hold the password.
     """
     if shown is None or HIDDEN not in shown:
         return shown

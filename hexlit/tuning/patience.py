@@ -56,7 +56,7 @@ class Patience:
 
     seconds: float = 0.0
     ended: threading.Event = field(default_factory=threading.Event)
-    """Set when one has given up, or by others: nobody waits any longer."""
+    """Set when one thread has given up, or from outside: no call waits after that."""
     back: float = 0.0
     """When the database was last there again after it had been away, in seconds since 1970."""
     _since: float | None = field(default=None, init=False)
@@ -64,7 +64,7 @@ class Patience:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def call(self, work: Callable[[], Result], shown: str) -> Result:
-        """The result of `work`, tried again while the database that is `shown` so does not answer.
+        """The result of `work`, tried again while the database does not answer; messages name it as `shown`.
 
         Raises:
             StorageGoneError: it was away for all of `seconds`.
@@ -117,7 +117,7 @@ def lost_connection(error: BaseException) -> str | None:
 
 
 def said_by(error: BaseException) -> str:
-    """What the driver said, in one line."""
+    """The driver's message, in one line."""
     cause = getattr(error, "orig", None) or error
     return " ".join(str(cause).split("(Background on")[0].split())
 

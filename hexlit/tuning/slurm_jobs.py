@@ -39,7 +39,7 @@ class AskTheController(Callback):
 def ask_the_controller() -> None:
     """Have submitit ask `squeue`. It asks `sacct` otherwise, every ten minutes, and waits for ever without accounting.
 
-    A cancelled job leaves no result, by which alone submitit would know.
+    A cancelled job leaves no result file, and submitit would look for nothing else.
     """
     from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob
 

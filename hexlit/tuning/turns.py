@@ -1,8 +1,7 @@
-"""Whose turn it is to begin a trial: processes that work on one study decide one after another.
+"""Turns: processes that work on one study begin their trials one after another.
 
-Only so is the number of trials exact, no point of a grid drawn twice, and an interrupted trial done again once. The
-turn ends with its holder, however that ends: it is a lock that the server keeps for a connection, or the system for a
-file.
+This keeps the number of trials exact, draws no point of a grid twice, and repeats an interrupted trial once. A turn
+ends with its holder, even after a kill: it is a lock that the server keeps for a connection, or the system for a file.
 """
 
 import contextlib
