@@ -81,10 +81,12 @@ OPTIONAL = (
     "dashboard",
     "ray",
     "web",
+    "slurm",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
     "hydra-core": "hydra",
+    "hydra-submitit-launcher": "submitit",  # which it brings
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
     "pillow": "PIL",

@@ -6,6 +6,7 @@ import os
 import platform
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -32,10 +33,22 @@ def process_space() -> str:
 
 
 def usable_cores() -> int:
-    """CPU cores that this process may run on, which can be fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """CPU cores that this process may use: fewer than the machine has where the system, or a job of Slurm, says so."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, allocated_cores(os.environ) or cores)
+
+
+def allocated_cores(environment: Mapping[str, str]) -> int | None:
+    """Cores that Slurm has given to this process: to its task, or to its job on this machine; None outside a job.
+
+    Slurm may leave it to the process to keep to them.
+    """
+    names = ["SLURM_CPUS_PER_TASK"] if "SLURM_STEP_ID" in environment else []  # a batch script is no task
+    for name in (*names, "SLURM_CPUS_ON_NODE"):
+        value = environment.get(name, "")
+        if "SLURM_JOB_ID" in environment and value.isdecimal() and int(value) > 0:
+            return int(value)
+    return None
 
 
 def processor_identity() -> str:

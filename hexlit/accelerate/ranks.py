@@ -109,12 +109,14 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
     # srun counts the tasks of its step. A batch script is no task of one, however many tasks its job asked for.
     if _number(found, "SLURM_STEP_NUM_TASKS", 1) > 1:
         size = _number(found, "SLURM_STEP_NUM_TASKS")
+        machines = _number(found, "SLURM_STEP_NUM_NODES", 1)
+        first = Ranks.address if machines == 1 else first_machine(found.get("SLURM_STEP_NODELIST", Ranks.address))
         return Ranks(
             rank=_number(found, "SLURM_PROCID"),
             size=size,
             local_rank=_number(found, "SLURM_LOCALID"),
-            local_size=max(1, size // _number(found, "SLURM_STEP_NUM_NODES", 1)),
-            address=found.get("MASTER_ADDR", first_machine(found.get("SLURM_STEP_NODELIST", Ranks.address))),
+            local_size=max(1, size // machines),
+            address=found.get("MASTER_ADDR", first),
             port=_number(found, "MASTER_PORT", FIRST_PORT + _number(found, "SLURM_JOB_ID", 0) % 10_000),
             cores=_number(found, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in found else None,
         )

@@ -17,6 +17,7 @@ from hexlit.commands.application import run, typed
 from hexlit.commands.claim import check, claim
 from hexlit.commands.quick_imports import quick_imports
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
+from hexlit.commands.requeued import requeued
 from hexlit.commands.run_folder import resumed_arguments
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
@@ -95,6 +96,8 @@ def train(config: DictConfig) -> Any:
 
         return train_trial(settings, folder, ticket)
     refuse_sweep(settings, "hexlit train --multirun with hydra/sweeper=optuna")
+    if job:
+        settings.resume = requeued(folder)
     say_hello(settings, folder)
     with terminated_as_interrupted():
         train_kept(config, settings, folder, started=began)

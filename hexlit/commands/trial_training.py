@@ -10,6 +10,7 @@ import lightning as L
 
 from hexlit.accelerate.memory import is_out_of_memory
 from hexlit.accelerate.profile import build_profile
+from hexlit.commands.requeued import requeued
 from hexlit.commands.task_run import train_task
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
@@ -29,7 +30,7 @@ def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> float
         settings.logger.wandb.group = ticket.group
     began = time.monotonic()
     with running_trial(ticket, lambda error: micro_batch_of(settings, error)) as trial:
-        for number in range(ticket.seeds):
+        for number in range(trial.seeds_ended, ticket.seeds):
             train_seed(settings, folder, trial, number)
             if trial.pruned:
                 break
@@ -40,9 +41,9 @@ def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> float
 
 def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: int) -> None:
     """Train with the seed of this `number`, in a folder of its own where there are several."""
-    own = replace(settings, seed=(settings.seed + number) % 2**32)
     place = folder if trial.ticket.seeds == 1 else folder / f"seed-{number}"
     place.mkdir(exist_ok=True)
+    own = replace(settings, seed=(settings.seed + number) % 2**32, resume=requeued(place))
     epochs = settings.trainer.max_epochs
     by_budget = settings.sweep.compare_at == "budget"
     pruning = trial.callback(BUDGET_STEPS, step_of_budget) if by_budget else trial.callback(epochs)

@@ -4,6 +4,7 @@ torch's wrapper, which averages gradients while they are computed, is left out: 
 ranks may have different numbers of examples. `TrainedModule` adds the gradients up once a step instead.
 """
 
+import socket
 from typing import Any
 
 import torch
@@ -81,6 +82,14 @@ class AddedUp(DDPStrategy):
         return from_writer(obj)
 
 
+def surroundings(ranks: Ranks) -> list[LightningEnvironment]:
+    """Plugins that say who started this process, where the strategy does not.
+
+    Lightning would find Slurm by itself, and take its signals, which belong to who started the job.
+    """
+    return [] if ranks.several else [LightningEnvironment()]
+
+
 def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = None) -> dict[str, Any]:
     """The arguments of `Trainer` that say on which devices it computes, and by which processes.
 
@@ -105,6 +114,12 @@ def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
     """Refuse what does not go together with several ranks."""
     if not ranks.several:
         return
+    try:
+        socket.getaddrinfo(ranks.address, ranks.port)
+    except OSError:  # the ranks would wait for one another for ever
+        raise UsageError(
+            f"MASTER_ADDR={ranks.address}: no machine is known here by this name; set MASTER_ADDR to that of rank 0"
+        ) from None
     if profile.train_batch < ranks.size:
         raise UsageError(
             f"accelerator.train_batch={profile.train_batch}: {ranks.size} devices share a batch; choose more examples"

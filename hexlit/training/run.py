@@ -26,7 +26,7 @@ from hexlit.training.checkpoint_files import WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
 from hexlit.training.cost import Cost
 from hexlit.training.display import Display
-from hexlit.training.distributed import device_arguments, part_ways, refuse_for_several
+from hexlit.training.distributed import device_arguments, part_ways, refuse_for_several, surroundings
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
 from hexlit.training.epoch_times import EpochTimes, RowsAreWhole
@@ -157,7 +157,7 @@ def run(
             *checkpoints(folder, config.trainer),
             *callbacks,
         ],
-        plugins=[WholeCheckpoints(saved)],
+        plugins=[WholeCheckpoints(saved), *surroundings(place)],
         default_root_dir=folder,
         reload_dataloaders_every_n_epochs=int(task.fresh_data),
         enable_progress_bar=False,

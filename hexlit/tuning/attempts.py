@@ -16,8 +16,10 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from hexlit.accelerate.host import free_host_bytes
 from hexlit.accelerate.nvml import Nvml
+from hexlit.tuning.address import hidden_password
 from hexlit.tuning.folders import new_folder
 from hexlit.tuning.launchers import LauncherRunner
+from hexlit.tuning.patience import StorageGoneError
 from hexlit.tuning.plan import Plan
 from hexlit.tuning.runner import (
     GIB,
@@ -32,13 +34,15 @@ from hexlit.tuning.runner import (
     larger,
 )
 from hexlit.tuning.slots import Slot, Slots
-from hexlit.tuning.storage import hidden_password
 from hexlit.tuning.study import sign_of_life
 from hexlit.tuning.ticket import TrialTicket
 from hexlit.tuning.watcher import SIGN_OF_LIFE, Watcher
 
 log = logging.getLogger(__name__)
 
+_ONCE_MORE = {"attempts": 2, "epochs": 0, "failure": None, "micro_batch": None, "seed_values": None}
+"""Attributes of a trial that begins again."""
+_LONGER = 60.0
 _INTERRUPTED = Ending(failure="interrupted with the sweep", interrupted=True)
 
 
@@ -120,11 +124,13 @@ class Attempts:
             if known.state == TrialState.RUNNING and micro_batch > 1 and not self._stop.is_set():
                 half = int(micro_batch) // 2
                 log.warning("trial %d ran out of memory; once more with accelerator.micro_batch=%d", trial.number, half)
-                for name, value in {"attempts": 2, "epochs": 0, "failure": None, "micro_batch": None}.items():
+                for name, value in _ONCE_MORE.items():
                     trial.set_user_attr(name, value)
                 smaller = [*overrides, f"accelerator.micro_batch={half}"]
                 ending = self._attempt(trial, smaller, f"trial-{trial.number:03d}-retry")
-        except Exception as error:  # a full disk, a database that is gone: no harm to the other trials
+        except StorageGoneError:
+            ending = _INTERRUPTED  # the sweep ends, and says why
+        except Exception as error:  # a full disk: no harm to the other trials
             log.exception("trial %d", trial.number)
             ending = Ending(failure=f"{type(error).__name__}: {first_line(error)}")
         finally:
@@ -171,6 +177,8 @@ class Attempts:
             seeds=plan.judged.seeds,
             group=plan.group,
             sweep_id=plan.sweep_id,
+            # The sweep gives up first, and its trials count as interrupted then.
+            storage_timeout=plan.judged.storage_timeout + _LONGER,
         )
 
     def _run(self, job: Job, under_way: UnderWay) -> Ending:

@@ -57,6 +57,8 @@ class SweepConfig:
     Mac, it is what torch holds in the trial; a warning says so."""
     trial_timeout: float | None = None
     """Seconds after which a trial is stopped."""
+    storage_timeout: float = 300.0
+    """Seconds that a sweep and its trials wait for a server's database that no longer answers, before they end."""
 
     def __post_init__(self) -> None:
         self.objectives()
@@ -81,7 +83,7 @@ class SweepConfig:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"sweep.{name}={value}: must be {least} or more")
-        for name in ("memory_budget", "device_memory_budget", "trial_timeout"):
+        for name in ("memory_budget", "device_memory_budget", "trial_timeout", "storage_timeout"):
             value = getattr(self, name)
             if value is not None and not (value > 0 and math.isfinite(value)):
                 raise UsageError(f"sweep.{name}={value}: must be above 0")
@@ -135,7 +137,8 @@ class OptunaSweeperConf:
     """`minimize`, `maximize`, or a list with one for each objective; null: what the objective's name suggests."""
     storage: str | None = None
     """Where the study is kept: null is a journal in the sweep's folder; a path is a journal there; or a URL such as
-    `sqlite:///study.db` or `postgresql://user:password@host/name`."""
+    `sqlite:///study.db`, `postgresql://user@host/name` or `mysql://user@host/name`. The password of a server is in the
+    environment variable HEXLIT_STORAGE_PASSWORD."""
     study_name: str | None = None
     """Name of the study, and of the sweep's folder; null: one of its own for every sweep."""
     n_trials: int = 20

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hexlit.tuning.runner import Ending, Job, UnderWay, clean, first_line
+from hexlit.tuning.slurm_jobs import failure_of
 from hexlit.tuning.space import quoted
 from hexlit.tuning.ticket import VARIABLE
 from hexlit.tuning.watcher import SIGN_OF_LIFE
@@ -77,7 +78,7 @@ class LauncherRunner:
         try:
             [result] = self._make().launch([overrides], initial_job_idx=job.ticket.number)
         except (Exception, SystemExit) as error:  # a job that left, or was killed, ends its launcher
-            return f"{type(error).__name__}: {first_line(error)}"
+            return failure_of(error)
         finally:
             clean(job.folder)
         if result.status != JobStatus.COMPLETED:

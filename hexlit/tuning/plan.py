@@ -11,6 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from hexlit.accelerate.host import usable_cores
 from hexlit.errors import UsageError
+from hexlit.tuning.address import hidden_password, refuse_password_in
 from hexlit.tuning.build import build_pruner, plain
 from hexlit.tuning.config import DIRECTION_OF_MODE, SweepConfig, directions_of
 from hexlit.tuning.place import absolute, find_place
@@ -38,6 +39,7 @@ _OF_ONE_SESSION = (
     "storage",
     "sweep.resume",
     "sweep.join",
+    "sweep.storage_timeout",
     "n_trials",
     "n_jobs",
     "timeout",
@@ -160,6 +162,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
     if timeout is not None and not timeout > 0:
         raise UsageError(f"hydra.sweeper.timeout={timeout}: must be above 0 seconds")
     hydra_overrides = [str(override) for override in config.hydra.overrides.hydra]
+    refuse_password_in(list(OmegaConf.to_container(config.hydra.overrides.hydra, resolve=False)))  # type: ignore[arg-type]
     command = _without([*arguments, *hydra_overrides], _OF_ONE_SESSION)
     folder, study_name = find_place(config, settings, judged, hydra_overrides, command)
     plan = Plan(
@@ -172,7 +175,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
         directions=directions,
         space=space,
         custom=custom,
-        overrides=_without(fixed_overrides(fixed), ("sweep.resume", "sweep.join")),
+        overrides=_without(fixed_overrides(fixed), ("sweep.resume", "sweep.join", "sweep.storage_timeout")),
         recipe=recipe_of(config, fixed, loader),
         own_overrides=_share_of_machine(config, n_jobs, [*fixed, *space]),
         hydra_overrides=_without(hydra_overrides, _OF_THE_PARENT),
@@ -234,8 +237,6 @@ def _refuse_changes(plan: Plan, facts: Mapping[str, Any]) -> None:
 
 def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: float) -> dict[str, Any]:
     """The content of `sweep.json`."""
-    from hexlit.tuning.storage import hidden_password
-
     return {
         "version": VERSION,
         "name": plan.name,

@@ -10,18 +10,17 @@ import errno
 import json
 import logging
 import os
-import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import BaseJournalBackend, JournalFileOpenLock
 
 from hexlit.errors import UsageError
+from hexlit.tuning.address import SERVERS, hidden_password, kind_of
+from hexlit.tuning.patience import Patience
 from hexlit.tuning.sweep_folder import JOURNAL_FILE
 
 try:
@@ -31,66 +30,36 @@ except ImportError:  # Windows: Optuna's own lock is used there
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 60.0  # seconds that a process waits for others to be done with an SQLite file
-
-HIDDEN = "***"
-STORAGE_VARIABLE = "HEXLIT_STORAGE"
-"""Environment variable with the whole URL of a study, whose password no file and no command line shows."""
-
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_PASSWORD = re.compile(r"(://[^:/@?]*:)([^?]*)(?=@)")
-_QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
-_DRIVERS = {"postgresql": "'hexlit[postgres]'", "mysql": "mysqlclient", "mariadb": "mysqlclient"}
-_KNOW_CONNECT_TIMEOUT = ("psycopg2", "psycopg", "mysqldb", "pymysql")
-_CONNECT_TIMEOUT = 10  # seconds
-_OPENED_AT_ONCE = re.compile("already exists|duplicate|unique constraint", re.IGNORECASE)
-_TRIES = 20
 _BLOCK = 65536
 _RECORD_START = b'{"op_code":'
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 
 
-def open_storage(spec: str | None, folder: Path) -> BaseStorage:
-    """The storage that `spec` names, made where it is missing.
+def open_storage(address: str | None, folder: Path, patience: Patience | None = None) -> BaseStorage:
+    """The storage at `address`, made where it is missing.
 
     - None: the journal `study.journal` in `folder`
     - a path or `journal:///path`: a journal there; `journal://path` is relative, like a plain path
     - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...`, `mysql://...`: a database
 
+    A server's calls wait as `patience` says; without it none waits.
+
     Raises:
         UsageError: when it cannot be opened or read. The message never shows a password.
     """
-    scheme = None if spec is None else _SCHEME.match(spec)
-    if spec is None or scheme is None:
-        return _open_journal(folder / JOURNAL_FILE if spec is None else Path(spec))
-    kind = scheme[1].lower().split("+")[0]
-    if kind == "journal":
-        return _open_journal(Path(spec[scheme.end() :]))
-    if kind in ("sqlite", *_DRIVERS):
-        return _open_database(spec, kind)
+    if address is None:
+        return _open_journal(folder / JOURNAL_FILE)
+    kind, rest = kind_of(address)
+    if kind in ("", "journal"):
+        return _open_journal(Path(rest))
+    if kind in ("sqlite", *SERVERS):
+        from hexlit.tuning.database import open_database
+
+        return open_database(address, kind, patience)
     raise UsageError(
-        f"{hidden_password(spec)}: {scheme[1]} is no storage; give a path, journal:///path, sqlite:///path, "
+        f"{hidden_password(address)}: {kind} is no storage; give a path, journal:///path, sqlite:///path, "
         "postgresql://... or mysql://..."
     )
-
-
-def hidden_password(url: str) -> str:
-    """The URL with *** in place of its password; any other text as it is."""
-    return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url, count=1))
-
-
-def whole_url(shown: str | None) -> str | None:
-    """The storage that is `shown` without its password, whole again; anything else as it is.
-
-    Raises:
-        UsageError: nobody has said the password in the environment.
-    """
-    if shown is None or HIDDEN not in shown:
-        return shown
-    url = os.environ.get(STORAGE_VARIABLE)
-    if url is None or hidden_password(url) != shown:
-        raise UsageError(f"{shown}: the password is not kept; set {STORAGE_VARIABLE} to the whole URL")
-    return url
 
 
 class HealingJournal(BaseJournalBackend):
@@ -245,53 +214,3 @@ def _open_journal(path: Path) -> BaseStorage:
     if path.is_dir():
         raise UsageError(f"{path}: this is a folder; give the path of the journal file in it")
     return JournalStorage(HealingJournal(path))
-
-
-def _open_database(url: str, kind: str) -> BaseStorage:
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-
-    shown = hidden_password(url)
-    try:
-        parts = make_url(url)
-    except (SQLAlchemyError, ValueError):
-        raise UsageError(f"{shown}: this is no URL of a database; write {kind}://user:password@host/database") from None
-    if kind == "sqlite" and parts.database in (None, "", ":memory:"):
-        raise UsageError(f"{shown}: a study in memory is lost to its trials, which are processes; give sqlite:///path")
-    if parts.drivername == "postgresql" and find_spec("psycopg") is not None:
-        parts = parts.set(drivername="postgresql+psycopg")  # SQLAlchemy's own choice is psycopg2 alone
-        url = parts.render_as_string(hide_password=False)
-    arguments: dict[str, Any] = {}
-    try:
-        driver = parts.get_driver_name()
-        if kind == "sqlite":
-            arguments = {"connect_args": {"timeout": PATIENCE}}
-        else:
-            arguments = {"pool_pre_ping": True}
-            if driver in _KNOW_CONNECT_TIMEOUT and "connect_timeout" not in parts.query:
-                arguments["connect_args"] = {"connect_timeout": _CONNECT_TIMEOUT}
-        return _tried_again(url, arguments)
-    except ImportError:
-        name = _DRIVERS.get(kind, "its driver")
-        raise UsageError(f"{shown}: the driver of this database is not installed; pip install {name}") from None
-    except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:
-        cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-        told = " ".join(str(cause).split("(Background on")[0].split())
-        written = [match[2] for pattern in (_PASSWORD, _QUERY_PASSWORD) for match in pattern.finditer(url)]
-        for secret in filter(None, (parts.password, *written)):
-            told = told.replace(secret, "***")
-        raise UsageError(f"{shown}: the database cannot be used: {told}") from None
-
-
-def _tried_again(url: str, arguments: dict[str, Any]) -> RDBStorage:
-    """The storage. Processes that open a new database at once stumble over each other's tables: they try again."""
-    from sqlalchemy.exc import DBAPIError
-
-    for attempt in range(_TRIES):
-        try:
-            return RDBStorage(url, engine_kwargs=dict(arguments))
-        except DBAPIError as error:
-            if attempt == _TRIES - 1 or not _OPENED_AT_ONCE.search(str(error)):
-                raise
-            time.sleep(0.05 * (1 + os.getpid() % 7))
-    raise AssertionError("the last attempt returns or raises")

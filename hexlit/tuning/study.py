@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 from optuna.exceptions import UpdateFinishedTrialError
 
 from hexlit.errors import UsageError
-from hexlit.tuning.storage import hidden_password, open_storage, whole_url
+from hexlit.tuning.address import hidden_password, whole_url
+from hexlit.tuning.patience import Patience, PatientStorage
+from hexlit.tuning.storage import open_storage
 from hexlit.tuning.sweep_folder import JOURNAL_FILE, read_facts
 from hexlit.tuning.watcher import ATTRIBUTE, Watcher, watcher_of
 
@@ -39,11 +41,13 @@ def create_study(
     join: bool = False,
     terms: Mapping[str, str] | None = None,
     objectives: Sequence[str] = (),
+    patience: Patience | None = None,
 ) -> "Study":
     """A new study, or with `resume` or `join` the one that was begun under this `name`.
 
     Programs that show studies, such as optuna-dashboard, call its values by the names of the `objectives`. The `terms`
-    stay with the study: names and values of what all who work on it agree on.
+    stay with the study: names and values of what all who work on it agree on. A server has to answer at once here;
+    later calls wait for it as `patience` says.
 
     Raises:
         UsageError: there is such a study and neither is asked for, or there is none and one is; or it is about other
@@ -53,6 +57,8 @@ def create_study(
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     opened = open_storage(storage, folder)
+    if isinstance(opened, PatientStorage) and patience is not None:
+        opened.patience = patience  # from now on: it has answered
     where = hidden_password(storage) if storage else str(folder)
     exists = name in [study.study_name for study in opened.get_all_studies()]
     if exists and not (resume or join):
@@ -65,13 +71,17 @@ def create_study(
     if join and not exists:
         raise UsageError(f"sweep.join=true: there is no study {name} in {where}; the first to begin it leaves this out")
     if not exists:
-        study = optuna.create_study(
-            study_name=name,
-            storage=opened,
-            sampler=sampler,
-            pruner=pruner,
-            directions=list(directions),  # type: ignore[arg-type]  # checked
-        )
+        try:
+            study = optuna.create_study(
+                study_name=name,
+                storage=opened,
+                sampler=sampler,
+                pruner=pruner,
+                directions=list(directions),  # type: ignore[arg-type]  # checked
+            )
+        except optuna.exceptions.DuplicatedStudyError:
+            said = f"hydra.sweeper.study_name={name}: another process has begun it in {where} just now"
+            raise UsageError(f"{said}; add sweep.join=true to work on it, too") from None
         if objectives:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -126,21 +136,28 @@ def counts(trial: "FrozenTrial") -> bool:
 def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
     """Fail the trials that somebody worked on who is gone, and put their parameters first in the queue.
 
-    Returns them. Trials whose watcher still lives, on this machine or another, are left alone.
+    Returns them. Trials whose watcher still lives, on this machine or another, are left alone. To be called in a
+    `hexlit.tuning.turns.turn`: others would do the same trial again, too.
     """
     from optuna.trial import TrialState
 
     retried = []
-    done_again = {trial.user_attrs.get("retry_of") for trial in study.get_trials(deepcopy=False)}
+    storage = getattr(study._storage, "_backend", None)
+    back = storage.patience.back if isinstance(storage, PatientStorage) else 0.0
     for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
         watcher = watcher_of(trial.user_attrs)
-        if watcher is not None and watcher.alive:
+        if watcher is not None and watcher.alive_after(back):
             log.debug("trial %d is still watched by process %s on %s", trial.number, watcher.pid, watcher.host)
             continue
         interrupt(study, trial)
         retried.append(trial)
-    for trial in study.get_trials(deepcopy=False):
-        if trial.user_attrs.get("interrupted") and trial.number not in done_again and trial.params:
+    trials = study.get_trials(deepcopy=False)
+    interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
+    # One that was interrupted before it had its parameters has begun nothing again.
+    void = {trial.number for trial in interrupted if not trial.params}
+    done_again = {trial.user_attrs.get("retry_of") for trial in trials if trial.number not in void}
+    for trial in interrupted:
+        if trial.params and trial.number not in done_again:
             study.enqueue_trial(trial.params, user_attrs={"retry_of": trial.number})
     return retried
 

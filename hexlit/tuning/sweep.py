@@ -23,18 +23,20 @@ from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, print_results
+from hexlit.tuning.address import STORAGE_VARIABLE, hidden_password
 from hexlit.tuning.attempts import Attempts, noted
 from hexlit.tuning.build import build_sampler
 from hexlit.tuning.outcome import outcome, reason
+from hexlit.tuning.patience import Patience, StorageGoneError
 from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
 from hexlit.tuning.runner import Ending, clean, first_line
 from hexlit.tuning.space import render
-from hexlit.tuning.storage import STORAGE_VARIABLE, hidden_password
 from hexlit.tuning.study import counts, create_study, interrupt, retry_interrupted, sign_of_life
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
 from hexlit.tuning.tracked_sweep import track_sweep
+from hexlit.tuning.turns import turn
 from hexlit.tuning.watcher import Watcher
 
 log = logging.getLogger(__name__)
@@ -109,7 +111,8 @@ class Sweep:
                 self._work()
         except BaseException:
             remove_process_file(plan.folder)
-            self._save_results()
+            with contextlib.suppress(StorageGoneError):
+                self._save_results()
             raise
         self._save(finished=time.time())
         remove_process_file(plan.folder)
@@ -133,13 +136,15 @@ class Sweep:
             join=plan.judged.join,
             terms=plan.terms,
             objectives=plan.objectives,
+            patience=Patience(plan.judged.storage_timeout, ended=self._stop),
         )
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
             before += int(plan.sweep_id, 16)  # two who join at once draw differently
         if before:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
-            self._retry_interrupted(study)
+            with turn(study):
+                self._retry_interrupted(study)
         return study
 
     def _retry_interrupted(self, study: Study) -> None:
@@ -157,8 +162,8 @@ class Sweep:
             try:
                 news: list[str] = []
                 while True:
-                    while len(running) < plan.n_jobs and self._may_begin(running):
-                        trial, overrides = self._ask()
+                    while len(running) < plan.n_jobs and (begun := self._begin(running)) is not None:
+                        trial, overrides = begun
                         self._attempts.expect(trial)
                         running[pool.submit(self._attempts.bring_to_end, trial, overrides)] = trial
                     self._show(news)  # after the slots are full again
@@ -175,11 +180,25 @@ class Sweep:
                         self._settle(trial, replace(future.result(), interrupted=True))
                 raise
 
-    def _may_begin(self, running: dict[Future[Ending], Trial]) -> bool:
+    def _begin(self, running: dict[Future[Ending], Trial]) -> tuple[Trial, list[str]] | None:
+        """A trial that is to begin now, with its task overrides; None for none."""
+        again = not running
+        while again or self._may_begin():
+            with turn(self._study) as mine:
+                if again:
+                    self._retry_interrupted(self._study)  # of another machine, silent for long enough by now
+                if not self._may_begin():  # another process may have begun one
+                    return None
+                trial, overrides = self._ask()
+                if mine():
+                    return trial, overrides
+                interrupt(self._study, trial)  # the server went away: another may have had the turn, too
+                again = True
+        return None
+
+    def _may_begin(self) -> bool:
         """Whether another trial is to begin now."""
         plan = self._plan
-        if not running:
-            self._retry_interrupted(self._study)  # of another machine that has been silent for long enough by now
         trials = self._study.get_trials(deepcopy=False)
         done = [trial for trial in trials if counts(trial)]
         under_way = sum(trial.state == TrialState.RUNNING for trial in trials)  # on other machines, too
@@ -310,6 +329,8 @@ def _without_password(config: DictConfig) -> DictConfig:
         with open_dict(shown), read_write(shown):
             shown.hydra.sweeper.storage = hidden_password(config.hydra.sweeper.storage)
             shown.hydra.overrides.hydra = [
-                line for line in config.hydra.overrides.hydra if not str(line).startswith("hydra.sweeper.storage=")
+                hidden_password(str(line))
+                for line in config.hydra.overrides.hydra
+                if not str(line).lstrip("+").startswith("hydra.sweeper.storage=")
             ]
     return shown

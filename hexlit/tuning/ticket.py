@@ -16,7 +16,7 @@ class TrialTicket:
     """One trial of a study."""
 
     storage: str | None
-    """As `hydra.sweeper.storage`, without its password (see `hexlit.tuning.storage.whole_url`)."""
+    """As `hydra.sweeper.storage`, without its password (see `hexlit.tuning.address.whole_url`)."""
     folder: str
     """Absolute path of the sweep's folder."""
     study: str
@@ -35,6 +35,8 @@ class TrialTicket:
     """Name that the trials of the sweep share."""
     sweep_id: str
     """Tells the sweep from others with the same folder's name."""
+    storage_timeout: float = 0.0
+    """Seconds that the trial waits for a database that does not answer: longer than its sweep."""
     lifeline: int | None = None
     """File descriptor that ends when the sweep does."""
 

@@ -1,5 +1,6 @@
 """The trial that this process is, if it is one: reports to the study, and tells it how it ended."""
 
+import contextlib
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -30,6 +31,7 @@ class RunningTrial:
     Attributes:
         ticket: which trial it is.
         pruned: whether the pruner has ended it.
+        patience: with which it waits for its study.
     """
 
     def __init__(self, ticket: TrialTicket) -> None:
@@ -37,27 +39,39 @@ class RunningTrial:
         import optuna
         from optuna.pruners import WilcoxonPruner
 
-        from hexlit.tuning.storage import open_storage, whole_url
+        from hexlit.tuning.address import whole_url
+        from hexlit.tuning.patience import Patience
+        from hexlit.tuning.storage import open_storage
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.ticket = ticket
         self.pruned = False
         pruner = build_pruner(ticket.pruner)
         self._by_seed = isinstance(pruner, WilcoxonPruner)
+        patience = Patience(ticket.storage_timeout)
         study = optuna.load_study(
             study_name=ticket.study,
-            storage=open_storage(whole_url(ticket.storage), Path(ticket.folder)),
+            storage=open_storage(whole_url(ticket.storage), Path(ticket.folder), patience),
             sampler=optuna.samplers.RandomSampler(),  # the parameters are drawn already
             pruner=pruner,
         )
+        self.patience = patience
         self._study = study
         self._trial: Trial = optuna.trial.Trial(study, ticket.trial_id)
-        self._ended: list[list[float]] = []
+        # A job that Slurm begins again has them from its first time.
+        self._ended: list[list[float]] = self._trial.user_attrs.get("seed_values") or []
+        if self._trial.user_attrs.get("failure"):
+            self.note(failure=None)
 
     @property
     def attributes(self) -> Mapping[str, Any]:
         """What is kept with the trial in the study."""
         return dict(self._trial.user_attrs)
+
+    @property
+    def seeds_ended(self) -> int:
+        """Seeds whose trainings have ended."""
+        return len(self._ended)
 
     @property
     def may_prune(self) -> bool:
@@ -96,6 +110,8 @@ class RunningTrial:
                 raise UsageError(f"sweep.objective={name}: no such metric was logged; there are {near}")
             found.append(float(value))
         self._ended.append(found)
+        if self.ticket.seeds > 1:
+            self.note(seed_values=self._ended)
         if self.may_prune and self._by_seed and self._report(len(self._ended) - 1, found[0]):
             self.pruned = len(self._ended) < self.ticket.seeds
 
@@ -143,17 +159,22 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
 
         die_with_parent(ticket.lifeline)
         os.environ[VARIABLE] = replace(ticket, lifeline=None).encoded()  # children do not have the pipe
+    from hexlit.tuning.patience import StorageGoneError
+
     trial = RunningTrial(ticket)
     try:
         yield trial
         trial.tell()
     except BaseException as error:
+        if not isinstance(error, Exception):
+            trial.patience.ended.set()  # it is to end now
         reason = (str(error).strip().splitlines() or ["no message"])[0]
         if not isinstance(error, UsageError):
             reason = f"{type(error).__name__}: {reason}"
         micro_batch = micro_batch_of(error) if isinstance(error, Exception) else None
-        if micro_batch is not None:
-            trial.note(failure=f"out of memory: {reason}", micro_batch=micro_batch)
-        else:
-            trial.note(failure=reason)
+        with contextlib.suppress(StorageGoneError):
+            if micro_batch is not None:
+                trial.note(failure=f"out of memory: {reason}", micro_batch=micro_batch)
+            else:
+                trial.note(failure=reason)
         raise

@@ -41,9 +41,13 @@ class Watcher:
     @property
     def alive(self) -> bool:
         """Whether it watches still, as far as can be known from here."""
+        return self.alive_after(0.0)
+
+    def alive_after(self, back: float) -> bool:
+        """Whether it watches still, where signs of life could be given since `back`, in seconds since 1970."""
         if self.host == process_space():
             return RunProcess(self.pid, self.create_time).alive
-        return time.time() - self.seen < PRESUMED_DEAD
+        return time.time() - max(self.seen, back) < PRESUMED_DEAD
 
 
 def watcher_of(attributes: Mapping[str, Any]) -> Watcher | None:

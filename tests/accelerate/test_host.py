@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from hexlit.accelerate import host
+from hexlit.accelerate.host import allocated_cores
 
 
 @pytest.fixture
@@ -50,3 +51,19 @@ def test_a_container_s_limit_counts_and_its_file_cache_is_free(
 def test_this_machine_has_cores_and_memory() -> None:
     assert host.usable_cores() >= 1
     assert 0 < host.free_host_bytes() <= host.total_host_bytes()
+
+
+@pytest.mark.row("F24")
+@pytest.mark.parametrize(
+    ("environment", "cores"),
+    [
+        ({}, None),
+        ({"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "8", "SLURM_CPUS_PER_TASK": "2", "SLURM_STEP_ID": "0"}, 2),
+        ({"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "8", "SLURM_CPUS_PER_TASK": "2"}, 8),
+        ({"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "4", "SLURM_STEP_ID": "0"}, 4),
+        ({"SLURM_CPUS_ON_NODE": "4"}, None),
+        ({"SLURM_JOB_ID": "7", "SLURM_CPUS_ON_NODE": "(null)"}, None),
+    ],
+)
+def test_cores_are_those_of_the_allocation(environment: dict[str, str], cores: int | None) -> None:
+    assert allocated_cores(environment) == cores

@@ -33,6 +33,11 @@ def test_srun() -> None:
     assert found.threads(2) == 2
 
 
+def test_srun_on_one_machine_needs_no_name_of_it() -> None:
+    found = ranks(SRUN | {"SLURM_STEP_NUM_NODES": "1", "SLURM_LOCALID": "3"})
+    assert (found.address, found.local_size) == ("127.0.0.1", 4)
+
+
 @pytest.mark.parametrize(
     "environment",
     [{}, {"RANK": "0", "WORLD_SIZE": "1"}, SRUN | {"SLURM_STEP_NUM_TASKS": "1"}, {"SLURM_NTASKS": "4"}],

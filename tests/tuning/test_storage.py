@@ -9,17 +9,16 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import optuna
 import pytest
-from optuna.storages import JournalStorage, RDBStorage
+from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from hexlit.errors import UsageError
 from hexlit.tuning import storage as storage_module
-from hexlit.tuning.storage import HealingJournal, hidden_password, open_storage
+from hexlit.tuning.storage import HealingJournal, open_storage
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are killed by signals")
 
@@ -309,86 +308,3 @@ def test_a_journal_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
         open_storage(None, tmp_path / "file")
     with pytest.raises(UsageError, match="folder"):
         open_storage(str(tmp_path), tmp_path)
-
-
-def test_a_relative_sqlite_path_starts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    opened = open_storage("sqlite:///a.db", tmp_path / "sweep")
-    assert isinstance(opened, RDBStorage)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
-    assert opened.engine_kwargs == {"connect_args": {"timeout": storage_module.PATIENCE}}
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("postgresql+nothing://me:geheim@localhost/db", "cannot be used"),
-        ("postgresql://me:geheim@localhost:port/db", "no URL"),
-        ("redis://me:geheim@localhost/db", "redis is no storage"),
-        ("sqlite:////nowhere/at/all/x.db", "unable to open"),
-        ("sqlite://", "in memory"),
-        ("sqlite:///:memory:", "in memory"),
-    ],
-)
-def test_a_database_that_cannot_be_used_is_named_without_its_password(url: str, words: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=words) as caught:
-        open_storage(url, tmp_path)
-    assert ":geheim" not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def failing(error: Exception) -> Any:
-    def make(url: str, engine_kwargs: dict[str, Any]) -> None:
-        raise error
-
-    return make
-
-
-@pytest.mark.parametrize(("installed", "scheme"), [(True, "postgresql+psycopg"), (False, "postgresql")])
-def test_postgresql_takes_the_driver_that_is_there(
-    installed: bool, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def note(url: str, engine_kwargs: dict[str, Any]) -> None:
-        asked.append(url)
-        raise ImportError("No module named 'psycopg'")
-
-    monkeypatch.setattr(storage_module, "RDBStorage", note)
-    monkeypatch.setattr(storage_module, "find_spec", lambda name: installed or None)
-    monkeypatch.setitem(sys.modules, "psycopg", ModuleType("psycopg"))
-    with pytest.raises(UsageError, match=r"pip install 'hexlit\[postgres\]'$"):
-        open_storage("postgresql://me:ge%40heim@db.example/hex", tmp_path)
-    assert asked == [f"{scheme}://me:ge%40heim@db.example/hex"]
-
-
-def test_a_missing_driver_and_an_unreachable_server_are_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from sqlalchemy.exc import OperationalError
-
-    url = "mysql://me:ge%40heim@db.example/hex"
-    monkeypatch.setattr(storage_module, "RDBStorage", failing(ImportError("Failed to import DB access module")))
-    with pytest.raises(UsageError, match=r"^mysql://me:\*\*\*@db\.example/hex: .*pip install mysqlclient$"):
-        open_storage(url, tmp_path)
-    refused = OperationalError("SELECT", {}, Exception("refused:\n ge@heim, ge%40heim"))
-    monkeypatch.setattr(storage_module, "RDBStorage", failing(refused))
-    with pytest.raises(UsageError, match=r"the database cannot be used: refused: \*\*\*, \*\*\*$"):
-        open_storage(url, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("url", "shown"),
-    [
-        ("postgresql://me:geheim@host:5432/db", "postgresql://me:***@host:5432/db"),
-        ("postgresql+psycopg://:geheim@host/db", "postgresql+psycopg://:***@host/db"),
-        ("mysql://me:a/b:c@d@host/db?x=1", "mysql://me:***@host/db?x=1"),
-        ("postgresql://host/db?user=me&password=geheim&x=1", "postgresql://host/db?user=me&password=***&x=1"),
-        ("postgresql://me@host/db", "postgresql://me@host/db"),
-        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
-        ("sqlite:////tmp/a:b@c/d.db", "sqlite:////tmp/a:b@c/d.db"),
-        ("runs/study.journal", "runs/study.journal"),
-    ],
-)
-def test_a_password_is_hidden_and_nothing_else(url: str, shown: str) -> None:
-    assert hidden_password(url) == shown

@@ -1,0 +1,167 @@
+"""A database that may go away for a while: every call waits for it, says so once, and gives up in the end."""
+
+import functools
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.storages import RDBStorage
+from optuna.trial import TrialState
+
+from hexlit.errors import UsageError
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+_PAUSE = 0.5
+"""Seconds between two attempts."""
+_SAID_AFTER = 1.5
+"""Seconds without the database after which a line says so: a deadlock is over before."""
+_CALLS = (
+    "set_study_user_attr",
+    "set_study_system_attr",
+    "get_study_id_from_name",
+    "get_study_name_from_id",
+    "get_study_directions",
+    "get_study_user_attrs",
+    "get_study_system_attrs",
+    "get_all_studies",
+    "_create_new_trial",
+    "set_trial_param",
+    "_set_trial_param",
+    "get_trial_param",
+    "set_trial_intermediate_value",
+    "set_trial_user_attr",
+    "set_trial_system_attr",
+    "get_trial_id_from_study_id_trial_number",
+    "get_trial",
+    "_get_trials",
+    "get_best_trial",
+)
+"""Calls that may be made twice. A trial that was created twice is one without watcher, which counts as interrupted."""
+
+
+class StorageGoneError(UsageError):
+    """The database has been away for too long."""
+
+
+@dataclass
+class Patience:
+    """How long a process waits for its database; all its threads give up together."""
+
+    seconds: float = 0.0
+    ended: threading.Event = field(default_factory=threading.Event)
+    """Set when one thread has given up, or from outside: no call waits after that."""
+    back: float = 0.0
+    """When the database was last there again after it had been away, in seconds since 1970."""
+    _since: float | None = field(default=None, init=False)
+    _said: bool = field(default=False, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def call(self, work: Callable[[], Result], shown: str) -> Result:
+        """The result of `work`, tried again while the database does not answer; messages name it as `shown`.
+
+        Raises:
+            StorageGoneError: it was away for all of `seconds`.
+        """
+        while True:
+            try:
+                result = work()
+            except Exception as error:
+                cause = lost_connection(error)
+                if cause is None:
+                    raise
+                self._wait(cause, shown)
+            else:
+                self._answered(shown)
+                return result
+
+    def _wait(self, cause: str, shown: str) -> None:
+        now = time.monotonic()
+        with self._lock:
+            self._since = now if self._since is None else self._since
+            away = now - self._since
+            if self.ended.is_set() or away >= self.seconds:
+                self.ended.set()
+                waited = f" for {away:.0f} s" if away >= 1 else ""
+                raise StorageGoneError(f"{shown}: the database does not answer{waited}: {cause}")
+            if away >= _SAID_AFTER and not self._said:
+                self._said = True
+                log.warning("%s: the database does not answer (%s); waiting up to %g s", shown, cause, self.seconds)
+        self.ended.wait(_PAUSE)
+
+    def _answered(self, shown: str) -> None:
+        if self._since is None:
+            return
+        with self._lock:
+            if self._since is not None and self._said:
+                log.warning("%s: the database answers again, after %.0f s", shown, time.monotonic() - self._since)
+            self._since, self._said, self.back = None, False, time.time()
+
+
+def lost_connection(error: BaseException) -> str | None:
+    """Why the database did not answer, in one line, where `error` comes of that; None for any other error."""
+    from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+    for found in _chain(error):
+        if isinstance(found, DBAPIError) and (
+            found.connection_invalidated or isinstance(found, OperationalError | InterfaceError)
+        ):
+            return said_by(found)
+    return None
+
+
+def said_by(error: BaseException) -> str:
+    """The driver's message, in one line."""
+    cause = getattr(error, "orig", None) or error
+    return " ".join(str(cause).split("(Background on")[0].split())
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+class PatientStorage(RDBStorage):
+    """Optuna's storage in a server's database. Each call waits for the server as `patience` says."""
+
+    def __init__(self, url: str, engine_kwargs: dict[str, Any], *, shown: str, patience: Patience) -> None:
+        """Open the database at `url`, which is `shown` without its password."""
+        self.shown = shown
+        self.patience = patience
+        super().__init__(url, engine_kwargs=engine_kwargs)
+
+    def set_trial_state_values(self, trial_id: int, state: TrialState, values: Sequence[float] | None = None) -> bool:
+        attempts = 0
+
+        def work() -> bool:
+            nonlocal attempts
+            attempts += 1
+            try:
+                return RDBStorage.set_trial_state_values(self, trial_id, state, values)
+            except UpdateFinishedTrialError:
+                if attempts > 1 and RDBStorage.get_trial(self, trial_id).state == state:
+                    return True  # the first attempt had reached the database, and its answer was lost
+                raise
+
+        return self.patience.call(work, self.shown)
+
+
+def _patient(name: str) -> Callable[..., Any]:
+    inner = getattr(RDBStorage, name)
+
+    @functools.wraps(inner)
+    def method(self: PatientStorage, *arguments: Any, **settings: Any) -> Any:
+        return self.patience.call(functools.partial(inner, self, *arguments, **settings), self.shown)
+
+    return method
+
+
+for _name in _CALLS:
+    setattr(PatientStorage, _name, _patient(_name))

@@ -1,0 +1,72 @@
+"""Jobs that submitit gives to Slurm: its controller says what became of each, so that no accounting is needed."""
+
+import re
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+
+from hexlit.tuning.runner import first_line
+
+LAUNCHER = "submitit_slurm"
+
+_ASKED_EVERY = 10
+"""Seconds between two questions to the controller, which are about all jobs at once."""
+_GOES_ON = {
+    "CONFIGURING",
+    "REQUEUE_FED",
+    "REQUEUE_HOLD",
+    "RESIZING",
+    "SIGNALING",
+    "SPECIAL_EXIT",
+    "STAGE_OUT",
+    "STOPPED",
+    "SUSPENDED",
+}
+"""States of jobs that have not ended, beside those that submitit knows."""
+_NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
+
+
+class AskTheController(Callback):
+    """Has submitit ask Slurm's controller, before Hydra launches jobs there. Hydra makes it from `conf/`."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """A sweep is about to begin."""
+        if config.hydra.runtime.choices.get("hydra/launcher") == LAUNCHER:
+            ask_the_controller()
+
+
+def ask_the_controller() -> None:
+    """Have submitit ask `squeue`. It asks `sacct` otherwise, every ten minutes, and waits for ever without accounting.
+
+    A cancelled job leaves no result file, and submitit would look for nothing else.
+    """
+    from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob
+
+    class QueueWatcher(SlurmInfoWatcher):
+        """Reads `squeue`, which forgets a job some minutes after its end."""
+
+        def _make_command(self) -> list[str] | None:
+            self._asked = self._registered - self._finished
+            numbers = sorted({job.partition("_")[0] for job in self._asked})
+            # A number that is forgotten is an error to squeue, so all jobs of this user are listed.
+            return ["squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%N"] if numbers else None
+
+        def read_info(self, string: bytes | str) -> dict[str, dict[str, str]]:
+            text = string if isinstance(string, str) else string.decode()
+            found = {job: {"JobID": job, "State": "ENDED", "NodeList": ""} for job in self._asked}
+            for line in text.splitlines():
+                job, state, nodes = (part.strip() for part in line.split("|"))
+                known = "PENDING" if state in _GOES_ON else state
+                found[job] = {"JobID": job, "State": known, "NodeList": nodes}
+            return found
+
+    SlurmJob.watcher = QueueWatcher(delay_s=_ASKED_EVERY)
+
+
+def failure_of(error: BaseException) -> str:
+    """Why a launched job has failed, in one line, such as `job 12 of Slurm ended as CANCELLED`."""
+    found = _NO_OUTPUT.match(str(error))
+    if type(error).__name__ == "UncompletedJobError" and found:
+        return f"job {found[1]} of Slurm ended as {found[2]}"
+    return f"{type(error).__name__}: {first_line(error)}"
