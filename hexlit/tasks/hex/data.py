@@ -15,13 +15,13 @@ from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.together import from_writer, gathered
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows

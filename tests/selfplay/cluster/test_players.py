@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hexlit.cluster import actors as module
+from hexlit.cluster.config import RayConfig
+from hexlit.cluster.connection import Connection
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
-from hexlit.selfplay.cluster import players as module
-from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.connection import Connection
 from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.player import BackgroundPlayer
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from tests.cluster.fake_ray import FakeRay
 from tests.search.positions import KeyedEvaluator
-from tests.selfplay.cluster.fake_ray import FakeRay
 from tests.selfplay.test_workers import PLACE
 from tests.selfplay.test_workers import SETTINGS as PLAIN_SETTINGS
 
@@ -193,5 +193,7 @@ def test_actors_get_what_is_asked_for(ray: FakeRay) -> None:
     players.prepare()
     wanted = {"num_cpus": 2, "num_gpus": 0.5, "resources": {"player": 1}, "max_restarts": 0}
     assert wanted.items() <= ray.options.items()
-    assert players.room() == "each asks for 2 CPU, 0.5 GPU, 1 player; free in the cluster: 1 of 4 CPU, 0 of 0 GPU"
+    assert (
+        players._actors.room() == "each asks for 2 CPU, 0.5 GPU, 1 player; free in the cluster: 1 of 4 CPU, 0 of 0 GPU"
+    )
     players.close()

@@ -9,12 +9,12 @@ from typing import Any
 
 import psutil
 
-ROOT = str(Path(__file__).resolve().parents[3])
+ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @contextmanager
-def cluster_of(nodes: int) -> Iterator[Any]:
-    """A head without processors and `nodes` nodes with one each."""
+def cluster_of(nodes: int, **settings: Any) -> Iterator[Any]:
+    """A head without processors and `nodes` nodes with one each; `settings` are Ray's own (`_system_config`)."""
     # Ray reads these when it is imported. Processes that it starts find the tests; nothing listens beyond loopback.
     os.environ |= {
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
@@ -27,7 +27,15 @@ def cluster_of(nodes: int) -> Iterator[Any]:
 
     before = {process.pid for process in ray_processes()}
     cluster = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 0, "node_ip_address": "127.0.0.1", "include_dashboard": False}
+        initialize_head=True,
+        head_node_args={
+            "num_cpus": 0,
+            "node_ip_address": "127.0.0.1",
+            "include_dashboard": False,
+            "include_log_monitor": False,
+            # By default a node that is gone is missed after 15 seconds, and actors are sent there until then.
+            "_system_config": {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 1000} | settings,
+        },
     )
     try:
         for _ in range(nodes):
@@ -62,12 +70,6 @@ def ray_processes() -> list[psutil.Process]:
 
 
 def actors(doing: str = "") -> list[psutil.Process]:
-    """Actors, of which Ray says by the name of their process that they are `doing` something."""
-    found = []
-    for process in ray_processes():
-        try:
-            if process.cmdline() and process.cmdline()[0].startswith(f"ray::GameActor.{doing}"):
-                found.append(process)
-        except psutil.NoSuchProcess:
-            pass
-    return found
+    """Actors; with a method such as `.more`, those of which Ray says by the name of their process that they run it."""
+    found = psutil.process_iter(["cmdline"])
+    return [process for process in found if "".join(process.info["cmdline"] or []).startswith(f"ray::GameActor{doing}")]

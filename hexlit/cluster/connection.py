@@ -9,8 +9,8 @@ from typing import Any
 
 import psutil
 
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
-from hexlit.selfplay.cluster.config import RayConfig
 
 SECONDS_TO_ANSWER = 5.0
 """A head that says nothing for so long is not there."""
@@ -51,7 +51,7 @@ def connect(config: RayConfig, actors: int) -> Connection:
     try:
         import ray
     except ImportError as error:
-        raise UsageError(f"selfplay.where=ray: {error}; pip install 'hexlit[ray]'") from error
+        raise UsageError(f"where=ray: {error}; pip install 'hexlit[ray]'") from error
     if ray.is_initialized():
         return Connection(ray, owned=False)
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": True}

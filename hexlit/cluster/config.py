@@ -1,4 +1,4 @@
-"""The `ray` section of the configuration: the Ray cluster that plays, and what each of its actors gets."""
+"""The `ray` section of the configuration: a Ray cluster, and what each of its actors gets."""
 
 import math
 from dataclasses import dataclass, field
