@@ -1,7 +1,7 @@
 """The players of a match, made from what the configuration says of them."""
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,12 @@ MOVE_TIMEOUT = 60.0
 
 
 class Table:
-    """Seats players; what several of them need, networks and solvers, is there once."""
+    """Seats players; what several of them need, networks and solvers, is there once.
+
+    Attributes:
+        networks: by the sources of the players.
+        size: of the board.
+    """
 
     def __init__(
         self,
@@ -35,8 +40,11 @@ class Table:
         *,
         board: int | None,
         seed: int,
+        networks: Mapping[str, LoadedNetwork] | None = None,
     ) -> None:
         """Networks are searched as `search` says unless a player says otherwise; `board` None: that of the first one.
+
+        They are read from the players' sources, unless `networks` gives them by source.
 
         Raises:
             UsageError: a checkpoint cannot be read, or nothing says how large the board is.
@@ -45,15 +53,17 @@ class Table:
         self._profile = profile
         self._seed = seed
         sources = [spec.source for spec in specs if spec.kind in ("checkpoint", "policy")]
-        self._networks = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
+        if networks is None:
+            networks = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
+        self.networks = networks
         if board is None and not sources:
             raise UsageError("board has no value: none of the players is a network, so add board=N")
-        self.size = self._networks[sources[0]].size if board is None else board
+        self.size = self.networks[sources[0]].size if board is None else board
         self._evaluator = cache(self._make_evaluator)
 
     def compile_ahead(self, games: int) -> None:
         """Compile the networks' own kernels for moves in `games` games at once, while others are compiled elsewhere."""
-        for network in self._networks.values():
+        for network in self.networks.values():
             compile_ahead(network.net, self.size, max(games, self._search.leaves), self._profile)
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
@@ -68,7 +78,7 @@ class Table:
         return batched(spec.label, lambda games: player)
 
     def _searching(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        network = self._networks[spec.source]
+        network = self.networks[spec.source]
         try:
             search = replace(self._search, **spec.settings)  # type: ignore[arg-type]
         except UsageError as error:
@@ -82,7 +92,7 @@ class Table:
         return make
 
     def _judging(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        network = self._networks[spec.source]
+        network = self.networks[spec.source]
 
         def make(games: int) -> Player:
             evaluator = self._evaluator(spec.source, games)
@@ -91,7 +101,7 @@ class Table:
         return make
 
     def _make_evaluator(self, source: str, batch: int) -> NetworkEvaluator:
-        network: LoadedNetwork = self._networks[source]
+        network: LoadedNetwork = self.networks[source]
         return NetworkEvaluator(network.net, size=self.size, swap=network.swap, batch=batch, profile=self._profile)
 
     def _fixed(self, spec: PlayerSpec) -> Player:

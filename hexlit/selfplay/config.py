@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
+from hexlit.cluster.config import check_place
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
-
-PLACES = ("here", "ray")
 
 
 @dataclass
@@ -97,8 +96,7 @@ class SelfPlayConfig:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
-        if self.where not in PLACES:
-            raise UsageError(f"selfplay.where={self.where}: choose {' or '.join(PLACES)}")
+        check_place(self.where, "selfplay.where")
         if self.reanalyse_share and (self.where == "ray" or self.versions_behind > 1):
             key = "versions_behind" if self.versions_behind > 1 else "where"
             raise UsageError(
