@@ -55,7 +55,7 @@ class Storm:
         doing = self._chance.choice(["", ".more", ".more", ".more"])
         self._await(lambda: actors(doing), f"an actor that does {doing or 'anything'}")
         waited = time.monotonic() - started
-        time.sleep(self._chance.uniform(0, 1.5))
+        time.sleep(self._chance.uniform(0, 6))
         getattr(self, f"_kill_{what}")()
         self.kills[what] += 1
         took = time.monotonic() - started

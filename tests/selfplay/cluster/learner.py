@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
     "games": 12,
 }
 PLACE = Workplace(SETTINGS, KeyedHost)
-SLOW_PLACE = Workplace(SETTINGS, partial(PatientHost, 0.01))
+SLOW_PLACE = Workplace(SETTINGS, partial(PatientHost, 0.005))
 """The same games. Actors wait most of the time, and leave the processors to those that start."""
 
 
