@@ -27,8 +27,9 @@ from hexlit.tuning.space import quoted
 if TYPE_CHECKING:  # what plays is imported only when a match is really played
     from rich.console import Console
 
-    from hexlit.arena.blocks import PlayBlocks
+    from hexlit.arena.blocks import Block, PlayBlocks
     from hexlit.arena.game_log import GameLog
+    from hexlit.arena.pairing import Pair
     from hexlit.arena.player_spec import PlayerSpec
     from hexlit.arena.sprt import Sprt
     from hexlit.arena.tournament import Tournament
@@ -201,21 +202,17 @@ def halls(
     if config.where == "here":
         yield None
         return
-    from hexlit.commands.far_halls import far_halls
+    from hexlit.cluster.jobs import RayJobs
+    from hexlit.commands.elsewhere import HallMaker
     from hexlit.reporting.counting import Waiting
+    from hexlit.tasks.hex.host import elsewhere_from
 
+    there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
+    maker = HallMaker(
+        specs, table.networks, config.search, there, table.size, config.seed, tournament.at_once, config.swap
+    )
     with Waiting(title_of(specs), "starting actors", console=console):
-        jobs = far_halls(
-            config.ray,
-            config.workers,
-            table,
-            specs,
-            config.search,
-            config.accelerator,
-            seed=config.seed,
-            at_once=tournament.at_once,
-            swap=config.swap,
-        )
+        jobs: RayJobs[Block, list[Pair]] = RayJobs(config.ray, config.workers, maker, name="match")
     with closing(jobs):
         yield jobs
 

@@ -1,5 +1,6 @@
-"""`hexlit match where=ray` with a stand-in for Ray: the games are those of a match that is played here."""
+"""Matches and strength with `where=ray`, and a stand-in for Ray: games and figures are those of this machine."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import pytest
 from hexlit.arena.blocks import Block, Hall
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
+from hexlit.commands import strength
 from hexlit.commands.match import main
 from tests.cluster.fake_ray import FakeRay
 from tests.commands.test_match import TINY, played, write_checkpoint
 from tests.commands.test_train import as_a_process
+from tests.commands.tiny import save_untrained
 
 pytestmark = pytest.mark.row("E14")
 
@@ -56,10 +59,33 @@ def test_the_games_are_those_of_a_match_here_also_when_an_actor_dies_and_when_it
     assert sum(len(block.openings) for block in begun) == 13, "nothing is played a second time"
 
 
+def test_strength_is_that_which_is_measured_here(
+    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    checkpoint = save_untrained(tmp_path / "net.ckpt", size=3)
+    settings = [f"checkpoint={checkpoint}", "accelerator=cpu", "accelerator.threads=1", "games=8", "positions=24"]
+    settings += ["simulations=[4]", "json=true", "report=false"]
+    found = []
+    for place in (["where=here"], ["where=ray", "workers=2"]):
+        assert strength.main([*settings, *place, f"output={tmp_path / place[0]}"]) == 0
+        found.append(json.loads(capfd.readouterr().out))
+    assert found[0] == found[1]
+    assert len(ray.actors) == 2
+
+
+def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert strength.main([f"checkpoint={tmp_path}/net.ckpt", "what=search", "where=ray"]) == 2
+    assert "where=ray: what=search measures the speed of this machine; leave one of them out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["players=[random,htp=gnuhex]", "where=ray"], "players: gnuhex is a program of this machine; leave out where="),
+        (
+            ["players=[random,htp=gnuhex]", "where=ray"],
+            "players: gnuhex is a program of this machine; leave out",
+        ),
         (["players=[random,rollouts]", "where=there"], "where=there: choose here or ray"),
     ],
 )
