@@ -178,9 +178,9 @@ class Actors(Generic[ShareT]):
         exceptions = self._ray.exceptions
         try:
             answer = self._ray.get(ref)
+        except (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError) as error:
+            raise self._no_room(dispatch.host(call.worker), error) from error
         except exceptions.RayTaskError:  # something is wrong with the work: it would fail anywhere
-            raise
-        except (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError):
             raise
         except exceptions.RayError as error:
             self.dismiss(call.worker)
@@ -215,13 +215,17 @@ class Actors(Generic[ShareT]):
     def _told_as(self, error: BaseException) -> BaseException:
         """The error that is raised for `error`: a mistake in the work as it was raised, others of Ray in one line."""
         exceptions = self._ray.exceptions
+        if isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError):
+            return self._no_room("this machine's node", error)
         if isinstance(error, exceptions.RayTaskError):
             return error.cause if isinstance(error.cause, Exception) else error
-        if isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError):
-            return UsageError(
-                f"{self._name} on Ray: the object store of a node is full ({first_words(error)}); give it more by "
-                "ray start --object-store-memory, or free its disk"
-            )
         if isinstance(error, exceptions.RayError):
             return UsageError(f"{self._name} on Ray: {first_words(error)}")
         return error
+
+    def _no_room(self, where: str, error: BaseException) -> UsageError:
+        disk = ", its disk too" if isinstance(error, self._ray.exceptions.OutOfDiskError) else ""
+        return UsageError(
+            f"{self._name} on Ray: the object store of {where} is full{disk}; give it more by "
+            "ray start --object-store-memory, or free its disk"
+        )

@@ -147,6 +147,10 @@ class Dispatch(Generic[ShareT]):
         """`worker` has a place on `host`, where it gets ready."""
         self._seats[worker].host = host
 
+    def host(self, worker: int) -> str:
+        """Where `worker` is, for messages."""
+        return self._seats[worker].host or "a node"
+
     def ready(self, worker: int) -> None:
         """`worker` can work."""
         self._seats[worker].ready = True

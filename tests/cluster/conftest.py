@@ -1,4 +1,4 @@
-"""One real cluster for all tests of this room that ask for it."""
+"""A real cluster for the tests of a module that ask for one."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.local_cluster import cluster_of
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Three nodes with a processor each, and a head without."""
     with cluster_of(3) as started:

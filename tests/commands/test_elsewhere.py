@@ -67,8 +67,8 @@ def test_strength_is_that_which_is_measured_here(
     settings = [f"checkpoint={checkpoint}", "accelerator=cpu", "accelerator.threads=1", "games=8", "positions=24"]
     settings += ["simulations=[4]", "json=true", "report=false"]
     found = []
-    for place in (["where=here"], ["where=ray", "workers=2"]):
-        assert strength.main([*settings, *place, f"output={tmp_path / place[0]}"]) == 0
+    for name, place in (("here", ["where=here"]), ("there", ["where=ray", "workers=2"])):
+        assert strength.main([*settings, *place, f"output={tmp_path / name}"]) == 0
         found.append(json.loads(capfd.readouterr().out))
     assert found[0] == found[1]
     assert len(ray.actors) == 2

@@ -18,6 +18,13 @@ class KeyedHost:
         return Trap(weights) if weights in (b"die", b"fail") else KeyedEvaluator(salt=weights)
 
 
+class LargeHost(KeyedHost):
+    """As `KeyedHost`, whose weights may be as large as one likes: only their first byte counts."""
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        return super().refreshed(weights[:1])
+
+
 class PatientHost(KeyedHost):
     """As `KeyedHost`, whose evaluators take a while and no processor time, as a network on a GPU does."""
 

@@ -20,7 +20,7 @@ from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.player import BackgroundPlayer
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
-from tests.cluster.fake_ray import FakeRay
+from tests.cluster.fake_ray import FakeRay, OutOfDiskError
 from tests.search.positions import KeyedEvaluator
 from tests.selfplay.test_workers import PLACE
 from tests.selfplay.test_workers import SETTINGS as PLAIN_SETTINGS
@@ -136,10 +136,23 @@ def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPlayers)
         players.play(b"a", positions=10, network_version=0, on_games=full)
 
 
-def test_a_full_object_store_is_told_in_one_line(players: RayPlayers, ray: FakeRay) -> None:
+def test_a_full_object_store_here_is_told_in_one_line(players: RayPlayers, ray: FakeRay) -> None:
     players.prepare()
     ray.full = True
-    with pytest.raises(UsageError, match=r"^self-play on Ray: the object store of a node is full .*; give it more"):
+    with pytest.raises(UsageError, match="^self-play on Ray: the object store of this machine's node is full; give"):
+        players.play(b"a", positions=10, network_version=0, on_games=lambda *_: None)
+
+
+def test_a_full_object_store_of_a_host_is_told_with_its_name(players: RayPlayers, ray: FakeRay) -> None:
+    class Full(GameActor):
+        def hello(self) -> dict[str, str]:
+            return super().hello() | {"host": "there"}
+
+        def play(self, *arguments: Any) -> None:
+            raise OutOfDiskError("Local disk is full")
+
+    ray.make = lambda cls: Full()
+    with pytest.raises(UsageError, match="^self-play on Ray: the object store of there is full, its disk too; give"):
         players.play(b"a", positions=10, network_version=0, on_games=lambda *_: None)
 
 
