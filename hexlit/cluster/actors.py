@@ -93,6 +93,11 @@ class Actors(Generic[ShareT]):
         except Exception as error:
             raise self._told_as(error) from error
 
+    @property
+    def ready(self) -> int:
+        """Actors that can work now."""
+        return 0 if self._dispatch is None else self._dispatch.ready_workers
+
     def cpu_seconds(self) -> float:
         """Processor time of the actors so far."""
         return 0.0 if self._dispatch is None else self._dispatch.cpu_seconds

@@ -143,6 +143,11 @@ class Dispatch(Generic[ShareT]):
         """Processor time of all workers so far, the lost ones included."""
         return self._gone_cpu_seconds + sum(seat.cpu_seconds for seat in list(self._seats.values()))
 
+    @property
+    def ready_workers(self) -> int:
+        """Workers that can work now."""
+        return sum(seat.ready for seat in list(self._seats.values()))
+
     def arrived(self, worker: int, host: str) -> None:
         """`worker` has a place on `host`, where it gets ready."""
         self._seats[worker].host = host

@@ -79,12 +79,12 @@ def ray_processes() -> list[psutil.Process]:
     ]
 
 
-def actors(doing: str = "") -> list[psutil.Process]:
+def actors(doing: str = "", kind: str = "GameActor") -> list[psutil.Process]:
     """Actors; with a method such as `.more`, those of which Ray says by the name of their process that they run it."""
     return [
         process
         for process in psutil.process_iter(["cmdline"])
-        if "".join(process.info["cmdline"] or []).startswith(f"ray::GameActor{doing}") and _is_ours(process)
+        if "".join(process.info["cmdline"] or []).startswith(f"ray::{kind}{doing}") and _is_ours(process)
     ]
 
 

@@ -73,6 +73,7 @@ def play(address: str, weights: bytes = b"a") -> None:
         players.close()
 
 
+@pytest.mark.usefixtures("cluster")  # Ray is imported once, in the environment of `cluster_of`
 def test_an_address_where_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes a connection and says nothing
         address = f"127.0.0.1:{silent.getsockname()[1]}"

@@ -103,6 +103,11 @@ class RayPlayers:
         """See `Player`: of the actors, wherever they are."""
         return self._actors.cpu_seconds()
 
+    @property
+    def ready(self) -> int:
+        """Actors that can play now."""
+        return self._actors.ready
+
     def close(self) -> None:
         """See `Player`."""
         self._actors.close()
