@@ -4,6 +4,7 @@ Its disk counts as full: what does not fit into an object store has no other pla
 """
 
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -49,7 +50,7 @@ def refused(what: str, call: Callable[[], Any]) -> str:
 
 
 def told(what: str, started: float, line: str) -> str:
-    print(f"\n{what}: {time.monotonic() - started:.1f} s: {line}", end="")
+    print(f"\n{what}: {time.monotonic() - started:.1f} s: {line}", end="", file=sys.__stdout__, flush=True)
     assert "\n" not in line
     return line
 
@@ -61,8 +62,7 @@ def match(folder: Path, capsys: pytest.CaptureFixture[str], what: str, *settings
         assert main([*MATCH, *settings]) == 2
     warnings, _, line = capsys.readouterr().err.strip().rpartition("\n")
     assert all("actors have not started yet" in warning for warning in warnings.splitlines())
-    with capsys.disabled():
-        return told(what, started, line)
+    return told(what, started, line)
 
 
 def play(address: str, weights: bytes = b"a") -> None:
@@ -111,5 +111,4 @@ def test_another_seed(cluster: Any, tmp_path: Path, capsys: pytest.CaptureFixtur
     with as_a_process(tmp_path):
         assert main(["resume=run", "seed=2"]) == 2
     line = capsys.readouterr().err.strip()
-    with capsys.disabled():
-        assert "seed=2: a match goes on with its own settings" in told("match, another seed", started, line)
+    assert "seed=2: a match goes on with its own settings" in told("match, another seed", started, line)
