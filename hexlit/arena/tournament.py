@@ -68,11 +68,8 @@ class Tournament:
         `at_once` openings, and is kept when all of it is played.
         """
         for blocks in self._stages():
-            if elsewhere is None:
-                found = map(self._hall.play, blocks)
-            else:
-                found = elsewhere([part for block in blocks for part in block.cut(self.at_once)])
-            for pairs in found:
+            parts = [part for block in blocks for part in block.cut(self.at_once)]
+            for pairs in map(self._hall.play, blocks) if elsewhere is None else elsewhere(parts):
                 for pair in pairs:
                     if self._is_new(pair):
                         self._log.append(pair)

@@ -4,7 +4,7 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
@@ -211,7 +211,7 @@ def measure_truth(
     from hexlit.arena.positions import game_positions, random_positions
     from hexlit.arena.truth_report import Level, effort_of
     from hexlit.arena.truth_report import measure_truth as against_truth
-    from hexlit.commands.judges import judges_here, judges_there
+    from hexlit.commands.judges import JudgeWith, judges_here, judges_there
     from hexlit.files import cache_folder
 
     size, cache = evaluators.size, cache_folder() / "truth"
@@ -220,6 +220,7 @@ def measure_truth(
         "games": game_positions(size, settings.positions, settings.seed, cache),
         "random": random_positions(size, settings.positions, settings.seed, cache),
     }
+    place: AbstractContextManager[JudgeWith]
     if settings.where == "ray":
         batch = games * settings.workers
         place = judges_there(

@@ -90,6 +90,7 @@ def actors(doing: str = "", kind: str = "GameActor") -> list[psutil.Process]:
 
 def _is_ours(process: psutil.Process) -> bool:
     try:
-        return process.pid != os.getpid() and process.environ().get(_MARK) == os.environ[_MARK]
+        mark = process.environ().get(_MARK)
     except psutil.Error:  # it has ended
         return False
+    return bool(process.pid != os.getpid() and mark == os.environ[_MARK])
