@@ -19,8 +19,8 @@ _SIGNS = ("ray::", "/ray/core/src/ray/", "/ray/_private/")
 
 
 @contextmanager
-def cluster_of(nodes: int, *, head_store: int = 150 * 2**20, **settings: Any) -> Iterator[Any]:
-    """A head without processors and `nodes` nodes with one each; `settings` are Ray's own (`_system_config`).
+def cluster_of(nodes: int, *, cpus: int = 1, head_store: int = 150 * 2**20, **settings: Any) -> Iterator[Any]:
+    """A head without processors and `nodes` nodes with `cpus` each; `settings` are Ray's own (`_system_config`).
 
     The object store of the head has `head_store` bytes, those of the nodes `STORE`.
     """
@@ -50,7 +50,7 @@ def cluster_of(nodes: int, *, head_store: int = 150 * 2**20, **settings: Any) ->
     )
     try:
         for _ in range(nodes):
-            add_node(cluster)
+            add_node(cluster, cpus)
         yield cluster
     finally:
         ray.shutdown()
@@ -64,8 +64,8 @@ def cluster_of(nodes: int, *, head_store: int = 150 * 2**20, **settings: Any) ->
             time.sleep(0.5)
 
 
-def add_node(cluster: Any) -> Any:
-    return cluster.add_node(num_cpus=1, node_ip_address="127.0.0.1", object_store_memory=STORE)
+def add_node(cluster: Any, cpus: int = 1) -> Any:
+    return cluster.add_node(num_cpus=cpus, node_ip_address="127.0.0.1", object_store_memory=STORE)
 
 
 def ray_processes() -> list[psutil.Process]:
