@@ -16,7 +16,10 @@ SECONDS_TO_ANSWER = 5.0
 """A head that says nothing for so long is not there."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS_FRAME = b"\x04"
-_CAUSE = re.compile(r"actor (?:died|is dead) because (its (?:worker process|node) has died\b)")
+_CAUSES = (
+    re.compile(r"actor (?:died|is dead) because (its (?:worker process|node) has died\b)"),
+    re.compile(r"actor is (temporarily unavailable)"),
+)
 _LONGEST = 300
 """Characters of Ray's words that are told."""
 
@@ -126,7 +129,8 @@ def first_words(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    if cause := _CAUSE.search(" ".join(lines)):
-        return cause[1][:_LONGEST]
+    for known in _CAUSES:
+        if cause := known.search(" ".join(lines)):
+            return cause[1][:_LONGEST]
     traced = any(line.startswith("Traceback") for line in lines)
     return (lines[-1] if traced else " ".join(lines))[:_LONGEST]

@@ -150,6 +150,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         ("", "SimpleError"),
         ("one\ntwo", "one two"),
         ("It died.\nip: 127.0.0.1\nThe actor died because its node has died. Node Id: ba5d", "its node has died"),
+        ("The actor 17 is unavailable: The actor is temporarily unavailable: RpcError", "temporarily unavailable"),
         ("Task failed\nTraceback (most recent call last):\n  File\nModuleNotFoundError: No module named 'hexlit'\n",
          "ModuleNotFoundError: No module named 'hexlit'"),
     ],
