@@ -9,7 +9,7 @@ import pytest
 from hexlit.arena.blocks import Block, Hall
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
-from hexlit.commands import strength
+from hexlit.commands import compiling, strength
 from hexlit.commands.match import main
 from tests.cluster.fake_ray import FakeRay
 from tests.commands.test_match import TINY, played, write_checkpoint
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.row("E14")
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay()
     monkeypatch.setattr(actors, "connect", lambda config, count: Connection(fake, owned=True))
+    monkeypatch.setattr(compiling, "is_compiled", lambda name: True)  # what is not, is compiled where it is called
     return fake
 
 
