@@ -16,6 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
+from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.player import LocalPlayer, Workplace
 from tests.cluster.fake_ray import FakeRay
@@ -55,6 +56,6 @@ def test_each_line_of_actors_stands_below_one_of_as_many_workers(ray: FakeRay) -
 
 
 def test_actors_without_room_are_told(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.RayPlayers, "ready", 1)  # of as many as are asked for
+    monkeypatch.setattr(RayPlayers, "ready", 1)  # of as many as are asked for
     with pytest.raises(UsageError, match="^what=actors: 1 of 2 actors have started; add nodes, or ask for less"):
         measured(RayConfig(wait=2))
