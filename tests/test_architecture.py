@@ -41,7 +41,8 @@ ARROWS: dict[str, set[str]] = {
     "reporting": {"hex"},
     "arena": {"selfplay", "search", "nets", "hex"},
     "tasks": {"tuning", "reporting", "arena", "selfplay", "nets", "training", "accelerate"},
-    "selfplay": {"search", "hex"},
+    "selfplay": {"cluster", "search", "hex"},
+    "cluster": {"hex"},  # hex: the digest of the kernels' sources, alike on all hosts
     "search": {"hex"},
     "nets": {"accelerate", "hex"},  # hex: the number and the meaning of the input planes
     "training": {"accelerate", "tracking"},
@@ -422,7 +423,7 @@ def test_everything_imported_is_a_dependency() -> None:
         ("onnx", "nets.onnx_model"),
         ("onnxruntime", "nets.onnx_forward"),
         ("openvino", "nets.openvino_forward"),
-        ("ray", "selfplay.cluster.connection"),
+        ("ray", "cluster.connection"),
     ],
 )
 def test_an_optional_runtime_is_imported_by_one_module_which_is_imported_late(package: str, only: str) -> None:

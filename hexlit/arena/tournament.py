@@ -1,13 +1,14 @@
 """Who meets whom, and the games of all of them: played, watched for repetitions, and kept."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from hexlit.arena.arena_game import ArenaGame, Opening
+from hexlit.arena.blocks import Block, Hall, PlayBlocks
 from hexlit.arena.config import MODES
 from hexlit.arena.game_log import GameLog
 from hexlit.arena.opening_set import position_key
-from hexlit.arena.pairing import Contestant, Pair, play_pairs
+from hexlit.arena.pairing import Contestant, Pair
 from hexlit.arena.ratings import PairCounts
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import geometry
@@ -47,13 +48,11 @@ class Tournament:
         """
         self.pairings = pairings([contestant.name for contestant in contestants], mode)
         self.repeated = 0
-        self._contestants = {contestant.name: contestant for contestant in contestants}
+        self._hall = Hall(contestants, log.size, at_once=at_once, swap=swap)
         self._openings = openings
         self._log = log
         self.at_once = at_once
-        self._swap = swap
-        numbers, step = list(openings), every or max(1, len(openings))
-        self._blocks = [numbers[start : start + step] for start in range(0, len(numbers), step)]
+        self._every = every
         self._decided = decided
         self._seen = {_key(game, log.size) for game in log.games}
 
@@ -62,22 +61,39 @@ class Tournament:
         """Games of the whole tournament, unless it ends early."""
         return 2 * len(self._openings) * len(self.pairings)
 
-    def play(self, played: Callable[[Pair], None]) -> None:
-        """Play to the end; `played` hears of each new pair once it is kept."""
-        for first, second in self.pairings:
-            known = list(self._log.pairs.get((first, second), {}))
-            for block in self._blocks:
-                missing = {number: self._openings[number] for number in block if number not in known}
-                # Nobody looks into the middle of a block: a match that goes on ends where it would have ended.
-                if len(missing) == len(block) and self._decided(self._log.counts(first, second)):
-                    break
-                if not missing:
-                    continue
-                contestants = self._contestants[first], self._contestants[second]
-                for pair in play_pairs(*contestants, missing, self._log.size, at_once=self.at_once, swap=self._swap):
+    def play(self, played: Callable[[Pair], None], elsewhere: PlayBlocks | None = None) -> None:
+        """Play to the end, here or `elsewhere`; `played` hears of each new pair once it is kept.
+
+        Pairs are kept in the same order wherever they are played. Elsewhere a block is cut as it is here, into
+        `at_once` openings, and is kept when all of it is played.
+        """
+        for blocks in self._stages():
+            parts = [part for block in blocks for part in block.cut(self.at_once)]
+            for pairs in map(self._hall.play, blocks) if elsewhere is None else elsewhere(parts):
+                for pair in pairs:
                     if self._is_new(pair):
                         self._log.append(pair)
                         played(pair)
+
+    def _stages(self) -> Iterator[list[Block]]:
+        """What is missing, as lists of blocks that need not wait for one another's results."""
+        if self._every is None:
+            yield [block for pairing in self.pairings if (block := self._missing(pairing, self._openings)).openings]
+            return
+        numbers = list(self._openings)
+        for pairing in self.pairings:
+            for start in range(0, len(numbers), self._every):
+                several = numbers[start : start + self._every]
+                block = self._missing(pairing, several)
+                # Nobody looks into the middle of a block: a match that goes on ends where it would have ended.
+                if len(block.openings) == len(several) and self._decided(self._log.counts(*pairing)):
+                    break
+                if block.openings:
+                    yield [block]
+
+    def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
+        known = self._log.pairs.get(pairing, {})
+        return Block(*pairing, {number: self._openings[number] for number in numbers if number not in known})
 
     def _is_new(self, pair: Pair) -> bool:
         keys = {_key(game, self._log.size) for game in pair}

@@ -1,9 +1,10 @@
 """Self-play: in this process, and in processes of its own."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import median
-from typing import Any
 
 import torch
 
@@ -16,9 +17,12 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.player import Workplace
+from hexlit.selfplay.player import NetworkHost, Player, Workplace
 from hexlit.selfplay.workers import make_player
-from hexlit.tasks.hex.host import HostMaker, weights_of
+from hexlit.tasks.hex.host import HostMaker, Weights, weights_of
+
+COUNTS = (1, 2, 4)
+"""Processes side by side, of which each line has some."""
 
 
 @dataclass(frozen=True)
@@ -61,34 +65,46 @@ def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: Dev
 
 def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
     """Evaluations a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
-    weights = weights_of(net)
-    settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
-    where = placement_of(game.selfplay, profile.device.type, profile.threads)
-    games = where.batch
     found = []
-    for workers in (1, 2, 4):
-        groups, rows = replace(where, workers=workers).cut(games)
+    for workers in COUNTS:
         share = profile.share(workers)
-        maker = HostMaker(net.config, game.size, False, rows, share)
-        sizes = {"games": games, "groups": groups}
-        player = make_player(Workplace(settings | sizes, maker), workers)
-        ended: list[tuple[int, float]] = []
-
-        def play(rounds: int, player: Any = player, ended: list[tuple[int, float]] = ended) -> float:
-            counts = player.play(
-                weights,
-                positions=10**9,
-                network_version=0,
-                on_games=lambda records, counts: None,
-                deadline=time.monotonic() + effort.seconds * rounds,
-            )
-            ended.append((counts.games, counts.seconds))
-            return float(counts.evaluations)
-
-        what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(net)}"
+        place = workplace(net, game, profile, workers, partial(HostMaker, profile=share))
+        player = make_player(place, workers)
         on = Setting(str(profile.device), share.threads * workers, short(profile.inference_dtype))
-        line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
-        finished, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
-        found.append(replace(line, detail=f"{finished / seconds:.1f} games/s"))
+        what = f"self-play in {workers} worker{'s' if workers > 1 else ''}, {net_name(net)}"
+        found.append(measure_player(player, weights_of(net), effort, what, on, profile))
         player.close()
     return found
+
+
+def workplace(
+    net: HexNet, game: Game, profile: DeviceProfile, workers: int, maker: Callable[..., Callable[[], NetworkHost]]
+) -> Workplace:
+    """What `workers` processes play: as many games as fill a call of this device; `maker` gets what is evaluated."""
+    where = placement_of(game.selfplay, profile.device.type, profile.threads)
+    groups, rows = replace(where, workers=workers).cut(where.batch)
+    settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
+    sizes = {"games": where.batch, "groups": groups}
+    return Workplace(settings | sizes, maker(net=net.config, size=game.size, swap=False, batch=rows))
+
+
+def measure_player(
+    player: Player, weights: Weights, effort: Effort, what: str, on: Setting, profile: DeviceProfile
+) -> Measurement:
+    """Evaluations and games a second of `player`."""
+    ended: list[tuple[int, float]] = []
+
+    def play(rounds: int) -> float:
+        counts = player.play(
+            weights,
+            positions=10**9,
+            network_version=0,
+            on_games=lambda records, counts: None,
+            deadline=time.monotonic() + effort.seconds * rounds,
+        )
+        ended.append((counts.games, counts.seconds))
+        return float(counts.evaluations)
+
+    line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
+    finished, seconds = (sum(column) for column in zip(*ended[-effort.repeats :], strict=True))
+    return replace(line, detail=f"{finished / seconds:.1f} games/s")

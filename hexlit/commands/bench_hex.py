@@ -31,6 +31,7 @@ def measured(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
 
 def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]) -> "Report":
     """Every kind that was asked for; `say` is told which is being measured."""
+    from hexlit.bench.actors import measure_actors
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_table
     from hexlit.bench.leaves import measure_leaves
@@ -77,6 +78,8 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
             lines += [*found, measure_games_loader(size, found[-1], effort, profile)]
         elif kind == "workers":
             lines += measure_workers(net, game, effort, profile)
+        elif kind == "actors":
+            lines += measure_actors(net, game, effort, profile, config.ray, config.accelerator)
         elif kind == "solver":
             more, sentences = measure_solver(size, effort, profile)
             lines += more

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.cluster.config import RayConfig
 from hexlit.commands.application import register_schema
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
@@ -12,7 +13,7 @@ from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 QUICK = ("games", "search", "forward", "train", "selfplay", "loader", "workers")
-KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "trials", "pace")
+KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "trials", "pace", "actors")
 
 
 @dataclass
@@ -21,7 +22,8 @@ class BenchConfig:
 
     what: str = "all"
     """games, search, forward, train, selfplay, loader, workers, or all of these; leaves, batch, compare, solver,
-    trials; pace, from which `hexlit plan` works out larger machines."""
+    trials; pace, from which `hexlit plan` works out larger machines; actors, those of the Ray cluster of the section
+    `ray` beside as many workers of this machine."""
     board: int = 11
     """Size of the board, 2 to 19; for the solver 2 to 8."""
     checkpoint: str | None = None
@@ -44,6 +46,7 @@ class BenchConfig:
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    ray: RayConfig = field(default_factory=RayConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 

@@ -4,8 +4,8 @@ import importlib
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
+from hexlit.cluster.config import RayConfig, check_place
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.report_files import write_beside
@@ -27,7 +28,9 @@ from hexlit.tuning.space import quoted
 if TYPE_CHECKING:  # what plays is imported only when a match is really played
     from rich.console import Console
 
+    from hexlit.arena.blocks import Block, PlayBlocks
     from hexlit.arena.game_log import GameLog
+    from hexlit.arena.pairing import Pair
     from hexlit.arena.player_spec import PlayerSpec
     from hexlit.arena.sprt import Sprt
     from hexlit.arena.tournament import Tournament
@@ -62,9 +65,14 @@ class MatchConfig:
     """Print the content of `match.json` instead of tables."""
     report: bool = True
     """Write `report.html` when the match has come to its end."""
+    where: str = "here"
+    """`here` (in this process) or `ray` (by actors of a Ray cluster, see the section `ray`): the same games."""
+    workers: int = 2
+    """Actors of the cluster; each plays `at_once` openings at a time."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
+    ray: RayConfig = field(default_factory=RayConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
 
@@ -73,9 +81,10 @@ class MatchConfig:
         refuse_tensorboard(self.logger)
         if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: players take boards of 2 to {LARGEST_BOARD} rows")
-        for name in ("pairs", "at_once"):
+        for name in ("pairs", "at_once", "workers"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
+        check_place(self.where)
         if self.mode not in MODES:
             raise UsageError(f"mode={self.mode}: choose one of {', '.join(MODES)}")
         self.openings.length(swap=self.swap)
@@ -98,11 +107,12 @@ def arguments(argv: list[str]) -> list[str]:
         UsageError: the folder holds no match, or its settings are to be changed.
     """
     if resumed_folder(argv) is not None:
-        kept = ("resume=", "json=", "accelerator", "logger", "-")
+        kept = ("resume=", "json=", "accelerator", "logger", "where=", "workers=", "ray.", "-")
         changed = [argument for argument in argv if not argument.startswith(kept)]
         if changed:
             raise UsageError(
-                f"{changed[0]}: a match goes on with its own settings; only accelerator and logger may be others"
+                f"{changed[0]}: a match goes on with its own settings; only accelerator, logger and where it is played "
+                "(where, workers, ray) may be others"
             )
     return [quoted_players(argument) for argument in resumed_arguments(argv)]
 
@@ -163,8 +173,11 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"
     try:
-        with MatchProgress(tournament.games, done=before, title=title, console=console) as progress:
-            tournament.play(lambda pair: progress.advance(len(pair)))
+        with (
+            halls(config, specs, tournament, table, console) as elsewhere,
+            MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
+        ):
+            tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
     except KeyboardInterrupt:
         console.print(f"\n{len(log.games):,} games are kept; go on with hexlit match resume={folder}", soft_wrap=True)
         raise
@@ -185,6 +198,28 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
 
 
+@contextmanager
+def halls(
+    config: MatchConfig, specs: Sequence["PlayerSpec"], tournament: "Tournament", table: "Table", console: "Console"
+) -> "Iterator[PlayBlocks | None]":
+    """What plays the blocks of a match on the cluster; None where this process does."""
+    if config.where == "here":
+        yield None
+        return
+    from hexlit.cluster.jobs import RayJobs
+    from hexlit.commands.elsewhere import HallMaker
+    from hexlit.reporting.counting import Waiting
+    from hexlit.tasks.hex.host import elsewhere_from
+
+    there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
+    loaded = {} if table.networks is None else table.networks.loaded
+    maker = HallMaker(specs, loaded, config.search, there, table.size, config.seed, tournament.at_once, config.swap)
+    with Waiting(title_of(specs), "starting actors", console=console):
+        jobs: RayJobs[Block, list[Pair]] = RayJobs(config.ray, config.workers, maker, name="match")
+    with closing(jobs):
+        yield jobs
+
+
 def title_of(specs: Sequence["PlayerSpec"]) -> str:
     """What the bars of a match are called."""
     return f"hexlit match · {len(specs)} players"
@@ -199,6 +234,9 @@ def check_players(config: MatchConfig, specs: Sequence["PlayerSpec"]) -> None:
         raise UsageError(f"anchor={config.anchor}: there is no such player; choose from {', '.join(names)}")
     if config.sprt.elo1 is not None and len(names) != 2:
         raise UsageError(f"sprt.elo1={config.sprt.elo1:g}: the test is between two players, here are {len(names)}")
+    foreign = [spec.label for spec in specs if spec.kind == "htp"]
+    if foreign and config.where == "ray":
+        raise UsageError(f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it")
 
 
 def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> tuple["Tournament", "GameLog", "Table"]:

@@ -1,12 +1,12 @@
 """The networks of a match: each is loaded once, and evaluated as the accelerator's settings say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.profile import build_profile
+from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.arena.match import Player
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.players import PolicyPlayer, SearchPlayer
@@ -14,34 +14,44 @@ from hexlit.errors import UsageError
 from hexlit.nets.choice import compile_ahead
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
-from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network
+
+
+def load_networks(
+    sources: Sequence[str], search: SearchConfig, accelerator: AcceleratorConfig, *, board: int | None
+) -> "Networks":
+    """The networks of `sources`, loaded once each; `board` None is that of the first one.
+
+    Raises:
+        UsageError: the accelerator does not support what is asked of it, or a checkpoint cannot be read.
+    """
+    profile = build_profile(accelerator)
+    profile.apply()
+    loaded = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
+    return Networks(loaded, search, profile, board=board)
 
 
 class Networks:
     """The networks that play, by their sources.
 
     Attributes:
+        loaded: by source.
         board: size of the board that they play on.
     """
 
     def __init__(
-        self, sources: Sequence[str], search: SearchConfig, accelerator: AcceleratorConfig, *, board: int | None
+        self, loaded: Mapping[str, LoadedNetwork], search: SearchConfig, profile: DeviceProfile, *, board: int | None
     ) -> None:
-        """Load them; `board` None is that of the first one.
-
-        Raises:
-            UsageError: the accelerator does not support what is asked of it, or a checkpoint cannot be read.
-        """
+        """Networks by the sources of the players, on a `profile` that is applied; `board` None is that of the first."""
+        self.loaded = loaded
         self._search = search
-        self._profile = build_profile(accelerator)
-        self._profile.apply()
-        self._networks = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
-        self.board = self._networks[sources[0]].size if board is None else board
+        self._profile = profile
+        self.board = next(iter(loaded.values())).size if board is None else board
         self._evaluator = cache(self._make_evaluator)
 
     def compile_ahead(self, games: int) -> None:
         """Compile the networks' own kernels for moves in `games` games at once."""
-        for network in self._networks.values():
+        for network in self.loaded.values():
             compile_ahead(network.net, self.board, max(games, self._search.leaves), self._profile)
 
     def searching(self, spec: PlayerSpec) -> Callable[[int], Player]:
@@ -50,7 +60,7 @@ class Networks:
         Raises:
             UsageError: a setting of `spec` is out of range.
         """
-        network = self._networks[spec.source]
+        network = self.loaded[spec.source]
         try:
             search = replace(self._search, **spec.settings)  # type: ignore[arg-type]
         except UsageError as error:
@@ -65,7 +75,7 @@ class Networks:
 
     def judging(self, spec: PlayerSpec) -> Callable[[int], Player]:
         """As `searching`, of the player that takes the network's best move unsearched."""
-        network = self._networks[spec.source]
+        network = self.loaded[spec.source]
 
         def make(games: int) -> Player:
             evaluator = self._evaluator(spec.source, games)
@@ -74,5 +84,5 @@ class Networks:
         return make
 
     def _make_evaluator(self, source: str, batch: int) -> NetworkEvaluator:
-        network = self._networks[source]
+        network = self.loaded[source]
         return NetworkEvaluator(network.net, size=self.board, swap=network.swap, batch=batch, profile=self._profile)

@@ -23,7 +23,12 @@ MOVE_TIMEOUT = 60.0
 
 
 class Table:
-    """Seats players; what several of them need, networks and solvers, is there once."""
+    """Seats players; what several of them need, networks and solvers, is there once.
+
+    Attributes:
+        networks: those that play; None where nobody has one.
+        size: of the board.
+    """
 
     def __init__(
         self,
@@ -33,36 +38,40 @@ class Table:
         *,
         board: int | None,
         seed: int,
+        networks: "Networks | None" = None,
     ) -> None:
         """Networks are searched as `search` says unless a player says otherwise; `board` None: that of the first one.
+
+        They are loaded from the players' sources, unless they are given: `networks`.
 
         Raises:
             UsageError: a checkpoint cannot be read, or nothing says how large the board is.
         """
         self._seed = seed
-        self._networks: Networks | None = None
-        sources = [spec.source for spec in specs if spec.of_network]
-        if sources:
-            from hexlit.commands import match_networks  # it imports torch, which no other player needs
+        if networks is None and any(spec.of_network for spec in specs):
+            from hexlit.commands.match_networks import load_networks  # imports torch, which no other player needs
 
-            self._networks = match_networks.Networks(sources, search, accelerator, board=board)
-            board = self._networks.board
+            sources = [spec.source for spec in specs if spec.of_network]
+            networks = load_networks(sources, search, accelerator, board=board)
+        self.networks = networks
         if board is None:
-            raise UsageError("board has no value: none of the players is a network, so add board=N")
+            if networks is None:
+                raise UsageError("board has no value: none of the players is a network, so add board=N")
+            board = networks.board
         self.size = board
 
     def compile_ahead(self, games: int) -> None:
         """Compile the networks' own kernels for moves in `games` games at once, while others are compiled elsewhere."""
-        if self._networks is not None:
-            self._networks.compile_ahead(games)
+        if self.networks is not None:
+            self.networks.compile_ahead(games)
 
     def contestant(self, spec: PlayerSpec) -> Contestant:
         """The player that `spec` describes; settings out of range are refused here."""
         if spec.kind == "htp":
             engine = self._foreign(spec)
             return Contestant(spec.label, lambda: engine)
-        if self._networks is not None and spec.of_network:
-            make = cache(self._networks.searching(spec) if spec.kind == "checkpoint" else self._networks.judging(spec))
+        if self.networks is not None and spec.of_network:
+            make = cache(self.networks.searching(spec) if spec.kind == "checkpoint" else self.networks.judging(spec))
             return batched(spec.label, make)
         player = self._fixed(spec)
         return batched(spec.label, lambda games: player)

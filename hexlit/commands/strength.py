@@ -4,8 +4,8 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.cluster.config import RayConfig, check_place
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
@@ -22,9 +23,7 @@ from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
 
 if TYPE_CHECKING:  # these import torch or compile kernels: only when something is measured
-    from hexlit.accelerate.profile import DeviceProfile
-    from hexlit.nets.evaluator import NetworkEvaluator
-    from hexlit.tasks.hex.checkpoint import LoadedNetwork
+    from hexlit.commands.judges import Evaluators
 
 KINDS = ("truth", "search")
 RUNS = Path("runs") / "strength"
@@ -65,6 +64,11 @@ class StrengthConfig:
     """Write `report.html` beside the results."""
     output: str | None = None
     """Folder for the results; null is a new one below runs/strength."""
+    where: str = "here"
+    """`here` (in this process) or `ray` (by actors of a Ray cluster, see the section `ray`), for `what=truth`."""
+    workers: int = 2
+    """Actors of the cluster; each judges `games` positions at a time."""
+    ray: RayConfig = field(default_factory=RayConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
@@ -72,6 +76,9 @@ class StrengthConfig:
     def __post_init__(self) -> None:
         """Refuse what no part can check alone."""
         refuse_tensorboard(self.logger)
+        check_place(self.where)
+        if self.where == "ray" and self.what == "search":
+            raise UsageError("where=ray: what=search measures the speed of this machine; leave one of them out")
         if self.what not in KINDS:
             raise UsageError(f"what={self.what}: choose one of {', '.join(KINDS)}")
         if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
@@ -80,7 +87,7 @@ class StrengthConfig:
             raise UsageError(
                 f"simulations={self.simulations}: numbers from 1 to {MOST_SIMULATIONS}, such as [16,64,256]"
             )
-        for name in ("positions", "pairs", "games"):
+        for name in ("positions", "pairs", "games", "workers"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name}={value}: must be 1 or more")
@@ -106,6 +113,7 @@ def strength(config: DictConfig) -> None:
     import numba
 
     from hexlit.accelerate.profile import build_profile
+    from hexlit.commands.judges import Evaluators
     from hexlit.tasks.hex.checkpoint import load_network
 
     loaded = load_network(Path(settings.checkpoint))
@@ -141,6 +149,7 @@ def evaluate(checkpoint: Path, **settings: Any) -> Document:
         UsageError: there is no such setting, or its value is out of range.
     """
     from hexlit.accelerate.profile import build_profile
+    from hexlit.commands.judges import Evaluators
     from hexlit.tasks.hex.checkpoint import load_network
 
     known = {one.name for one in fields(StrengthConfig)} - {"checkpoint", "what", "json", "markdown", "output"}
@@ -176,26 +185,6 @@ def new_folder(output: str | None) -> Path:
     return folder
 
 
-class Evaluators:
-    """The network's evaluators by the positions that they take a call; each is built once."""
-
-    def __init__(self, loaded: "LoadedNetwork", size: int, profile: "DeviceProfile") -> None:
-        self.loaded = loaded
-        self.size = size
-        self.profile = profile
-        self._built: dict[int, NetworkEvaluator] = {}
-
-    def __call__(self, batch: int) -> "NetworkEvaluator":
-        """The one that takes `batch` positions a call."""
-        from hexlit.nets.evaluator import NetworkEvaluator
-
-        if batch not in self._built:
-            self._built[batch] = NetworkEvaluator(
-                self.loaded.net, size=self.size, swap=self.loaded.swap, batch=batch, profile=self.profile
-            )
-        return self._built[batch]
-
-
 Advance = Callable[[str, float], None]
 """Told what goes on, and the share of the work that is done, in [0, 1]."""
 
@@ -215,38 +204,50 @@ def progress() -> Iterator[Advance]:
         yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
-def measure_truth(settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance) -> Iterator[Document]:
+def measure_truth(
+    settings: StrengthConfig, evaluators: "Evaluators", games: int, advance: Advance
+) -> Iterator[Document]:
     """Openings, optimality and calibration, without search and with each number of simulations."""
-    from hexlit.arena.players import PolicyPlayer, SearchPlayer
     from hexlit.arena.positions import game_positions, random_positions
     from hexlit.arena.truth_report import Level, effort_of
     from hexlit.arena.truth_report import measure_truth as against_truth
+    from hexlit.commands.judges import JudgeWith, judges_here, judges_there
     from hexlit.files import cache_folder
 
-    size, swap = evaluators.size, evaluators.loaded.swap
-    cache = cache_folder() / "truth"
+    size, cache = evaluators.size, cache_folder() / "truth"
     advance("solving positions", 0.0)
     positions = {
         "games": game_positions(size, settings.positions, settings.seed, cache),
         "random": random_positions(size, settings.positions, settings.seed, cache),
     }
-    evaluator = evaluators(games)
-    levels = [Level(0, PolicyPlayer(evaluator, size=size, batch=games, swap=swap))]
-    for number in sorted(set(settings.simulations)):
-        search = replace(settings.search, simulations=number)
-        levels.append(Level(number, SearchPlayer(search, evaluator, size=size, batch=games, swap=swap)))
-    whole, done = effort_of(levels, positions, size), 0
+    place: AbstractContextManager[JudgeWith]
+    if settings.where == "ray":
+        batch = games * settings.workers
+        place = judges_there(
+            settings.ray,
+            settings.workers,
+            settings.accelerator,
+            evaluators.loaded,
+            settings.search,
+            size=size,
+            games=games,
+        )
+    else:
+        batch, place = games, nullcontext(judges_here(evaluators, settings.search, games))
+    with place as judge:
+        levels = [Level(number, judge(number)) for number in (0, *sorted(set(settings.simulations)))]
+        whole, done = effort_of(levels, positions, size), 0
 
-    def judged(effort: int) -> None:
-        nonlocal done
-        done += effort
-        advance("judging positions", done / whole)
+        def judged(effort: int) -> None:
+            nonlocal done
+            done += effort
+            advance("judging positions", done / whole)
 
-    yield against_truth(levels, positions, size=size, batch=games, advance=judged)
+        yield against_truth(levels, positions, size=size, batch=batch, advance=judged)
 
 
 def measure_search(
-    settings: StrengthConfig, evaluators: Evaluators, games: int, advance: Advance
+    settings: StrengthConfig, evaluators: "Evaluators", games: int, advance: Advance
 ) -> Iterator[Document]:
     """Every way of searching: its match, its optimality, its speed; the table as it grows, row by row."""
     from hexlit.arena.match import most_openings
@@ -276,7 +277,7 @@ def measure_search(
         yield {"rows": rows}
 
 
-def about(settings: StrengthConfig, evaluators: Evaluators, games: int) -> Document:
+def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Document:
     """What the figures belong to."""
     from importlib.metadata import version
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from hexlit.cluster.config import check_place
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 
-PLACES = ("here", "ray")
 DEVICES = ("learner", "others")
 
 
@@ -101,8 +101,7 @@ class SelfPlayConfig:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
-        if self.where not in PLACES:
-            raise UsageError(f"selfplay.where={self.where}: choose {' or '.join(PLACES)}")
+        check_place(self.where, "selfplay.where")
         if self.devices not in DEVICES:
             raise UsageError(f"selfplay.devices={self.devices}: choose {' or '.join(DEVICES)}")
         if self.devices == "others" and (self.where == "ray" or self.workers == 0):

@@ -1,6 +1,7 @@
 """What worker processes of the tests evaluate with; a module, so that a started process can import it."""
 
 import os
+import time
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,34 @@ class KeyedHost:
 
     def refreshed(self, weights: Any) -> Evaluator:
         return Trap(weights) if weights in (b"die", b"fail") else KeyedEvaluator(salt=weights)
+
+
+class LargeHost(KeyedHost):
+    """As `KeyedHost`, whose weights may be as large as one likes: only their first byte counts."""
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        return super().refreshed(weights[:1])
+
+
+class PatientHost(KeyedHost):
+    """As `KeyedHost`, whose evaluators take a while and no processor time, as a network on a GPU does."""
+
+    def __init__(self, seconds: float) -> None:
+        """`seconds` are those of a call."""
+        self.seconds = seconds
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        return Patient(super().refreshed(weights), self.seconds)
+
+
+class Patient:
+    def __init__(self, inner: Evaluator, seconds: float) -> None:
+        self.inner = inner
+        self.seconds = seconds
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        time.sleep(self.seconds)
+        self.inner.evaluate(planes, policy, value)
 
 
 class Trap:

@@ -3,51 +3,31 @@
 This module imports no Ray: Ray makes an actor of its plain class.
 """
 
-import platform
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from hexlit import __version__
+from hexlit.cluster.versions import greeting
 from hexlit.files import alone, cache_folder
 from hexlit.hex.compiled import is_compiled, mark_compiled
-from hexlit.hex.jit import SOURCES
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
+from hexlit.selfplay.cluster.shares import GameNews
 from hexlit.selfplay.player import Workplace
 
 _SECONDS_TO_ANSWER = 1.0
 _KERNELS = "selfplay-actor"
 
 
-def identity() -> dict[str, str]:
-    """Versions that must be alike on all hosts of a run, as texts."""
-    return {"hexlit": __version__, "sources": SOURCES, "python": ".".join(platform.python_version_tuple()[:2])}
-
-
-@dataclass(frozen=True)
-class News:
-    """An actor's report on its share since the last one."""
-
-    records: list[GameRecord]
-    """Games that have ended, each with the version of its network."""
-    counts: SelfPlayCounts
-    """Of the whole share, so far."""
-    cpu_seconds: float
-    """Processor time of the actor so far."""
-    after: Snapshot | None
-    """The games in progress, when the share is done."""
-
-
 class GameActor:
     """Plays one share at a time, its games batched into the calls of one evaluator."""
 
     def hello(self) -> dict[str, str]:
-        """Who this is, as texts that every version understands: `identity`, and `host`."""
-        return identity() | {"host": platform.node()}
+        """See `greeting`."""
+        return greeting()
 
     def set_up(self, workplace: Workplace, parts: int) -> None:
         """Make the evaluator of `workplace`, whose games are cut into `parts` parts, and compile what playing needs.
@@ -77,7 +57,7 @@ class GameActor:
             self._play, weights, part, start, positions, network_version, seconds
         )
 
-    def more(self) -> News:
+    def more(self) -> GameNews:
         """News of the share that is played: at once when it is done, else after a second.
 
         Raises whatever playing has raised.
@@ -87,7 +67,7 @@ class GameActor:
         with self._lock:
             records, self._records = self._records, []
             counts = self._counts
-        return News(records, counts, time.process_time(), after)
+        return GameNews(records, counts, time.process_time(), after)
 
     def _compile(self) -> None:
         one = {"games": 1, "groups": 1, "part": 0, "parts": 1}

@@ -1,26 +1,46 @@
 """The account of self-play on many machines: who plays which share of a round, and the games that came back.
 
-It knows no Ray, no clock and no threads. A round is cut into the parts that worker processes would have (`slots_of`).
+It knows no Ray and no threads. A round is cut into the parts that worker processes would have (`slots_of`).
 A share, one part of one round, follows from its start, the weights and the seed alone, so it can be played again
 anywhere with the same result. A part plays its rounds one after the other; parts need not wait for one another.
 """
 
 from collections import deque
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.cluster.dispatch import WrongNewsError
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, share_of, slots_of
+from hexlit.selfplay.checking import faults_of
 from hexlit.selfplay.player import OnGames, Played
+from hexlit.selfplay.store import to_table
 
 
-class WrongGamesError(Exception):
-    """Records that cannot come from the share that was given out; the message says why."""
+@dataclass(frozen=True)
+class GameNews:
+    """An actor's report on its share since the last one: see `News`."""
+
+    records: list[GameRecord]
+    """Games that have ended, each with the version of its network."""
+    counts: SelfPlayCounts
+    """Of the whole share, so far."""
+    cpu_seconds: float
+    """Processor time of the actor so far."""
+    after: Snapshot | None
+    """The games in progress, when the share is done."""
+
+    @property
+    def done(self) -> bool:
+        """See `News`."""
+        return self.after is not None
 
 
 @dataclass
@@ -73,15 +93,20 @@ class Share:
 
 
 class Shares:
-    """The shares of all rounds under way.
+    """The shares of all rounds under way: see `Work`.
 
     Every game number is passed on once: the games of a slot come in the order of their numbers, so each part knows
     for every slot which number is due. A repeated share brings some again; those are passed over.
     """
 
-    def __init__(self, games: int, starts: list[Snapshot]) -> None:
-        """`games` slots, cut into as many parts as there are `starts`, their games in progress."""
+    name = "self-play"
+
+    def __init__(self, games: int, starts: list[Snapshot], clock: Callable[[], float]) -> None:
+        """`games` slots, cut into as many parts as there are `starts`, their games in progress; deadlines of rounds
+        are meant on `clock`.
+        """
         self._games = games
+        self._clock = clock
         self._slots = [slots_of(games, part, len(starts)) for part in range(len(starts))]
         self._rounds: deque[Round] = deque()
         self.restart(starts)
@@ -110,13 +135,15 @@ class Shares:
         round_.spent = {part: SelfPlayCounts() for part in range(self.parts)}
         self._rounds.append(round_)
 
-    def take(self, liked: int | None = None) -> Share | None:
-        """A share that can be played now and that nobody plays, of the oldest round; of part `liked` where it is one.
+    def take(self, last: Share | None = None) -> Share | None:
+        """A share that can be played now and that nobody plays, of the oldest round; of the part of `last` where it is
+        one.
 
         None where there is none: nobody runs further ahead than the rounds that were added.
         """
-        last = self._first + len(self._rounds)
-        free = [part for part in range(self.parts) if part not in self._playing and self._next[part] < last]
+        liked = None if last is None else last.part
+        until = self._first + len(self._rounds)
+        free = [part for part in range(self.parts) if part not in self._playing and self._next[part] < until]
         if not free:
             return None
         part = min(free, key=lambda part: (self._next[part], part != liked, part))
@@ -136,20 +163,49 @@ class Shares:
         if self._playing.get(share.part) is share:
             del self._playing[share.part]
 
+    def arguments(self, share: Share) -> tuple[Any, ...]:
+        """Those of `GameActor.play`. Clocks of hosts need not agree, stretches of time do."""
+        order = share.round
+        seconds = None if order.deadline is None else order.deadline - self._clock()
+        return order.weights, share.part, share.start, share.positions, order.network_version, seconds
+
+    def heard(self, share: Share, news: GameNews) -> None:
+        """Pass on the games of `news`. Errors of `Round.on_games` are passed on, too.
+
+        Raises:
+            WrongNewsError: games that are none, or not those of `share`.
+        """
+        for fault in faults_of(to_table(news.records)) if news.records else []:
+            raise WrongNewsError(f"game {news.records[fault.row].game_id} is none: {fault.said}")
+        fresh = self.accept(share, news.records, news.counts)
+        done = [] if news.after is None else self.finish(share, news.after)
+        now = self._clock()
+        if fresh:
+            share.round.on_games(fresh, share.round.counts(now))
+        for ended in done:
+            in_progress = [ended.after[part] for part in range(self.parts)]
+            ended.ended.set_result(Played(ended.counts(now), in_progress))
+
+    def fail(self, error: BaseException) -> None:
+        """End every round with `error`."""
+        for order in self._rounds:
+            with suppress(InvalidStateError):  # it has heard before
+                order.ended.set_exception(error)
+
     def accept(self, share: Share, records: list[GameRecord], spent: SelfPlayCounts) -> list[GameRecord]:
         """Those of `records`, which `share` has brought, that were not passed on before.
 
         Raises:
-            WrongGamesError: they are not the next games of this part's slots.
+            WrongNewsError: they are not the next games of this part's slots.
         """
         due, slots = self._due[share.part].copy(), self._slots[share.part]
         fresh = []
         for record in records:
             slot = record.game_id % self._games
             if record.game_id < 0 or slot not in slots:
-                raise WrongGamesError(f"game {record.game_id} does not belong to part {share.part} of {self.parts}")
+                raise WrongNewsError(f"game {record.game_id} does not belong to part {share.part} of {self.parts}")
             if record.game_id > due[slot - slots.start]:
-                raise WrongGamesError(f"game {record.game_id} came before game {due[slot - slots.start]}")
+                raise WrongNewsError(f"game {record.game_id} came before game {due[slot - slots.start]}")
             if record.game_id == due[slot - slots.start]:
                 due[slot - slots.start] += self._games
                 fresh.append(record)
@@ -163,13 +219,13 @@ class Shares:
         """`share` is done, and leaves the games `after` in progress. Returns the rounds that are done with it.
 
         Raises:
-            WrongGamesError: those games are not the next ones of this part's slots.
+            WrongNewsError: those games are not the next ones of this part's slots.
         """
         numbers = np.asarray(after["slot.game_id"], np.int64)
         due = self._due[share.part]
         # A share that was played again on other hardware may end fewer games than were passed on before.
         if numbers.shape != due.shape or np.any(numbers > due) or np.any((due - numbers) % self._games):
-            raise WrongGamesError(f"part {share.part} of {self.parts} left games in progress that are not its own")
+            raise WrongNewsError(f"part {share.part} of {self.parts} left games in progress that are not its own")
         self.give_back(share)
         share.round.after[share.part] = after
         self._starts[share.part] = after

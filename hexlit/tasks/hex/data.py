@@ -16,12 +16,12 @@ from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.together import from_writer, gathered
+from hexlit.cluster.config import RayConfig
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions

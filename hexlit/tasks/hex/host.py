@@ -83,11 +83,19 @@ class RemoteHostMaker:
         Raises:
             UsageError: it does not have what is asked for; the message names the machine.
         """
-        try:
-            profile = build_profile(self.accelerator)
-        except UsageError as error:
-            raise UsageError(f"on {platform.node()}: {error}") from None
-        return HostMaker(self.net, self.size, self.swap, self.batch, profile)()
+        return HostMaker(self.net, self.size, self.swap, self.batch, profile_there(self.accelerator))()
+
+
+def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
+    """The profile of this machine, which is not that of who asked for `accelerator`.
+
+    Raises:
+        UsageError: it does not have what is asked for; the message names the machine.
+    """
+    try:
+        return build_profile(accelerator)
+    except UsageError as error:
+        raise UsageError(f"on {platform.node()}: {error}") from None
 
 
 def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) -> AcceleratorConfig:

@@ -8,10 +8,10 @@ import torch
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import Ranks
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import Placement, placement_of

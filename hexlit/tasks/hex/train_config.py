@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import EvaluationConfig
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.config import REPLY, SOFT, NetConfig
 from hexlit.search.config import SearchConfig
-from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
 from hexlit.tasks.hex.config import DataConfig
 from hexlit.tasks.run_config import RunConfig

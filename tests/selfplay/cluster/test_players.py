@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hexlit.cluster import actors as module
+from hexlit.cluster.config import RayConfig
+from hexlit.cluster.connection import Connection
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
-from hexlit.selfplay.cluster import players as module
-from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.connection import Connection
 from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.player import BackgroundPlayer
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from tests.cluster.fake_ray import FakeRay, OutOfDiskError
 from tests.search.positions import KeyedEvaluator
-from tests.selfplay.cluster.fake_ray import FakeRay
 from tests.selfplay.test_workers import PLACE
 from tests.selfplay.test_workers import SETTINGS as PLAIN_SETTINGS
 
@@ -136,10 +136,23 @@ def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPlayers)
         players.play(b"a", positions=10, network_version=0, on_games=full)
 
 
-def test_a_full_object_store_is_told_in_one_line(players: RayPlayers, ray: FakeRay) -> None:
+def test_a_full_object_store_here_is_told_in_one_line(players: RayPlayers, ray: FakeRay) -> None:
     players.prepare()
     ray.full = True
-    with pytest.raises(UsageError, match=r"^self-play on Ray: the object store of a node is full .*; give it more"):
+    with pytest.raises(UsageError, match="^self-play on Ray: the object store of this machine's node is full; give"):
+        players.play(b"a", positions=10, network_version=0, on_games=lambda *_: None)
+
+
+def test_a_full_object_store_of_a_host_is_told_with_its_name(players: RayPlayers, ray: FakeRay) -> None:
+    class Full(GameActor):
+        def hello(self) -> dict[str, str]:
+            return super().hello() | {"host": "there"}
+
+        def play(self, *arguments: Any) -> None:
+            raise OutOfDiskError("Local disk is full")
+
+    ray.make = lambda cls: Full()
+    with pytest.raises(UsageError, match="^self-play on Ray: the object store of there is full, its disk too; give"):
         players.play(b"a", positions=10, network_version=0, on_games=lambda *_: None)
 
 
@@ -193,5 +206,7 @@ def test_actors_get_what_is_asked_for(ray: FakeRay) -> None:
     players.prepare()
     wanted = {"num_cpus": 2, "num_gpus": 0.5, "resources": {"player": 1}, "max_restarts": 0}
     assert wanted.items() <= ray.options.items()
-    assert players.room() == "each asks for 2 CPU, 0.5 GPU, 1 player; free in the cluster: 1 of 4 CPU, 0 of 0 GPU"
+    assert (
+        players._actors.room() == "each asks for 2 CPU, 0.5 GPU, 1 player; free in the cluster: 1 of 4 CPU, 0 of 0 GPU"
+    )
     players.close()

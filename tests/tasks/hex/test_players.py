@@ -11,18 +11,18 @@ import torch
 
 from hexlit.accelerate import profile
 from hexlit.accelerate.ranks import Ranks
+from hexlit.cluster import actors
+from hexlit.cluster.connection import Connection
 from hexlit.commands.hex_data import make_data
 from hexlit.hex.record import GameRecord
 from hexlit.nets.tower import build_net
-from hexlit.selfplay.cluster import players as cluster_players
-from hexlit.selfplay.cluster.connection import Connection
 from hexlit.selfplay.player import LocalPlayer, Player, Workplace
 from hexlit.selfplay.workers import WorkerPlayers
 from hexlit.tasks.hex import players
 from hexlit.tasks.hex.data import SelfPlayDataModule
 from hexlit.tasks.hex.host import HostMaker
 from hexlit.training.phases import PhaseClock
-from tests.selfplay.cluster.fake_ray import FakeRay
+from tests.cluster.fake_ray import FakeRay
 from tests.selfplay.hosts import AnyHost
 from tests.tasks.hex.test_same_recipe import profile_of, recipe
 
@@ -175,7 +175,7 @@ def test_how_late_games_come_to_the_training_is_logged_whoever_plays(
 ) -> None:
     """Epochs since the network that a game began with; a game that began and ended in one round has the least."""
     monkeypatch.setattr(players, "make_player", with_any_host)
-    monkeypatch.setattr(cluster_players, "connect", lambda config, actors: Connection(FakeRay(), owned=True))
+    monkeypatch.setattr(actors, "connect", lambda config, actors: Connection(FakeRay(), owned=True))
     monkeypatch.setattr(players, "RemoteHostMaker", lambda *arguments: AnyHost)
     run = session(tmp_path, *overrides)
     seen: list[list[GameRecord]] = []

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
-from hexlit.selfplay.cluster.config import RayConfig
 from hexlit.selfplay.config import SelfPlayConfig
 
 pytestmark = pytest.mark.row("E14")

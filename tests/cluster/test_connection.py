@@ -11,10 +11,10 @@ from typing import Any
 import psutil
 import pytest
 
+from hexlit.cluster import connection
+from hexlit.cluster.config import RayConfig
+from hexlit.cluster.connection import _check_joined, connect, first_words
 from hexlit.errors import UsageError
-from hexlit.selfplay.cluster import connection
-from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.connection import _check_joined, connect, first_words
 
 pytestmark = pytest.mark.row("E14")
 
@@ -140,7 +140,7 @@ def test_a_connection_that_was_there_is_used_and_left_open(ray: FakeRay) -> None
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=r"^selfplay.where=ray: .*; pip install 'hexlit\[ray\]'$"):
+    with pytest.raises(UsageError, match=r"^where=ray: .*; pip install 'hexlit\[ray\]'$"):
         connect(RayConfig(address="auto"), 2)
 
 
@@ -150,6 +150,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
         ("", "SimpleError"),
         ("one\ntwo", "one two"),
         ("It died.\nip: 127.0.0.1\nThe actor died because its node has died. Node Id: ba5d", "its node has died"),
+        ("The actor 17 is unavailable: The actor is temporarily unavailable: RpcError", "temporarily unavailable"),
         ("Task failed\nTraceback (most recent call last):\n  File\nModuleNotFoundError: No module named 'hexlit'\n",
          "ModuleNotFoundError: No module named 'hexlit'"),
     ],

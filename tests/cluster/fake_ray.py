@@ -52,10 +52,12 @@ class FakeActor:
         found = [argument.result() if isinstance(argument, Future) else argument for argument in arguments]
         try:
             result = getattr(self.made, name)(*found)
+        except RayError as error:
+            result = error
         except Exception as error:
             result = RayTaskError(error)
         if not answer.done():
-            if isinstance(result, RayTaskError):
+            if isinstance(result, RayError):
                 answer.set_exception(result)
             else:
                 answer.set_result(result)

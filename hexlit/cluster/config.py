@@ -1,9 +1,17 @@
-"""The `ray` section of the configuration: the Ray cluster that plays, and what each of its actors gets."""
+"""The `ray` section of the configuration: a Ray cluster, and what each of its actors gets."""
 
 import math
 from dataclasses import dataclass, field
 
 from hexlit.errors import UsageError
+
+PLACES = ("here", "ray")
+
+
+def check_place(where: str, key: str = "where") -> None:
+    """Raise `UsageError` unless `where`, the value of the setting `key`, is this machine or a cluster."""
+    if where not in PLACES:
+        raise UsageError(f"{key}={where}: choose {' or '.join(PLACES)}")
 
 
 @dataclass
@@ -20,9 +28,9 @@ class RayConfig:
     resources: dict[str, float] = field(default_factory=dict)
     """Own resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
     wait: float | None = 300.0
-    """Seconds to wait while no actor plays at all, before the run ends; null waits without end."""
+    """Seconds to wait while there is no actor at all, before the run ends; null waits without end."""
     silence: float = 60.0
-    """An actor that gives no answer for so many seconds while it plays counts as dead."""
+    """An actor that gives no answer for so many seconds while it works counts as dead."""
     deaths: int = 3
     """A place is given up after so many deaths in a row, with nothing finished in between; the run ends with the last
     place."""

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from hexlit.cluster.config import RayConfig
+from hexlit.cluster.dispatch import Dispatch
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, slots_of
-from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.dispatch import Dispatch
-from hexlit.selfplay.cluster.shares import Round, Share, Shares
+from hexlit.selfplay.cluster.shares import GameNews, Round, Share, Shares
 
 
 def light_game(game_id: int, version: int) -> GameRecord:
@@ -54,7 +54,8 @@ class LightWorkers:
     waiting: list[int] = field(default_factory=list)
     present: set[int] = field(default_factory=set)
     busy: dict[int, float] = field(default_factory=dict)
-    dispatch: Dispatch = field(init=False)
+    dispatch: Dispatch[Share] = field(init=False)
+    shares: Shares = field(init=False)
 
     def clock(self) -> float:
         return self.now
@@ -116,7 +117,7 @@ class LightWorkers:
                 self.dispatch.ready(worker)
             else:
                 records, after = detail
-                self.dispatch.heard(worker, records, SelfPlayCounts(evaluations=1), 0.1, after)
+                self.dispatch.heard(worker, GameNews(records, SelfPlayCounts(evaluations=1), 0.1, after))
         return True
 
 
@@ -138,8 +139,8 @@ class Learner:
             self.games.extend((record.game_id, record.network_version) for record in records)
 
         self.rounds.append(Round(None, version, self.positions, keep, begun=self.workers.now))
-        self.workers.dispatch.shares.add(self.rounds[-1])
-        self.most_open = max(self.most_open, len(self.workers.dispatch.shares.rounds))
+        self.workers.shares.add(self.rounds[-1])
+        self.most_open = max(self.most_open, len(self.workers.shares.rounds))
 
     def learn(self, epochs: int, between: Callable[[], None] = lambda: None) -> None:
         """Consume `epochs` rounds, while the workers go on."""
@@ -166,8 +167,8 @@ def set_up(
 ) -> LightWorkers:
     """`parts` workers with `games` slots in all, ready to start."""
     workers = LightWorkers(games, seconds, places=places)
-    shares = Shares(games, first_games(games, parts))
-    workers.dispatch = Dispatch(workers, shares, config or RayConfig(), workers.clock)
+    workers.shares = Shares(games, first_games(games, parts), workers.clock)
+    workers.dispatch = Dispatch(workers, workers.shares, config or RayConfig(), workers.clock)
     workers.dispatch.open()
     return workers
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.cluster.config import RayConfig
-from hexlit.selfplay.cluster.shares import Round, Shares
+from hexlit.selfplay.cluster.shares import GameNews, Round, Shares
 from hexlit.selfplay.player import Played
-from tests.selfplay.cluster.simulation import Learner, LightWorkers, first_games, killer, light_game, set_up
+from tests.cluster.simulation import Learner, LightWorkers, first_games, killer, light_game, set_up
 
 pytestmark = pytest.mark.row("E14")
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.row("E14")
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Records of light games are sound; looking at each batch takes longer than all the rest."""
-    monkeypatch.setattr("hexlit.selfplay.cluster.dispatch.to_table", lambda records: None)
-    monkeypatch.setattr("hexlit.selfplay.cluster.dispatch.faults_of", lambda table: [])
+    monkeypatch.setattr("hexlit.selfplay.cluster.shares.to_table", lambda records: None)
+    monkeypatch.setattr("hexlit.selfplay.cluster.shares.faults_of", lambda table: [])
 
 
 def kill_all(workers: LightWorkers, *lost: int) -> None:
@@ -124,7 +124,7 @@ def test_a_lost_share_is_played_again_and_what_came_before_is_not_passed_on_twic
 def test_the_work_of_a_round_is_that_of_all_its_parts() -> None:
     """The time inside the network is their mean; of a share that is played again, the last time counts."""
     round_ = Round(None, 0, 8, lambda records, counts: None, begun=1.0)
-    Shares(4, first_games(4, 2)).add(round_)
+    Shares(4, first_games(4, 2), lambda: 0.0).add(round_)
     round_.spent[0] = SelfPlayCounts(evaluations=9, recalled=9, network_seconds=9.0)
     round_.spent[0] = SelfPlayCounts(evaluations=3, recalled=1, network_seconds=1.0)
     round_.spent[1] = SelfPlayCounts(evaluations=5, recalled=2, network_seconds=3.0)
@@ -141,7 +141,7 @@ def test_a_worker_that_sends_what_is_no_game_is_ended_and_its_share_played_again
     workers.dispatch.tick()
     broken = replace(light_game(0, 0), moves=np.array([0, 0, 2], np.int16))
     with caplog.at_level(logging.WARNING):
-        workers.dispatch.heard(0, [broken], SelfPlayCounts(), 0.0, None)
+        workers.dispatch.heard(0, GameNews([broken], SelfPlayCounts(), 0.0, None))
     assert "an actor was lost on host-0 (game 0 is none: ply 2: a1 is taken)" in caplog.text
     assert workers.present == {1}
     while not learner.rounds[0].ended.done():
@@ -157,7 +157,7 @@ def test_a_worker_that_sends_games_of_others_is_ended(game: int, reason: str, ca
     Learner(workers, positions=4, ahead=0, seconds=0.0).add(0)
     workers.step()
     workers.dispatch.tick()
-    workers.dispatch.heard(0, [light_game(game, 0)], SelfPlayCounts(), 0.0, None)
+    workers.dispatch.heard(0, GameNews([light_game(game, 0)], SelfPlayCounts(), 0.0, None))
     assert reason in caplog.text
     assert 0 not in workers.present
 
@@ -167,8 +167,8 @@ def test_a_place_where_every_actor_dies_is_given_up_and_the_last_one_ends_the_ru
 ) -> None:
     workers = set_up(4, 2, lambda worker: 1.0, config=RayConfig(deaths=3))
     kill_all(workers, 0, 2, 3)
-    assert "3 actors in a row were lost before it could play (exit code 1); 1 places are left" in caplog.text
-    with pytest.raises(UsageError, match=r"^self-play on Ray: 3 actors in a row .*; nobody is left to play$"):
+    assert "3 actors in a row were lost before it could work (exit code 1); 1 places are left" in caplog.text
+    with pytest.raises(UsageError, match=r"^self-play on Ray: 3 actors in a row .*; nobody is left$"):
         kill_all(workers, 1, 4, 5)
 
 

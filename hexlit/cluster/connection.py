@@ -9,14 +9,17 @@ from typing import Any
 
 import psutil
 
+from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
-from hexlit.selfplay.cluster.config import RayConfig
 
 SECONDS_TO_ANSWER = 5.0
 """A head that says nothing for so long is not there."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS_FRAME = b"\x04"
-_CAUSE = re.compile(r"actor (?:died|is dead) because (its (?:worker process|node) has died\b)")
+_CAUSES = (
+    re.compile(r"actor (?:died|is dead) because (its (?:worker process|node) has died\b)"),
+    re.compile(r"actor is (temporarily unavailable)"),
+)
 _LONGEST = 300
 """Characters of Ray's words that are told."""
 
@@ -51,7 +54,7 @@ def connect(config: RayConfig, actors: int) -> Connection:
     try:
         import ray
     except ImportError as error:
-        raise UsageError(f"selfplay.where=ray: {error}; pip install 'hexlit[ray]'") from error
+        raise UsageError(f"where=ray: {error}; pip install 'hexlit[ray]'") from error
     if ray.is_initialized():
         return Connection(ray, owned=False)
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": True}
@@ -126,7 +129,8 @@ def first_words(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
-    if cause := _CAUSE.search(" ".join(lines)):
-        return cause[1][:_LONGEST]
+    for known in _CAUSES:
+        if cause := known.search(" ".join(lines)):
+            return cause[1][:_LONGEST]
     traced = any(line.startswith("Traceback") for line in lines)
     return (lines[-1] if traced else " ".join(lines))[:_LONGEST]

@@ -1,0 +1,59 @@
+"""Matches on a Ray cluster: what its actors play with, and how a host gets ready to play or to judge."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numba
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.arena.blocks import Block, Hall
+from hexlit.arena.pairing import Pair
+from hexlit.arena.player_spec import PlayerSpec
+from hexlit.commands.compiling import Compiling
+from hexlit.commands.match_kernels import sets_of
+from hexlit.commands.match_networks import Networks
+from hexlit.commands.match_players import Table
+from hexlit.files import alone, cache_folder
+from hexlit.search.config import SearchConfig
+from hexlit.tasks.hex.checkpoint import LoadedNetwork
+from hexlit.tasks.hex.host import profile_there
+
+
+def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:
+    """The profile of the machine this runs on, once it has the sets of `kernels` that it lacked.
+
+    Raises:
+        UsageError: it has not the hardware that is asked for; the message names it.
+    """
+    profile = profile_there(accelerator)
+    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+    profile.apply()
+    # One actor of a host compiles, the others wait and load.
+    with alone(cache_folder() / "actors.lock"), closing(Compiling(kernels)) as compiling:
+        compiling.wait()
+    return profile
+
+
+@dataclass(frozen=True)
+class HallMaker:
+    """Seats the players of a match in another process, which needs none of their files."""
+
+    specs: Sequence[PlayerSpec]
+    networks: Mapping[str, LoadedNetwork]
+    search: SearchConfig
+    accelerator: AcceleratorConfig
+    size: int
+    seed: int
+    at_once: int
+    swap: bool
+
+    def __call__(self) -> Callable[[Block], list[Pair]]:
+        """What plays a block."""
+        profile = made_ready(self.accelerator, sets_of(self.specs))
+        networks = Networks(self.networks, self.search, profile, board=self.size) if self.networks else None
+        table = Table(self.specs, self.search, self.accelerator, board=self.size, seed=self.seed, networks=networks)
+        contestants = [table.contestant(spec) for spec in self.specs]
+        hall = Hall(contestants, self.size, at_once=self.at_once, swap=self.swap)
+        return lambda block: list(hall.play(block))

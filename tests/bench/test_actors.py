@@ -1,0 +1,61 @@
+"""Actors beside workers, with a stand-in for Ray and for the worker processes."""
+
+import pytest
+import torch
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.bench import actors as module
+from hexlit.bench.actors import measure_actors
+from hexlit.bench.measure import Effort
+from hexlit.bench.play import Game
+from hexlit.cluster import actors
+from hexlit.cluster.config import RayConfig
+from hexlit.cluster.connection import Connection
+from hexlit.errors import UsageError
+from hexlit.nets.config import NetConfig
+from hexlit.nets.tower import build_net
+from hexlit.search.config import SearchConfig
+from hexlit.selfplay.cluster.players import RayPlayers
+from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.selfplay.player import LocalPlayer, Workplace
+from tests.cluster.fake_ray import FakeRay
+
+pytestmark = pytest.mark.row("E14")
+
+GAME = Game(3, SearchConfig(simulations=2), SelfPlayConfig(fast_simulations=2, batch=8))
+NET = NetConfig(channels=8, blocks=[1], policy_channels=4, value_channels=4, value_hidden=8)
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+    fake = FakeRay()
+    monkeypatch.setattr(actors, "connect", lambda config, count: Connection(fake, owned=True))
+    monkeypatch.setattr(module, "make_player", first_of)
+    return fake
+
+
+def first_of(place: Workplace, workers: int) -> LocalPlayer:
+    """The first of as many workers."""
+    return LocalPlayer(Workplace(place.settings | {"part": 0, "parts": workers}, place.make_host))
+
+
+def measured(cluster: RayConfig) -> list[str]:
+    torch.manual_seed(0)
+    accelerator = AcceleratorConfig(device="cpu", threads=1)
+    profile = build_profile(accelerator)
+    lines = measure_actors(build_net(NET), GAME, Effort(2, 0.01), profile, cluster, accelerator)
+    assert all(line.median and line.detail.endswith("games/s") and line.unit == "evaluations/s" for line in lines)
+    return [line.what.split(",")[0] for line in lines]
+
+
+def test_each_line_of_actors_stands_below_one_of_as_many_workers(ray: FakeRay) -> None:
+    kinds = ("1 worker", "1 actor", "2 workers", "2 actors", "4 workers", "4 actors")
+    assert measured(RayConfig()) == [f"self-play in {kind}" for kind in kinds]
+    assert len(ray.actors) == 1 + 2 + 4
+
+
+def test_actors_without_room_are_told(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RayPlayers, "ready", 1)  # of as many as are asked for
+    with pytest.raises(UsageError, match="^what=actors: 1 of 2 actors have started; add nodes, or ask for less"):
+        measured(RayConfig(wait=2))

@@ -1,0 +1,61 @@
+"""Self-play on a real cluster of three nodes: `pytest -m services -n 0 -s tests/cluster/test_on_ray.py`."""
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from hexlit.cluster.config import RayConfig
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.cluster.players import RayPlayers
+from hexlit.selfplay.player import Player
+from hexlit.selfplay.workers import WorkerPlayers
+from tests.selfplay.cluster.learner import PARTS, PLACE
+from tests.selfplay.same_games import same
+
+pytestmark = [
+    pytest.mark.services,
+    pytest.mark.row("F21"),
+    pytest.mark.row("E14"),
+    # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is optional: pip install 'hexlit[ray]'"),
+]
+
+
+def played(player: Player, positions: int, weights: bytes = b"a") -> list[GameRecord]:
+    games: list[GameRecord] = []
+
+    def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
+        games.extend(records)
+
+    player.play(weights, positions=positions, network_version=1, on_games=on_games)
+    return sorted(games, key=lambda record: record.game_id)
+
+
+def test_the_same_games_as_without_ray_and_a_mistake_in_play_is_told_as_it_was(cluster: Any) -> None:
+    here = WorkerPlayers(PLACE, PARTS)
+    there = RayPlayers(PLACE, PARTS, RayConfig(address=cluster.address))
+    try:
+        there.prepare()
+        for salt in (b"a", b"b"):
+            ours, theirs = played(here, 200, salt), played(there, 200, salt)
+            assert len(ours) == len(theirs) > 10
+            assert all(map(same, ours, theirs))
+        assert there.cpu_seconds() > 0
+        with pytest.raises(ArithmeticError, match="the network broke"):
+            played(there, 10, b"fail")
+    finally:
+        there.close()
+        here.close()
+
+
+def test_actors_that_die_again_and_again_end_the_run_in_one_line(cluster: Any) -> None:
+    players = RayPlayers(PLACE, 1, RayConfig(address=cluster.address, deaths=2))
+    try:
+        players.prepare()
+        with pytest.raises(UsageError, match=r"^self-play on Ray: 2 actors in a row were lost on .*nobody is left"):
+            played(players, 10, b"die")
+    finally:
+        players.close()

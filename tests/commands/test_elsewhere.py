@@ -1,0 +1,98 @@
+"""Matches and strength with `where=ray`, and a stand-in for Ray: games and figures are those of this machine."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hexlit.arena.blocks import Block, Hall
+from hexlit.cluster import actors
+from hexlit.cluster.connection import Connection
+from hexlit.commands import compiling, strength
+from hexlit.commands.match import main
+from tests.cluster.fake_ray import FakeRay
+from tests.commands.test_match import TINY, played, write_checkpoint
+from tests.commands.test_train import as_a_process
+from tests.commands.tiny import save_untrained
+
+pytestmark = pytest.mark.row("E14")
+
+
+@pytest.fixture
+def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
+    fake = FakeRay()
+    monkeypatch.setattr(actors, "connect", lambda config, count: Connection(fake, owned=True))
+    monkeypatch.setattr(compiling, "is_compiled", lambda name: True)  # what is not, is compiled where it is called
+    return fake
+
+
+def test_the_games_are_those_of_a_match_here_also_when_an_actor_dies_and_when_it_is_resumed(
+    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        write_checkpoint(tmp_path / f"{name}.ckpt", seed)
+    players = f"players=[checkpoint={tmp_path}/a.ckpt simulations=4,policy={tmp_path}/b.ckpt,random]"
+    settings = (players, "pairs=6", "at_once=2", "report=false")
+    played(tmp_path / "here", *settings)
+    expected = (tmp_path / "here" / "run" / "games.csv").read_bytes()
+
+    inner, begun = Hall.play, []
+
+    def play(self: Hall, block: Block) -> Any:
+        begun.append(block)
+        if len(begun) == 3 and len(ray.actors) == 2:
+            next(actor for actor in ray.actors if not actor.dead).die()
+        return inner(self, block)
+
+    monkeypatch.setattr(Hall, "play", play)
+    played(tmp_path / "there", *settings, "where=ray", "workers=2")
+    assert (tmp_path / "there" / "run" / "games.csv").read_bytes() == expected
+    assert len(ray.actors) == 3
+    assert len(begun) in (9, 10)  # the one that died may have been between two blocks
+
+    path = tmp_path / "there" / "run" / "games.csv"
+    path.write_bytes(b"\n".join(expected.splitlines()[: 1 + 2 * 5]) + b"\n")
+    begun.clear()
+    with as_a_process(tmp_path / "there"):
+        assert main([f"resume={tmp_path}/there/run", "workers=1"]) == 0
+    assert path.read_bytes() == expected
+    assert sum(len(block.openings) for block in begun) == 13, "nothing is played a second time"
+
+
+def test_strength_is_that_which_is_measured_here(
+    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    checkpoint = save_untrained(tmp_path / "net.ckpt", size=3)
+    settings = [f"checkpoint={checkpoint}", "accelerator=cpu", "accelerator.threads=1", "games=8", "positions=24"]
+    settings += ["simulations=[4]", "json=true", "report=false"]
+    found = []
+    for name, place in (("here", ["where=here"]), ("there", ["where=ray", "workers=2"])):
+        assert strength.main([*settings, *place, f"output={tmp_path / name}"]) == 0
+        found.append(json.loads(capfd.readouterr().out))
+    assert found[0] == found[1]
+    assert len(ray.actors) == 2
+
+
+def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert strength.main([f"checkpoint={tmp_path}/net.ckpt", "what=search", "where=ray"]) == 2
+    assert "where=ray: what=search measures the speed of this machine; leave one of them out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            ["players=[random,htp=gnuhex]", "where=ray"],
+            "players: gnuhex is a program of this machine; leave out",
+        ),
+        (["players=[random,rollouts]", "where=there"], "where=there: choose here or ray"),
+    ],
+)
+def test_what_no_actor_can_play_is_refused(
+    settings: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with as_a_process(tmp_path):
+        assert main([*TINY, "board=4", *settings]) == 2
+    assert said in capsys.readouterr().err
