@@ -35,7 +35,9 @@ HEADERS = {
 }
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 MOST_WAITING = 64
-"""Answers that a slow browser may have outstanding; further reports of a study are dropped, final answers never."""
+"""Answers that a slow browser may have outstanding: no more requests are read then, and reports of a study dropped."""
+SECONDS_TO_DRAIN = 0.05
+"""Between two looks at whether it has taken some."""
 
 TRY_LATER, FOREIGN = 1013, 1008
 """Codes that close a WebSocket (RFC 6455)."""
@@ -107,6 +109,8 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
     writer = asyncio.create_task(write())
     try:
         while not writer.done():
+            while waiting.qsize() >= MOST_WAITING and not writer.done():  # it sends, and does not read
+                await asyncio.sleep(SECONDS_TO_DRAIN)
             # Not in this thread: a long text takes a while to be read.
             await run_in_threadpool(desk.take, await _message(socket))
     except (WebSocketDisconnect, RuntimeError):  # RuntimeError: the socket was closed while a message was awaited

@@ -9,7 +9,7 @@ from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
 from hexlit.commands.play import PlayConfig
-from hexlit.web.app import allowed_names, same_origin
+from hexlit.web.app import MOST_WAITING, allowed_names, same_origin
 from tests.web.pages import HOST, client, game, opened
 
 
@@ -106,6 +106,12 @@ def test_pages_do_not_mix_and_share_the_processor() -> None:
         assert sorted(ends) == ["a1", "b2", "c3"]
         assert first.socket.receive_json()["id"] == study
         assert first.ask("stop")["type"] == "stopped"
+
+
+def test_a_page_that_reads_late_gets_every_answer() -> None:
+    with opened(client()) as page:
+        numbers = [page.send("position", position=game("a1")) for _ in range(3 * MOST_WAITING)]
+        assert [page.socket.receive_json()["id"] for _ in numbers] == numbers
 
 
 def test_no_more_pages_than_are_allowed() -> None:
