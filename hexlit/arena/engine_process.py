@@ -90,6 +90,10 @@ class EngineProcess:
         finally:  # Ctrl-C meanwhile leaves no program behind
             self.kill()
 
+    def abort(self) -> None:
+        """End the program at once, from any thread: whoever waits for its answer then raises `Forfeit`."""
+        self._signal(signal.SIGKILL)
+
     def kill(self) -> None:
         """End the program and what it has started: by a request first, then without."""
         if self._process.poll() is None:

@@ -69,9 +69,12 @@ class ProvedMoves:
         self._seconds = seconds
         self._solver: Solver | None = None
 
-    def solve(self, position: Position, colour: int, interrupted: Callable[[], bool]) -> Solution | None:
-        """The solution with `colour` to move; None where it takes too long, or on a board larger than 8x8."""
-        if position.size > MAX_SIZE:
+    def solve(self, position: Position, colour: int, *, swap: bool, interrupted: Callable[[], bool]) -> Solution | None:
+        """The solution with `colour` to move; None where it takes too long, or on a board larger than 8x8.
+
+        With the swap rule (`swap`) there is none for the empty board: a winning stone would be swapped.
+        """
+        if position.size > MAX_SIZE or (swap and position.stones == 0):
             return None
         if self._solver is None or self._solver.size != position.size:
             self._solver = Solver(position.size)

@@ -83,6 +83,12 @@ class HtpEngine:
         self._played = [*moves, move]
         return move
 
+    def abort(self) -> None:
+        """End a call under way in another thread, which raises `Forfeit`."""
+        process = self._process
+        if process is not None:
+            process.abort()
+
     def close(self) -> None:
         """See `GamePlayer`."""
         process, self._process = self._process, None

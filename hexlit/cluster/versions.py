@@ -4,12 +4,12 @@ import platform
 
 from hexlit import __version__
 from hexlit.errors import UsageError
-from hexlit.hex.jit import SOURCES
+from hexlit.hex import jit
 
 
 def identity() -> dict[str, str]:
     """Versions that must be alike on all hosts of a run, as texts."""
-    return {"hexlit": __version__, "sources": SOURCES, "python": ".".join(platform.python_version_tuple()[:2])}
+    return {"hexlit": __version__, "sources": jit.SOURCES, "python": ".".join(platform.python_version_tuple()[:2])}
 
 
 def greeting() -> dict[str, str]:

@@ -47,18 +47,21 @@ def export(config: DictConfig) -> None:
     """Write the file, and say where it is."""
     settings = typed(config, ExportConfig)
     from hexlit.tasks.hex.checkpoint import load_network
-    from hexlit.tasks.hex.portable import write_onnx, write_safetensors
+    from hexlit.tasks.hex.portable import inputs_file, write_onnx, write_safetensors
 
     loaded = load_network(Path(settings.checkpoint))
     target = Path(settings.target or f"{_name(settings.checkpoint)}{FORMATS[settings.format]}")
     if not target.absolute().parent.is_dir():
         raise UsageError(f"target={target}: there is no folder {target.parent}")
+    for file in (target, *([inputs_file(target)] if settings.format == "onnx" else [])):
+        if file.exists():
+            raise UsageError(f"target={target}: {file} is there already; name another target, or remove it")
     if settings.format == "onnx":
         try:
             write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
         except ImportError as error:
             raise UsageError(f"format=onnx needs {error.name}: pip install 'hexlit[onnx]'") from error
-        print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {target.with_suffix('.md')} tells its input and output")
+        print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {inputs_file(target)} tells its input and output")
     else:
         write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)
         print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; hexlit takes it as checkpoint={target}")

@@ -1,7 +1,7 @@
 """`hexlit play`: a board to play and study on, in the browser; or a game on the terminal."""
 
 import importlib.util
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
@@ -169,12 +169,16 @@ def classic_offers(settings: PlayConfig) -> "list[Offer]":
 
 def further_offers(settings: PlayConfig) -> "list[Offer]":
     """The players of the setting `players`; a checkpoint searches, all others only play."""
-    from hexlit.arena.player_spec import parse_players
+    from hexlit.arena.player_spec import parse_player
 
     found = []
-    for spec in parse_players(settings.players, simulations=settings.simulations):
+    for given in settings.players:
+        spec = parse_player(given)
         if spec.kind == "checkpoint":
-            found.append(network_offer(settings, spec.label, spec.source)[0])
+            if "simulations" in spec.settings:
+                raise UsageError(f"players: {spec.label}: the page says how many simulations; leave out simulations=")
+            offer, _ = network_offer(settings, spec.label, spec.source)
+            found.append(replace(offer, search=replace(settings.search, **spec.settings)))  # type: ignore[arg-type]
         else:
             found.append(spec_offer(settings, spec, spec.kind))
     return found
@@ -191,4 +195,4 @@ def spec_offer(settings: PlayConfig, spec: Any, title: str) -> "Offer":
         table = Table([spec], settings.search, settings.accelerator, board=size, seed=settings.seed)
         return table.contestant(spec).one_game()
 
-    return Offer(spec.label, title, one_game=one_game)
+    return Offer(spec.label, title, one_game=one_game, foreign=spec.kind == "htp")

@@ -1,5 +1,6 @@
 """`hexlit play terminal=true`: a game on the terminal."""
 
+import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -50,13 +51,14 @@ class TerminalGame:
         """`read` gives the person's next line, None at the end of the input; `say` shows a text."""
         self._shared = shared
         self._seats = Seats(shared.roster, shared.settings.tree_megabytes << 20)
-        self._thinking = Thinking(self._seats, shared.baton, shared.settings)
+        self._thinking = Thinking(self._seats, shared.baton, shared.verdicts, shared.settings)
         self._board = Board(size, swap=swap)
         self._people = COLOURS[you]
         self._against = against
         self._read = read
         self._say = say
         self._resigned = 0
+        self._how = "by resignation"
 
     @property
     def moves(self) -> tuple[int, ...]:
@@ -76,7 +78,7 @@ class TerminalGame:
             self._seats.close()
         winner = self._board.winner or -self._resigned
         name, style = NAMES[winner]
-        self._say(Text.assemble((name, style), " wins", " by resignation" if self._resigned else ""))
+        self._say(Text.assemble((name, style), " wins", f" {self._how}" if self._resigned else ""))
         return winner
 
     def show(self) -> None:
@@ -85,8 +87,13 @@ class TerminalGame:
         self._say(Text.assemble("\n", draw_board(self._board.cells, self._board.size, last=last), "\n"))
 
     def _answer(self) -> None:
-        """The player's move."""
-        found = self._chosen()
+        """The player's move; a player that gives none has lost."""
+        try:
+            found = self._chosen()
+        except UsageError as error:
+            self._say(Text(str(error)))
+            self._resigned, self._how = self._board.to_move, "by forfeit"
+            return
         name, style = NAMES[self._board.to_move]
         value = "" if found["value"] is None else f"  winning chance {(1 + found['value']) / 2:.0%}"
         self._say(Text.assemble((name, style), f" ({self._against}): {found['move']}{value}"))
@@ -112,7 +119,7 @@ class TerminalGame:
             return False
         try:
             self._obey(words)
-        except (UsageError, OSError) as error:
+        except (UsageError, OSError, RuntimeError) as error:  # RuntimeError: a home folder of nobody
             self._say(Text(str(error)))
         return True
 
@@ -155,6 +162,8 @@ class TerminalGame:
 def play_on_terminal(shared: Shared, *, swap: bool, you: str, against: str | None) -> None:
     """A game on standard input and output; raises `UsageError` where there is no player `against`."""
     console = Console(highlight=False, soft_wrap=True)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
 
     def read() -> str | None:
         return sys.stdin.readline() or None

@@ -34,6 +34,7 @@ HEADERS = {
     "Cache-Control": "no-cache",
 }
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
+EVERYWHERE = ("0.0.0.0", "[::]")
 MOST_WAITING = 64
 """Answers that a slow browser may have outstanding: no more requests are read then, and reports of a study dropped."""
 SECONDS_TO_DRAIN = 0.05
@@ -75,7 +76,7 @@ def make_app(shared: Shared) -> FastAPI:
             return
         await socket.accept()
         if desks >= shared.settings.browsers:
-            said = f"{desks} pages are open already, which is the most that browsers={desks} allows; close one"
+            said = f"no further page may be open beside {desks}, as browsers={desks} says; close one"
             await socket.send_text(json.dumps({"id": None, "type": "error", "text": said, "final": True}))
             await socket.close(TRY_LATER)
             return
@@ -94,7 +95,7 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
     waiting: asyncio.Queue[Answer] = asyncio.Queue()
 
     def put(answer: Answer) -> None:
-        if answer["final"] or waiting.qsize() < MOST_WAITING:
+        if answer["type"] != "study" or answer["final"] or waiting.qsize() < MOST_WAITING:
             waiting.put_nowait(answer)
 
     def send(answer: Answer) -> None:
@@ -103,7 +104,7 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
 
     async def write() -> None:
         while True:
-            await socket.send_text(json.dumps(await waiting.get(), allow_nan=False))
+            await socket.send_text(text_of(await waiting.get()))
 
     desk = Desk(shared, send)
     writer = asyncio.create_task(write())
@@ -116,10 +117,22 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
     except (WebSocketDisconnect, RuntimeError):  # RuntimeError: the socket was closed while a message was awaited
         pass
     finally:
-        writer.cancel()
-        with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
-            await writer
-        await run_in_threadpool(desk.close)
+        try:
+            writer.cancel()
+            with contextlib.suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                await writer
+        finally:
+            await run_in_threadpool(desk.close)
+
+
+def text_of(answer: Answer) -> str:
+    """The message of an answer; one that JSON cannot say, as it holds no number (NaN), becomes an error."""
+    try:
+        return json.dumps(answer, allow_nan=False)
+    except ValueError:
+        log.error("request %s has an answer with a value that is no number", answer["id"])
+        said = "the answer holds a value that is no number"
+        return json.dumps({"id": answer["id"], "type": "error", "text": said, "final": True})
 
 
 async def _message(socket: WebSocket) -> str | bytes:
@@ -133,9 +146,13 @@ async def _message(socket: WebSocket) -> str | bytes:
 
 def allowed_names(settings: WebSettings) -> list[str]:
     """The names of the server that a browser may call it by, without the port."""
-    return [*OWN_NAMES, *([settings.host] if settings.host not in ("0.0.0.0", "::") else []), *settings.names]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return [*OWN_NAMES, *([host] if host not in EVERYWHERE else []), *settings.names]
 
 
 def same_origin(origin: str | None, host: str) -> bool:
     """Whether a WebSocket was opened by a page of this server, or by a program, which names no origin."""
-    return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    try:
+        return origin is None or urlsplit(origin).netloc.lower() == host.lower()
+    except ValueError:  # such as http://[
+        return False

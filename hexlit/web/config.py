@@ -1,8 +1,11 @@
 """Settings of the server."""
 
+import re
 from dataclasses import dataclass, field
 
 from hexlit.errors import UsageError
+
+_NAME = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 
 @dataclass
@@ -39,6 +42,9 @@ class WebSettings:
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise UsageError(f"port={self.port}: a TCP port from 1 to 65535 is needed, or 0 for any that is free")
+        for known in self.names:
+            if not _NAME.fullmatch(known):
+                raise UsageError(f"names: {known!a}: a name without port is needed, such as desk.local")
         for name in ("browsers", "tree_megabytes", "simulations", "live_simulations"):
             if not 1 <= getattr(self, name) <= 1_000_000:
                 raise UsageError(f"{name}={getattr(self, name)}: a whole number from 1 to 1000000 is needed")

@@ -47,7 +47,7 @@ class Desk:
         self._shared = shared
         self._send = send
         self._seats = Seats(shared.roster, shared.settings.tree_megabytes << 20)
-        self._thinking = Thinking(self._seats, shared.baton, shared.settings)
+        self._thinking = Thinking(self._seats, shared.baton, shared.verdicts, shared.settings)
         self._searches, self._solves = Lane("web-search"), Lane("web-solve")
 
     def take(self, text: str | bytes) -> None:
@@ -104,7 +104,7 @@ class Desk:
         def answer() -> None:
             with self._shared.baton.held():
                 final = False
-                for found in self._thinking.answers(request, stopped):
+                for found in () if stopped() else self._thinking.answers(request, stopped):
                     if stopped():
                         break
                     final = bool(found["final"])
@@ -112,7 +112,7 @@ class Desk:
             if not final:
                 self._stopped(request.id)
 
-        self._attempt(request.id, answer)
+        self._attempt(request.id, answer, stopped)
 
     def _solve(self, request: Solve, stopped: Callable[[], bool]) -> None:
         def answer() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell, parse_moves
@@ -16,6 +17,12 @@ _AROUND = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, 1), (1, -1))
 def board_of(position: PositionText) -> Board:
     """The game after its moves; raises `UsageError` where one is illegal."""
     return Board(position.size, swap=position.swap, moves=parse_moves(position.moves, position.size))
+
+
+def check_undecided(board: Board) -> None:
+    """Raise `UsageError` where the game is over."""
+    if board.winner:
+        raise UsageError("the game is over")
 
 
 def state_of(board: Board) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The players that a page may choose from, and the seats of one browser."""
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from hexlit.arena.game_player import GamePlayer
+from hexlit.arena.htp_engine import HtpEngine
 from hexlit.arena.thinker import MakeEvaluator, Thinker
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
@@ -38,6 +40,10 @@ class Offer:
     """Loads what the player judges by; called once. Only players with a judge can study."""
     one_game: Callable[[int], GamePlayer] | None = None
     """Rows of the board -> the player, where there is no judge."""
+    foreign: bool = False
+    """Whether it is a program of its own, which needs no turn at this one's processor."""
+    search: SearchConfig | None = None
+    """How a player with a judge searches; None is as all others."""
 
 
 class Roster:
@@ -82,10 +88,12 @@ class Roster:
 
 
 class Seats:
-    """The players of one browser, with their trees; the holder of the baton calls them."""
+    """The players of one browser, with their trees; its own thread calls them, with the baton but for foreign ones."""
 
     def __init__(self, roster: Roster, tree_bytes: int) -> None:
         """Each tree may take `tree_bytes`."""
+        self._lock = threading.Lock()
+        self._closed = False
         self._roster = roster
         self._tree_bytes = tree_bytes
         self._thinkers: OrderedDict[str, Thinker] = OrderedDict()
@@ -95,6 +103,10 @@ class Seats:
         """Whether the player `name` has a tree; raises `UsageError` where there is none of that name."""
         return self._roster.offer(name).judge is not None
 
+    def is_foreign(self, name: str) -> bool:
+        """Whether the player `name` is a program of its own; raises `UsageError` where there is none of that name."""
+        return self._roster.offer(name).foreign
+
     def knows_swap(self, name: str) -> bool:
         """Whether the player `name`, who searches, was trained with the swap rule."""
         return self._roster.judge(name).knows_swap
@@ -103,8 +115,9 @@ class Seats:
         """The player `name`, ready for a game on a board of `size` rows."""
         judge = self._roster.judge(name)
         if name not in self._thinkers:
+            search = self._roster.offer(name).search or self._roster.search
             self._thinkers[name] = Thinker(
-                self._roster.search, judge.make_evaluator, knows_swap=judge.knows_swap, tree_bytes=self._tree_bytes
+                search, judge.make_evaluator, knows_swap=judge.knows_swap, tree_bytes=self._tree_bytes
             )
         self._thinkers.move_to_end(name)
         while len(self._thinkers) > MOST_THINKERS:
@@ -125,9 +138,18 @@ class Seats:
             before[1].close()
             del self._players[name]
         player = made(size)
-        self._players[name] = (size, swap), player
+        with self._lock:
+            if self._closed:  # nobody would end it
+                raise UsageError("the page has gone")
+            self._players[name] = (size, swap), player
         player.begin(size, swap=swap)
         return player
+
+    def abort(self, name: str) -> None:
+        """End what the foreign player `name` does in another thread."""
+        _, player = self._players.get(name, (None, None))
+        if isinstance(player, HtpEngine):
+            player.abort()
 
     def dismiss(self, name: str) -> None:
         """Forget the player `name`, who has forfeited: the next game begins with a new one."""
@@ -136,7 +158,9 @@ class Seats:
             player.close()
 
     def close(self) -> None:
-        """Give back what the players hold."""
+        """Give back what the players hold; none comes after."""
+        with self._lock:
+            self._closed = True
         self._thinkers.clear()
         for _, player in self._players.values():
             with suppress(Exception):  # one that fails to end holds up no other

@@ -1,4 +1,4 @@
-"""Runs the server until Ctrl-C, or until `Serving.stop`."""
+"""Runs the server until Ctrl-C."""
 
 import socket
 import threading
@@ -24,9 +24,9 @@ def listen(settings: WebSettings) -> socket.socket:
     try:
         found.bind((settings.host, settings.port))
         found.listen()
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: a name that cannot be one
         found.close()
-        why = error.strerror or error
+        why = getattr(error, "strerror", None) or error
         said = f"port={settings.port} host={settings.host}: cannot listen ({why}); port=0 takes any that is free"
         raise UsageError(said) from error
     return found

@@ -3,11 +3,13 @@
 Each function is called by the holder of the baton, and passes it on between two evaluations.
 """
 
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
-from hexlit.arena.exact import ProvedMoves, proved_move
+from hexlit.arena.exact import proved_move
 from hexlit.arena.game_player import RESIGN, Forfeit
 from hexlit.arena.position import Position
 from hexlit.arena.thinker import Thinker
@@ -17,14 +19,17 @@ from hexlit.hex.geometry import WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.web.baton import Baton, passing
 from hexlit.web.config import WebSettings
-from hexlit.web.positions import board_of, state_of
+from hexlit.web.positions import board_of, check_undecided, state_of
 from hexlit.web.requests import Look, Move, Openings, PositionText, Review, Study
 from hexlit.web.roster import Seats, before
+from hexlit.web.verdict import Verdicts
 
 Answer = dict[str, Any]
 
 MOST_SHOWN = 40
 """Candidates in a report of a study."""
+_LOOK = 0.05
+"""Seconds between two looks at whether a foreign player is still wanted."""
 MOST_EXPECTED = 16
 """Moves of the line of a candidate."""
 
@@ -32,12 +37,12 @@ MOST_EXPECTED = 16
 class Thinking:
     """Answers the requests of one browser that search."""
 
-    def __init__(self, seats: Seats, baton: Baton, settings: WebSettings) -> None:
-        """`seats` are those of the browser; all browsers have one `baton`."""
+    def __init__(self, seats: Seats, baton: Baton, verdicts: Verdicts, settings: WebSettings) -> None:
+        """`seats` are those of the browser; all browsers have one `baton`, and one solver for `verdicts`."""
         self._seats = seats
         self._baton = baton
         self._settings = settings
-        self._proofs = ProvedMoves(settings.proof_seconds) if settings.solver else None
+        self._verdicts = verdicts
 
     def answers(
         self, request: Move | Study | Look | Openings | Review, stopped: Callable[[], bool]
@@ -68,15 +73,19 @@ class Thinking:
     def _move(self, request: Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]) -> Answer:
         check_undecided(board)
         if not self._seats.searches(request.player):
-            return self._move_of_player(request, board)
+            return self._move_of_player(request, board, stopped)
         thinker = self._thinker(request.player, board)
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
         enough = before(time.monotonic() + seconds, until)
+        if opens_fairly(thinker, board):
+            values = self._opening_values(thinker, board.size, enough)
+            cell = fairest(values)
+            return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
         simulations = request.simulations or self._settings.simulations
         position = seen(board)
-        if self._proofs is not None:
+        if self._settings.solver:
             with self._baton.aside():
-                solution = self._proofs.solve(position, board.to_move, stopped)
+                solution = self._verdicts.proof(board, min(seconds, self._settings.proof_seconds), stopped)
             proved = proved_move(solution, thinker, position, board.to_move, swap=board.may_swap)
             if proved is not None:
                 return played(request, board, proved.action) | {"value": proved.value, "found": None}
@@ -87,14 +96,37 @@ class Thinking:
             move, value = board.size**2, -value
         return played(request, board, move) | {"value": value, "found": _found(thinker, board.size)}
 
-    def _move_of_player(self, request: Move, board: Board) -> Answer:
+    def _move_of_player(self, request: Move, board: Board, stopped: Callable[[], bool]) -> Answer:
         try:
-            player = self._seats.player(request.player, board.size, swap=board.swap)
-            move = player.answer(board.moves)
+            with self._alone(request.player, stopped):
+                player = self._seats.player(request.player, board.size, swap=board.swap)
+                move = player.answer(board.moves)
         except Forfeit as forfeit:
             self._seats.dismiss(request.player)
             raise UsageError(f"{request.player} gives no move: {forfeit}") from forfeit
         return played(request, board, move) | {"value": None, "found": None}
+
+    @contextmanager
+    def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
+        """While the foreign player `name` thinks, others go on, and `stopped` ends it; others need the baton."""
+        if not self._seats.is_foreign(name):
+            yield
+            return
+        done = threading.Event()
+
+        def watch() -> None:
+            while not done.wait(_LOOK):
+                if stopped():
+                    self._seats.abort(name)
+
+        watcher = threading.Thread(target=watch, name="web-foreign", daemon=True)
+        watcher.start()
+        try:
+            with self._baton.aside():
+                yield
+        finally:
+            done.set()
+            watcher.join()
 
     def _study(self, request: Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         check_undecided(board)
@@ -125,33 +157,45 @@ class Thinking:
         return {"type": "look", "value": value, "policy": shares, "final": True}
 
     def _openings(self, name: str, board: Board, until: Callable[[], bool]) -> Answer:
-        size = board.size
-        thinker = self._thinker(name, Board(size))
-        values: dict[str, float] = {}
+        values = self._opening_values(self._thinker(name, Board(board.size)), board.size, until)
+        named = {format_cell(cell, board.size): value for cell, value in values.items()}
+        return {"type": "openings", "values": named, "final": True}
+
+    def _opening_values(self, thinker: Thinker, size: int, until: Callable[[], bool]) -> dict[int, float]:
+        """Cell -> the value for Black of a first stone there, without search; at least of one cell."""
+        values: dict[int, float] = {}
         for cell in range(size * size):
+            _, value = thinker.look(seen(Board(size, moves=[cell])), WHITE)
+            values[cell] = -value
             if until():
                 break
-            _, value = thinker.look(seen(Board(size, moves=[cell])), WHITE)
-            values[format_cell(cell, size)] = -value
-        return {"type": "openings", "values": values, "final": True}
+        return values
 
     def _review(self, request: Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """Every position of the game: its value for Black, the best move, and the cost of the move that was played.
 
         A cost is the winning chance that the mover gave away, 0 to 1: what the best move was worth, less what the
-        next position was worth.
+        next position was worth. An adviser that does not know the swap judges the first stone by its map of openings:
+        the nearer to even, the better.
         """
         moves, simulations = board.moves, request.simulations or self._settings.simulations
         swaps = board.swap
         thinker = self._thinker(request.player, board)
         earlier: Answer | None = None
+        first: dict[int, float] = {}
         for ply in range(len(moves) + 1):
             now = Board(board.size, swap=swaps, moves=moves[:ply])
-            answer = self._judged(thinker, now, simulations, until)
+            if opens_fairly(thinker, now):
+                first = self._opening_values(thinker, now.size, until)
+                best = fairest(first)
+                answer: Answer = {"value": -abs(first[best]), "best": format_cell(best, now.size), "expected": []}
+            else:
+                answer = self._judged(thinker, now, simulations, until)
             if until():
                 return
             if earlier is not None:
-                lost = (earlier["value"] - answer["value"]) / 2 * (1 if ply % 2 else -1)
+                after = -abs(first[moves[0]]) if ply == 1 and first else answer["value"]
+                lost = (earlier["value"] - after) / 2 * (1 if ply % 2 else -1)
                 yield earlier | {"cost": max(0.0, lost), "final": False}
             earlier = {"type": "review", "ply": ply, "plies": len(moves)} | answer
         assert earlier is not None
@@ -169,10 +213,14 @@ class Thinking:
         return {"value": value * board.to_move, "best": format_cell(best, board.size), "expected": line}
 
 
-def check_undecided(board: Board) -> None:
-    """Raise `UsageError` where the game is over."""
-    if board.winner:
-        raise UsageError("the game is over")
+def opens_fairly(thinker: Thinker, board: Board) -> bool:
+    """Whether the first stone may be swapped, and `thinker` does not know of that."""
+    return board.swap and not board.moves and not thinker.swap
+
+
+def fairest(values: Mapping[int, float]) -> int:
+    """The first stone that is the nearest to even, of Black's `values` by cell."""
+    return min(values, key=lambda cell: abs(values[cell]))
 
 
 def seen(board: Board) -> Position:

@@ -1,6 +1,7 @@
 """The exact verdict on a position, with what its virtual connections show."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,18 +11,18 @@ from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.solver import Solver
+from hexlit.hex.solver import Solution, Solver
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.hex.solver.outlook import outlooks
-from hexlit.web.positions import COLOURS
-from hexlit.web.thinking import check_undecided
+from hexlit.web.positions import COLOURS, check_undecided
+from hexlit.web.roster import before
 
 _LOOK = 0.05
 """Seconds between two looks at whether to wait longer for the solver."""
 
 
 class Verdicts:
-    """One solver for all browsers, of the size that was asked for last; it answers one after another."""
+    """One solver for all browsers, of the size that was asked for last; it solves one position after another."""
 
     def __init__(self, seconds: float) -> None:
         """Each answer may take `seconds`."""
@@ -41,10 +42,7 @@ class Verdicts:
         if board.may_swap:
             board = Board(board.size, moves=board.moves)  # the verdict is on the stones; the page tells of the swap
         seen = outlooks(board.cells, board.size)
-        with self._held(stopped):
-            if self._solver is None or self._solver.size != board.size:
-                self._solver = Solver(board.size)
-            found = solved(self._solver, board.cells, board.to_move, seconds=self._seconds, interrupted=stopped)
+        found = self.solve(board, self._seconds, stopped)
 
         def names(cells: tuple[int, ...]) -> list[str]:
             return [format_cell(cell, board.size) for cell in cells]
@@ -62,6 +60,29 @@ class Verdicts:
             "seconds": found.seconds,
             "final": True,
         }
+
+    def solve(self, board: Board, seconds: float, stopped: Callable[[], bool]) -> Solution:
+        """The solution for the player to move, within `seconds` from when the solver is free.
+
+        Raises:
+            UsageError: it is too hard for the time, or `stopped` says so.
+        """
+        with self._held(stopped):
+            if self._solver is None or self._solver.size != board.size:
+                self._solver = Solver(board.size)
+            return solved(self._solver, board.cells, board.to_move, seconds=seconds, interrupted=stopped)
+
+    def proof(self, board: Board, seconds: float, stopped: Callable[[], bool]) -> Solution | None:
+        """As `solve`; None where it takes longer, waiting included, or the board is too large.
+
+        With the swap rule there is none for the empty board: a winning stone would be swapped.
+        """
+        if board.size > MAX_SIZE or (board.swap and not board.moves):
+            return None
+        try:
+            return self.solve(board, seconds, before(time.monotonic() + seconds, stopped))
+        except UsageError:
+            return None
 
     @contextmanager
     def _held(self, stopped: Callable[[], bool]) -> Iterator[None]:

@@ -8,7 +8,9 @@ import pytest
 from hexlit.commands import export, play
 from hexlit.commands.play import PlayConfig, shared_by_all
 from hexlit.errors import UsageError
+from hexlit.tasks.hex.portable import write_safetensors
 from hexlit.web.serving import address, listen
+from tests.nets.test_evaluator import trained_like
 
 
 @pytest.mark.row("F17")
@@ -23,6 +25,9 @@ from hexlit.web.serving import address, listen
         ("players=[random]", "two are named random"),
         ("checkpoint=nowhere.ckpt", "checkpoint=nowhere.ckpt: there is no such file"),
         ("checkpoint=hexlit:nothing", "no such network"),
+        ("host=a..b", "host=a..b: cannot listen"),
+        ("names=['*']", "names: '*': a name without port is needed"),
+        ("players=['checkpoint=x.ckpt simulations=9']", "leave out simulations="),
         ("host=256.0.0.1", "host=256.0.0.1: cannot listen"),
     ],
 )
@@ -54,6 +59,17 @@ def test_players_are_those_of_a_match() -> None:
     settings = PlayConfig(players=["two_distance depth=1 name=quick", {"kind": "random", "name": "dice"}])
     roster = shared_by_all(settings).roster
     assert list(roster.offers) == ["rollouts", "two_distance", "resistance", "random", "quick", "dice"]
+
+
+@pytest.mark.row("F20")
+def test_an_export_replaces_no_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "net.safetensors"
+    write_safetensors(trained_like(), source, size=3, swap=False)
+    before = source.read_bytes()
+    half = ["format=safetensors", "dtype=float16"]
+    assert export.main([f"checkpoint={source}", *half, f"target={source}"]) == 2
+    assert f"{source} is there already" in capfd.readouterr().err
+    assert source.read_bytes() == before
 
 
 @pytest.mark.row("F20")

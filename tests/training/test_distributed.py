@@ -6,6 +6,7 @@ import lightning.pytorch.strategies.ddp as ddp
 import pytest
 import torch
 from lightning.pytorch.strategies import SingleDeviceStrategy
+from lightning.pytorch.utilities import rank_zero_only
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
@@ -44,6 +45,7 @@ class Line:
 def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two machines with two cards each: the number of a card is that of the rank on its machine."""
     done: list[Any] = []
+    monkeypatch.setattr(rank_zero_only, "rank", 0)  # Lightning keeps the rank there, which other tests would have
     monkeypatch.setattr(ddp, "_init_dist_connection", lambda cluster, backend, **how: done.append((backend, how)))
     monkeypatch.setattr(distributed, "RankLine", Line)
     place = Ranks(rank, 4, rank % 2, 2, "node07", 15_001)

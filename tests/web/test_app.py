@@ -46,8 +46,10 @@ def test_origins() -> None:
     assert same_origin("http://localhost:8260", "localhost:8260")
     assert not same_origin("http://localhost:8261", "localhost:8260")
     assert not same_origin("null", "localhost:8260")
+    assert not same_origin("http://[", "localhost:8260")
     assert not same_origin("http://localhost.evil.example", "localhost")
     assert "0.0.0.0" not in allowed_names(PlayConfig(host="0.0.0.0", names=["desk.local"]))
+    assert "[fe80::1]" in allowed_names(PlayConfig(host="fe80::1"))
     assert "desk.local" in allowed_names(PlayConfig(host="0.0.0.0", names=["desk.local"]))
 
 

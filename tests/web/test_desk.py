@@ -1,7 +1,11 @@
 """Answers of the server to one page."""
 
+import sys
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import psutil
 import pytest
 from fastapi.testclient import TestClient
 
@@ -9,6 +13,19 @@ from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.solver import Solver
 from tests.web.pages import Page, client, game, opened
+
+ENDLESS = """
+import os, sys
+for line in sys.stdin:
+    if line.startswith("genmove"):
+        with open(sys.argv[1] + ".new", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(sys.argv[1] + ".new", sys.argv[1])
+        while True:
+            pass
+    print("= \\n", flush=True)
+"""
+"""A program that speaks HTP, and never moves."""
 
 WON = game("b1", "a1", "b2", "a2", "b3")
 
@@ -142,6 +159,38 @@ def test_the_solver_helps_a_player_where_it_is_asked_to() -> None:
         answer = page.ask("move", position=game("b2", "a3"), player="rollouts", simulations=1)
         assert (answer["move"] in ("c2", "b3", "c3"), answer["value"]) == (True, 1.0)
         assert page.ask("move", position=game("b2", swap=True), player="rollouts")["move"] == "swap-pieces"
+        opening = page.ask("move", position=game(swap=True), player="rollouts")
+        assert (opening["value"] <= 0, opening["move"]) != (False, "b2")  # which wins, and so would be swapped
+
+
+@pytest.mark.row("F18")
+def test_an_adviser_without_the_swap_opens_fairly_and_finds_a_fair_opening_no_mistake() -> None:
+    with opened(client(rollouts=64)) as page:
+        values = page.ask("openings", position=game(), player="rollouts")["values"]
+        fair = min(values, key=lambda cell: abs(values[cell]))
+        move = page.ask("move", position=game(swap=True), player="rollouts")
+        assert (move["move"], move["value"]) == (fair, -abs(values[fair]))
+        for first, cost in ((fair, 0.0), ("b2", (abs(values["b2"]) - abs(values[fair])) / 2)):
+            answers = page.receive(page.send("review", position=game(first, "a3", swap=True), player="rollouts"))
+            assert (answers[0]["best"], answers[0]["cost"]) == (fair, pytest.approx(cost))
+
+
+@pytest.mark.row("F17")
+def test_a_foreign_program_ends_with_its_page_and_holds_up_no_other(tmp_path: Path) -> None:
+    """It thinks without an end; another page plays meanwhile."""
+    program = tmp_path / "engine.py"
+    program.write_text(ENDLESS)
+    server = client(players=[f"name=endless htp={sys.executable} {program} {tmp_path / 'pid'}"])
+    with opened(server) as page:
+        page.send("move", position=game(), player="endless")
+        while not (tmp_path / "pid").exists():
+            time.sleep(0.01)
+        process = psutil.Process(int((tmp_path / "pid").read_text()))
+        with opened(server) as other:
+            assert other.ask("move", position=game(), player="rollouts", simulations=4)["type"] == "move"
+        number = page.send("move", position=game(), player="rollouts", simulations=4)  # in place of the first
+        assert page.receive(number)[-1]["type"] == "move"
+        assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_games_are_read_and_written(page: Page) -> None:

@@ -153,7 +153,7 @@ class Session:
         from hexlit.arena.exact import ProvedMoves, proved_move
 
         self._proofs = self._proofs or ProvedMoves(self.settings.proof_seconds)
-        solution = self._proofs.solve(self.position, colour, until)
+        solution = self._proofs.solve(self.position, colour, swap=self.swap, interrupted=until)
         swap = self.swap and self.position.may_swap(colour)
         return proved_move(solution, self.thinker, self.position, colour, swap=swap)
 

@@ -122,8 +122,13 @@ def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
     model.producer_name, model.producer_version = "hexlit", __version__
     with replacing(path) as temporary:
         temporary.write_bytes(model.SerializeToString())
-    with replacing(path.with_suffix(".md")) as temporary:
+    with replacing(inputs_file(path)) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def inputs_file(path: Path) -> Path:
+    """The text beside an ONNX model."""
+    return path.with_name(f"{path.name}.md")
 
 
 def packaged_networks() -> dict[str, Path]:

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.portable import FORMAT, packaged_network, write_onnx, write_safetensors
+from hexlit.tasks.hex.portable import FORMAT, inputs_file, packaged_network, write_onnx, write_safetensors
 from tests.nets.test_evaluator import plain, random_positions, trained_like
 
 
@@ -41,7 +41,7 @@ def test_one_onnx_file_answers_as_the_network_on_every_board(tmp_path: Path, fie
         np.testing.assert_allclose(policy.sum(1), 1, atol=1e-5)
         illegal = np.concatenate(((planes[:, 0] + planes[:, 1]).reshape(3, -1) != 0, planes[:, 4, 0, :1] == 0), 1)
         assert not (policy * illegal)[~illegal.all(1)].any()  # a full board has no legal move
-    assert "the swap" in path.with_suffix(".md").read_text()
+    assert "the swap" in inputs_file(path).read_text()
 
 
 def test_a_network_that_the_graph_lacks_is_refused(tmp_path: Path) -> None:
