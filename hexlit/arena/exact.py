@@ -87,7 +87,7 @@ class ProvedMoves:
 def proved_move(
     solution: Solution | None, thinker: Thinker, position: Position, colour: int, *, swap: bool
 ) -> Thought | None:
-    """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether he may swap.
+    """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether it may swap.
 
     None where the position is lost or not solved: search then.
     """

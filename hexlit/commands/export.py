@@ -14,7 +14,7 @@ FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 
 @dataclass
 class ExportConfig:
-    """What `hexlit export` takes."""
+    """Settings of `hexlit export`."""
 
     checkpoint: str = MISSING
     """Checkpoint of a Hex network, or the folder of its run."""

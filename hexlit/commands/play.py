@@ -27,7 +27,7 @@ NETWORK = "network"
 
 @dataclass
 class PlayConfig(WebSettings):
-    """What `hexlit play` takes."""
+    """Settings of `hexlit play`."""
 
     checkpoint: str | None = None
     """Checkpoint of a network, or the folder of its run: the first player on offer."""
@@ -99,7 +99,7 @@ def check_installed(*packages: str) -> None:
 
 
 def shared_by_all(settings: PlayConfig) -> "Shared":
-    """What all browsers have in common: the players, and the locks."""
+    """Things that all browsers have in common: the players, and the locks."""
     from hexlit.web.baton import Baton
     from hexlit.web.desk import Shared
     from hexlit.web.roster import Roster

@@ -66,7 +66,7 @@ class TerminalGame:
         return self._board.moves
 
     def play(self) -> int:
-        """Play until the end, or until the person leaves; returns the winner, 0 for nobody."""
+        """Play until the end, or until the person leaves; returns the winner, 0 if there is none."""
         self.show()
         try:
             while not (self._board.winner or self._resigned):
@@ -110,7 +110,7 @@ class TerminalGame:
             return next(self._thinking.answers(request, lambda: False))
 
     def _ask(self) -> bool:
-        """One line of the person; whether the game goes on."""
+        """Take one line of the person; returns whether the game continues."""
         name, style = NAMES[self._board.to_move]
         self._say(Text.assemble((name, style), " to move (a cell, or help): "))
         line = self._read()

@@ -1,7 +1,7 @@
 """The server: the page and its files, and a WebSocket for each browser.
 
-It answers browsers that reach it by its own names only, so that no page of another origin can talk to it, not even by
-a name that was made to point here (DNS rebinding).
+It answers browsers only if they use its own names. So no page of another origin can talk to it, not even by a foreign
+name that points here (DNS rebinding).
 """
 
 import asyncio

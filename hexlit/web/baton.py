@@ -1,7 +1,7 @@
-"""Whoever computes holds the baton: one at a time, in the order in which they asked.
+"""The searches of several browsers take turns: only the holder of the baton computes, first come, first served.
 
-Searches of several browsers share one processor and the kernels' threads. Each passes the baton on between two
-evaluations, so that nobody waits for another's whole search.
+They share one processor and the kernels' threads. A search passes the baton on between two evaluations, so that the
+others never wait for all of it.
 """
 
 import threading
@@ -37,7 +37,7 @@ class Baton:
             self._take()
 
     def pass_on(self) -> None:
-        """Let those run who wait, then go on; only the holder may call this."""
+        """Let the waiting ones run, then continue; only the holder may call this."""
         with self._lock:
             if not self._waiting:
                 return

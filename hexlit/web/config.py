@@ -19,7 +19,7 @@ class WebSettings:
     open: bool = True
     """Open the page in the browser."""
     names: list[str] = field(default_factory=list)
-    """Further names under which browsers may reach the server, such as that of this computer in its network."""
+    """Further names of the server, such as that of this computer in its network; browsers may use them."""
     browsers: int = 16
     """Most pages at a time."""
     tree_megabytes: int = 64
@@ -29,7 +29,7 @@ class WebSettings:
     seconds: float = 60.0
     """Longest thinking time of a move."""
     live_simulations: int = 100_000
-    """Simulations after which a study ends by itself."""
+    """Most simulations of a study."""
     interval: float = 0.25
     """Seconds between two reports of a study."""
     solver: bool = False

@@ -25,7 +25,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True)
 class Shared:
-    """What all browsers have in common."""
+    """Things that all browsers have in common."""
 
     settings: WebSettings
     roster: Roster

@@ -7,7 +7,7 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 Work = Callable[[Callable[[], bool]], None]
-"""What a lane carries out; it asks its argument, often, whether it should stop."""
+"""A job of a lane; it asks its argument, often, whether to stop."""
 
 
 class Lane:

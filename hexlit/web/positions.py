@@ -37,7 +37,7 @@ def state_of(board: Board) -> dict[str, Any]:
 
 
 def winning_chain(board: Board) -> list[int]:
-    """A shortest chain of the winner's stones from edge to edge, in its order; none while the game goes on."""
+    """A shortest chain of the winner's stones from edge to edge, in its order; none before the end of the game."""
     if not board.winner:
         return []
     size, grid = board.size, board.cells.reshape(board.size, board.size)

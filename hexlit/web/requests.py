@@ -21,8 +21,7 @@ answered by `{"type": "error", "text": ...}`, one that was stopped by `{"type": 
 | write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, trmph, ...) |
 | stop | | `stopped`: what this browser has under way is stopped, too |
 
-`must_play` holds the cells of which the player to move has to play one, if virtual connections of the other side show
-any. `links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that the connection
+`must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show. `links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that the connection
 of its edges needs.
 
 `position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named as
@@ -31,7 +30,7 @@ for the player to move in `look` and `study`, for the mover in `move`, and for B
 `candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}`
 or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for nobody.
 
-A new `move`, `study`, `look`, `openings` or `review` stops the one before; so does a new `solve` with a `solve`.
+A new `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve` stops the `solve` before.
 """
 
 from typing import Annotated, Any, Literal

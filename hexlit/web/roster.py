@@ -22,7 +22,7 @@ MOST_THINKERS = 2
 
 
 class Judge(NamedTuple):
-    """What a player who searches judges positions with."""
+    """The means by which a player who searches judges positions."""
 
     make_evaluator: MakeEvaluator
     knows_swap: bool
@@ -66,7 +66,7 @@ class Roster:
         return self.offers[name]
 
     def judge(self, name: str) -> Judge:
-        """What the player `name` judges by; raises `UsageError` where it has no judge."""
+        """The judge of the player `name`; raises `UsageError` where it has none."""
         load = self.offer(name).judge
         if load is None:
             able = ", ".join(offer.name for offer in self.offers.values() if offer.judge is not None)

@@ -1,4 +1,4 @@
-"""What players are asked: a move, a study that grows, an opinion, a map of openings, a review of a game.
+"""Questions to players: a move, a study that grows, an opinion, a map of openings, a review of a game.
 
 Each function is called by the holder of the baton, and passes it on between two evaluations.
 """
@@ -108,7 +108,7 @@ class Thinking:
 
     @contextmanager
     def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        """While the foreign player `name` thinks, others go on, and `stopped` ends it; others need the baton."""
+        """A foreign player thinks without the baton, and ends when `stopped` says so; any other player keeps the baton."""
         if not self._seats.is_foreign(name):
             yield
             return
@@ -238,7 +238,7 @@ def played(request: Move, board: Board, move: int) -> Answer:
 
 
 def _found(thinker: Thinker, size: int) -> Answer:
-    """What the tree has for the position: its visits, candidates, and the line that is expected."""
+    """The findings of the tree for the position: visits, candidates, and the line that is expected."""
     candidates = thinker.candidates()
     return {
         "visits": sum(candidate.visits for candidate in candidates),

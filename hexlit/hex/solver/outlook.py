@@ -1,7 +1,7 @@
-"""What the virtual connections of a position show without any search, for people who study it.
+"""The best virtual connections of a position, found without any search, for people who study it.
 
-Of each side: whether it connects its edges even if the other moves next, or by moving next; the cells that this takes;
-and where the other side has to play against it, its *must-play* region.
+They tell of each side whether it connects its edges even if the other one moves next, or only by moving next. They
+name the cells that this takes, and the cells against it (the *must-play* region).
 """
 
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Outlook(NamedTuple):
 def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
     """The outlook of Black (+1) and of White (-1) with the stones `cells` int8 `[size*size]`.
 
-    What is found is true; what is not found may still be connected.
+    Every connection that is found is true. A side may be connected although none is found.
 
     Raises:
         UsageError: the board is larger than 8x8.
