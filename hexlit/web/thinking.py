@@ -108,7 +108,7 @@ class Thinking:
 
     @contextmanager
     def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        """A foreign player thinks without the baton, and ends when `stopped` says so; any other player keeps the baton."""
+        """A foreign player thinks without the baton, and ends when `stopped` says so; any other keeps the baton."""
         if not self._seats.is_foreign(name):
             yield
             return
