@@ -22,8 +22,8 @@ answered by `{"type": "error", "text": ...}`, one that was stopped by `{"type": 
 | stop | | `stopped`: what this browser has under way is stopped, too |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show.
-`links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that the connection of its
-edges needs.
+`links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that it takes to connect
+its edges.
 
 `position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named as
 `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in [-1, 1]:

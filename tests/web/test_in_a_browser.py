@@ -145,13 +145,21 @@ class Tab:
         names = self.js("return [...document.querySelector('#player-white').options].map(option => option.value)")
         return [name for name in names if name != "human"]
 
-    def new(self, size: int, black: str = "human", white: str = "human", swap: bool = False, minutes: str = "") -> None:
+    def new(
+        self,
+        size: int,
+        black: str = "human",
+        white: str = "human",
+        swap: bool = False,
+        minutes: str = "",
+        simulations: int = 16,
+    ) -> None:
         """Start a game by the dialog."""
         self.do("new")
         self.choose("#new-size", str(size))
         self.choose("#new-black", black)
         self.choose("#new-white", white)
-        self.write("#new-simulations", "16")
+        self.write("#new-simulations", str(simulations))
         for switch, wanted in (("#new-swap", swap), ("#new-clock", bool(minutes))):
             if self.find(switch).is_selected() != wanted:
                 self.click(switch)
@@ -327,13 +335,14 @@ def test_a_finger_plays_on_a_phone(tab: Tab) -> None:
 def test_programs_play_each_other_and_can_be_paused(tab: Tab) -> None:
     tab.open()
     program = tab.programs[0]
-    tab.new(7, program, program)
+    tab.new(7, program, program, simulations=5000)  # slow enough for a pause
     tab.until(lambda: len(tab.moves) >= 2)
     tab.do("pause")
     tab.until_status("paused")
     stopped = tab.moves
     time.sleep(0.5)
     assert tab.moves == stopped
+    tab.write("#simulations", "16")
     tab.do("pause")
     tab.until_status("wins")
     assert len(tab.moves) > len(stopped)
