@@ -17,6 +17,7 @@ from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.cluster.config import RayConfig, check_place
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
+from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
@@ -140,6 +141,8 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
 
     from hexlit.arena.player_spec import parse_players
 
+    # One that goes on has the cluster's settings that it was begun with.
+    refuse_unused(settings, HydraConfig.get().overrides.task if settings.resume is None else ())
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)

@@ -71,6 +71,9 @@ def test_strength_is_that_which_is_measured_here(
     for name, place in (("here", ["where=here"]), ("there", ["where=ray", "workers=2"])):
         assert strength.main([*settings, *place, f"output={tmp_path / name}"]) == 0
         found.append(json.loads(capfd.readouterr().out))
+    places = [[document.pop(key) for key in ("where", "workers", "device")] for document in found]
+    assert places[0][:2] == ["here", 0]
+    assert places[1] == ["ray", 2, "cpu, 1 threads"]
     assert found[0] == found[1]
     assert len(ray.actors) == 2
 
@@ -88,6 +91,12 @@ def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixt
             "players: gnuhex is a program of this machine; leave out",
         ),
         (["players=[random,rollouts]", "where=there"], "where=there: choose here or ray"),
+        (["players=[random,rollouts]", "workers=4"], "workers=4: where=here uses no cluster; add where=ray"),
+        (["players=[random,rollouts]", "ray.cpus=2"], "ray.cpus=2: where=here uses no cluster; add where=ray"),
+        (
+            ["players=[random,rollouts]", "where=ray", "ray.gpus=0.5"],
+            "accelerator.device=cpu: with ray.gpus=0.5 actors play on cuda; leave it out, or choose by ray.gpus",
+        ),
     ],
 )
 def test_what_no_actor_can_play_is_refused(
@@ -96,3 +105,24 @@ def test_what_no_actor_can_play_is_refused(
     with as_a_process(tmp_path):
         assert main([*TINY, "board=4", *settings]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["workers=4"], "workers=4: where=here uses no cluster"),
+        (["where=ray", "accelerator=cuda"], "accelerator.device=cuda: with ray.gpus=0 actors play on cpu"),
+    ],
+)
+def test_strength_refuses_what_would_change_nothing(
+    settings: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert strength.main([f"checkpoint={tmp_path}/net.ckpt", *settings]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_match_goes_on_here_though_it_was_begun_on_a_cluster(ray: FakeRay, tmp_path: Path) -> None:
+    settings = ("players=[random,two_distance]", "board=4", "pairs=2", "report=false")
+    played(tmp_path, *settings, "where=ray", "workers=1")
+    with as_a_process(tmp_path):
+        assert main([f"resume={tmp_path}/run", "where=here"]) == 0
