@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from hexlit.arena.blocks import Block, Hall
+from hexlit.arena.config import SprtConfig
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
 from hexlit.commands import compiling, strength
-from hexlit.commands.match import main
+from hexlit.commands.match import MatchConfig, games_at_once, main
 from tests.cluster.fake_ray import FakeRay
 from tests.commands.test_match import TINY, played, write_checkpoint
 from tests.commands.test_train import as_a_process
@@ -58,6 +59,38 @@ def test_the_games_are_those_of_a_match_here_also_when_an_actor_dies_and_when_it
         assert main([f"resume={tmp_path}/there/run", "workers=1"]) == 0
     assert path.read_bytes() == expected
     assert sum(len(block.openings) for block in begun) == 13, "nothing is played a second time"
+
+
+def test_every_actor_has_a_block_and_the_games_are_the_same(
+    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ("players=[random,two_distance]", "board=4", "pairs=5", "report=false")
+    played(tmp_path / "here", *settings)
+    inner, begun = Hall.play, []
+
+    def play(self: Hall, block: Block) -> Any:
+        begun.append(len(block.openings))
+        return inner(self, block)
+
+    monkeypatch.setattr(Hall, "play", play)
+    played(tmp_path / "there", *settings, "where=ray", "workers=3")
+    assert sorted(begun) == [1, 2, 2]
+    here, there = ((tmp_path / name / "run" / "games.csv").read_bytes().splitlines() for name in ("here", "there"))
+    assert sorted(here) == sorted(there)
+
+
+@pytest.mark.parametrize(
+    ("settings", "meetings", "expected"),
+    [
+        ({}, 1, 50),
+        ({"workers": 2, "where": "ray"}, 1, 25),
+        ({"workers": 16, "where": "ray"}, 6, 19),
+        ({"workers": 16, "where": "ray", "at_once": 8}, 6, 8),
+        ({"workers": 4, "where": "ray", "sprt": SprtConfig(elo1=30.0, every=10)}, 1, 3),
+    ],
+)
+def test_a_block_is_as_large_as_leaves_work_for_all(settings: dict[str, Any], meetings: int, expected: int) -> None:
+    assert games_at_once(MatchConfig(**settings), meetings) == expected
 
 
 def test_strength_is_that_which_is_measured_here(
