@@ -9,6 +9,7 @@ import selectors
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -22,6 +23,8 @@ Lost = Callable[[str, bool], None]
 PATIENCE = 60.0
 """Seconds for all ranks to connect; they have met already."""
 
+_SECONDS_TO_GREET = 5.0
+"""For who has connected to say which rank it is; a rank does so at once."""
 _GOODBYE = -1
 _MESSAGE = struct.Struct("!i")  # the number of a rank that is lost, or a goodbye
 _SECRET = 16  # bytes that only ranks of this run know
@@ -71,8 +74,12 @@ class RankLine:
             with socket.create_server((home, 0), backlog=place.size) as listening:
                 secret = secrets.token_bytes(_SECRET)
                 from_writer((listening.getsockname()[1], secret))
-                listening.settimeout(PATIENCE)
+                end = time.monotonic() + PATIENCE
                 while len(self._peers) < place.size - 1:
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        raise TimeoutError("timed out")
+                    listening.settimeout(left)
                     self._welcome(listening.accept()[0], secret)
         else:
             port, secret = from_writer((0, b""))
@@ -83,7 +90,7 @@ class RankLine:
 
     def _welcome(self, peer: socket.socket, secret: bytes) -> None:
         """Take `peer` for the rank that it says it is; whoever lacks the secret is sent away."""
-        peer.settimeout(PATIENCE)
+        peer.settimeout(_SECONDS_TO_GREET)
         with suppress(OSError):
             said = _received(peer, _SECRET + _MESSAGE.size)
             if secrets.compare_digest(said[:_SECRET], secret):

@@ -19,6 +19,9 @@ from hexlit.cluster.versions import check_alike
 from hexlit.errors import UsageError
 
 _SECONDS_BETWEEN_LOOKS = 0.2
+_SILENCES_TO_SET_UP = 10
+_SECONDS_TO_SET_UP = 600.0
+"""At least: kernels take two minutes to compile on a slow machine, and the actors of a host wait for one another."""
 
 ShareT = TypeVar("ShareT")
 
@@ -207,11 +210,16 @@ class Actors(Generic[ShareT]):
 
     def _end_the_silent(self, dispatch: Dispatch[ShareT]) -> None:
         """Actors that work answer within seconds; Ray itself does not notice a frozen process."""
-        oldest = time.monotonic() - self._config.silence
+        now, silence = time.monotonic(), self._config.silence
+        limits = {
+            "set_up": max(_SILENCES_TO_SET_UP * silence, _SECONDS_TO_SET_UP),
+            "play": silence,
+            "more": silence,
+        }  # of `hello` there is none: Ray may look for a place for hours
         for call in list(self._calls.values()):
-            if call.asked in ("play", "more") and call.since < oldest:
+            if call.asked in limits and call.since < now - limits[call.asked]:
                 self.dismiss(call.worker)
-                dispatch.lost(call.worker, f"no answer for {self._config.silence:g} s")
+                dispatch.lost(call.worker, f"no answer for {limits[call.asked]:g} s")
 
     def _ask(self, worker: int, asked: str, *arguments: Any) -> None:
         ref = getattr(self._actors[worker], asked).remote(*arguments)

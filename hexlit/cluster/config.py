@@ -30,7 +30,8 @@ class RayConfig:
     wait: float | None = 300.0
     """Seconds to wait while there is no actor at all, before the run ends; null waits without end."""
     silence: float = 60.0
-    """An actor that gives no answer for so many seconds while it works counts as dead."""
+    """An actor that gives no answer for so many seconds while it works counts as dead. To get ready it has ten times
+    as many, and at least 600."""
     deaths: int = 3
     """A place is given up after so many deaths in a row, with nothing finished in between; the run ends with the last
     place."""

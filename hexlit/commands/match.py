@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
 from hexlit.cluster.config import RayConfig, check_place
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
+from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
@@ -68,7 +70,7 @@ class MatchConfig:
     where: str = "here"
     """`here` (in this process) or `ray` (by actors of a Ray cluster, see the section `ray`): the same games."""
     workers: int = 2
-    """Actors of the cluster; each plays `at_once` openings at a time."""
+    """Actors of the cluster; each plays `at_once` openings at a time, fewer where others had none then."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -140,6 +142,8 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
 
     from hexlit.arena.player_spec import parse_players
 
+    # One that goes on has the cluster's settings that it was begun with.
+    refuse_unused(settings, HydraConfig.get().overrides.task if settings.resume is None else ())
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
@@ -246,7 +250,7 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
     from hexlit.accelerate.host import usable_cores
     from hexlit.arena.game_log import GameLog
     from hexlit.arena.opening_set import balanced_openings
-    from hexlit.arena.tournament import Tournament
+    from hexlit.arena.tournament import Tournament, pairings
     from hexlit.commands.match_players import Table
 
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
@@ -260,13 +264,21 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
         contestants,
         {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
         log,
-        at_once=min(config.at_once, config.pairs, *([] if sprt is None else [config.sprt.every])),
+        at_once=games_at_once(config, len(pairings([spec.label for spec in specs], config.mode))),
         swap=config.swap,
         mode=config.mode,
         every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )
     return tournament, log, table
+
+
+def games_at_once(config: MatchConfig, meetings: int) -> int:
+    """Openings of a block, where `meetings` pairs of players meet: on a cluster an even share, at most."""
+    test = config.sprt.elo1 is not None  # one of two players, which looks at the results after each stage
+    stage = min(config.pairs, config.sprt.every) if test else config.pairs
+    most = math.ceil(stage * meetings / config.workers) if config.where == "ray" else stage
+    return min(config.at_once, stage, most)
 
 
 def test_of(config: MatchConfig) -> "Sprt | None":

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from hexlit.cluster.config import RayConfig, check_place
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
+from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
 from hexlit.errors import UsageError
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
@@ -111,11 +113,13 @@ def strength(config: DictConfig) -> None:
     """Measure what the configuration asks for, keep it and print it."""
     settings = typed(config, StrengthConfig)
     import numba
+    from hydra.core.hydra_config import HydraConfig
 
     from hexlit.accelerate.profile import build_profile
     from hexlit.commands.judges import Evaluators
     from hexlit.tasks.hex.checkpoint import load_network
 
+    refuse_unused(settings, HydraConfig.get().overrides.task)
     loaded = load_network(Path(settings.checkpoint))
     size = settings.board or loaded.size
     check_board(settings.what, size)
@@ -156,6 +160,7 @@ def evaluate(checkpoint: Path, **settings: Any) -> Document:
     for name in settings.keys() - known:
         raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
     chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
+    refuse_unused(chosen, settings)
     loaded = load_network(checkpoint)
     size = chosen.board or loaded.size
     check_board("truth", size)
@@ -279,10 +284,11 @@ def measure_search(
 
 def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Document:
     """What the figures belong to."""
-    from importlib.metadata import version
-
-    evaluator, profile = evaluators(games), evaluators.profile
-    path = f"{evaluator.path} {str(evaluator.dtype).removeprefix('torch.')}"
+    device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each actor
+    if settings.where == "here":
+        evaluator, profile = evaluators(games), evaluators.profile
+        path = f"{evaluator.path} {str(evaluator.dtype).removeprefix('torch.')}"
+        device, workers = f"{profile.device}, {profile.threads} threads, {path}", 0
     return {
         "what": settings.what,
         "checkpoint": settings.checkpoint,
@@ -292,7 +298,9 @@ def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Doc
         "search": asdict(settings.search),
         "seed": settings.seed,
         "games": games,
-        "device": f"{profile.device}, {profile.threads} threads, {path}",
+        "where": settings.where,
+        "workers": workers,
+        "device": device,
         "versions": {name: version(name) for name in ("hexlit", "torch", "numba", "numpy")},
     }
 

@@ -18,7 +18,7 @@ from hexlit.commands.claim import check, claim
 from hexlit.commands.quick_imports import quick_imports
 from hexlit.commands.rank_processes import folder_arguments, other_ranks, rank_arguments, refuse_in_a_sweep
 from hexlit.commands.requeued import requeued
-from hexlit.commands.run_folder import resumed_arguments
+from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
@@ -40,10 +40,22 @@ def whole_arguments(argv: list[str]) -> list[str]:
     """`argv` with those of the sweep's best trial and of the run to go on with; their task is known to Hydra then."""
     arguments = rank_arguments(argv)
     if arguments is None:
+        refuse_resume_in_a_sweep(argv)
         whole = [*resumed_arguments(best_arguments(argv)), *folder_arguments()]
         arguments = [with_mapping(argument) for argument in whole]
     tasks.register(arguments)
     return arguments
+
+
+def refuse_resume_in_a_sweep(argv: list[str]) -> None:
+    """Refuse `resume=` beside `--multirun`, whose jobs have folders of their own."""
+    several = any(word == "-m" or (len(word) > 3 and "--multirun".startswith(word)) for word in argv)
+    folder = resumed_folder(argv) if several else None
+    if folder is not None:
+        raise UsageError(
+            f"resume={folder}: with --multirun every job is a new run; leave --multirun out, or go on with a sweep "
+            "by sweep.resume=true"
+        )
 
 
 def with_mapping(argument: str) -> str:

@@ -15,7 +15,8 @@ SERVERS = ("postgresql", "mysql", "mariadb")
 """Kinds of databases that are servers."""
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_PASSWORD = re.compile(r"(://[^:/@?]*:)([^?]*)(?=@)")
+# SQLAlchemy takes all from the first colon to an @, question marks too. What follows an @ may belong to the password.
+_PASSWORD = re.compile(r"(://[^:/]*:)([^@]*(?:@[^@?]*)*)(?=@)")
 _QUERY_PASSWORD = re.compile(r"([?&](?:password|passwd|pwd|sslpassword)=)([^&]*)", re.IGNORECASE)
 
 
@@ -27,12 +28,13 @@ def kind_of(address: str) -> tuple[str, str]:
 
 def hidden_password(url: str) -> str:
     """The URL with *** in place of its password; any other text as it is."""
-    return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url, count=1))
+    return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url))
 
 
 def passwords(url: str) -> list[str]:
     """The passwords in `url`, as they are written there."""
-    return [match[2] for pattern in (_PASSWORD, _QUERY_PASSWORD) for match in pattern.finditer(url) if match[2]]
+    rest = _PASSWORD.sub(r"\1", url)
+    return [match[2] for match in (*_PASSWORD.finditer(url), *_QUERY_PASSWORD.finditer(rest)) if match[2]]
 
 
 def whole_url(shown: str | None) -> str | None:
@@ -57,7 +59,7 @@ def refuse_password_in(overrides: Sequence[str]) -> None:
     """
     for override in overrides:
         shown = hidden_password(override)
-        if shown != override and any(f"{kind}:" in override or f"{kind}+" in override for kind in SERVERS):
+        if shown != override and any(f"{kind}{end}" in override.lower() for kind in SERVERS for end in ":+"):
             raise UsageError(
                 f"{shown}: others can read a command line; leave the password out, and set {PASSWORD_VARIABLE} to it"
             )

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +47,14 @@ _CALLS = (
 """Calls that may be made twice. A trial that was created twice is one without watcher, which counts as interrupted."""
 
 
+_REFUSALS = re.compile(
+    r"password authentication failed|no password supplied|no pg_hba\.conf entry|(database|role) \".*\" does not exist"
+)
+"""What PostgreSQL says to whom it refuses: a connection that fails has no SQLSTATE in psycopg."""
+_MYSQL_REFUSALS = {1044, 1045, 1049}
+"""No right to the database, a wrong name or password, no such database."""
+
+
 class StorageGoneError(UsageError):
     """The database has been away for too long."""
 
@@ -67,7 +76,7 @@ class Patience:
         """The result of `work`, tried again while the database does not answer; messages name it as `shown`.
 
         Raises:
-            StorageGoneError: it was away for all of `seconds`.
+            StorageGoneError: it was away for all of `seconds`, or has refused its user.
         """
         while True:
             try:
@@ -76,6 +85,9 @@ class Patience:
                 cause = lost_connection(error)
                 if cause is None:
                     raise
+                if is_refusal(error):
+                    self.ended.set()
+                    raise StorageGoneError(f"{shown}: the database cannot be used: {cause}") from error
                 self._wait(cause, shown)
             else:
                 self._answered(shown)
@@ -114,6 +126,18 @@ def lost_connection(error: BaseException) -> str | None:
         ):
             return said_by(found)
     return None
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the server is there, and has refused the name, the password or the database: waiting changes nothing."""
+    for found in (getattr(one, "orig", None) for one in _chain(error)):
+        state = getattr(found, "sqlstate", None) or getattr(found, "pgcode", None)
+        if state is not None:
+            return str(state).startswith("28") or state == "3D000"
+        if found is not None:
+            number = found.args[0] if found.args else None
+            return number in _MYSQL_REFUSALS if isinstance(number, int) else bool(_REFUSALS.search(str(found)))
+    return False
 
 
 def said_by(error: BaseException) -> str:

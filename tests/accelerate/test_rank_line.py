@@ -81,6 +81,46 @@ def test_after_a_goodbye_nobody_is_missed(run: Run) -> None:
     run.lines.clear()
 
 
+def test_a_stranger_that_says_nothing_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: queue.Queue[tuple[int, bytes]] = queue.Queue()
+    strangers: list[socket.socket] = []
+
+    def from_writer(value: tuple[int, bytes]) -> tuple[int, bytes]:
+        if not value[0]:
+            return told.get(timeout=SOON)
+        strangers.append(socket.create_connection(("127.0.0.1", value[0])))
+        for _ in range(SIZE - 1):
+            told.put(value)
+        return value
+
+    monkeypatch.setattr(rank_line, "from_writer", from_writer)
+    monkeypatch.setattr(rank_line, "gathered", lambda name: [name] * SIZE)
+    monkeypatch.setattr(rank_line, "_SECONDS_TO_GREET", 1.0)
+    Run(1).close()
+    assert strangers[0].recv(1) == b"", "it was sent away"
+    strangers[0].close()
+
+
+def test_ranks_that_never_come_are_not_waited_for_however_many_strangers_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    strangers: list[socket.socket] = []
+
+    def from_writer(value: tuple[int, bytes]) -> tuple[int, bytes]:
+        strangers.extend(socket.create_connection(("127.0.0.1", value[0])) for _ in range(2))
+        return value
+
+    monkeypatch.setattr(rank_line, "from_writer", from_writer)
+    monkeypatch.setattr(rank_line, "gathered", lambda name: ["node07", "node08"])
+    monkeypatch.setattr(rank_line, "_SECONDS_TO_GREET", 0.3)
+    monkeypatch.setattr(rank_line, "PATIENCE", 0.2)
+    with pytest.raises(UsageError, match=r"rank 0 of 2 .* cannot reach each other \(timed out\)"):
+        RankLine(Ranks(0, 2, 0, 2), lambda how, tells: None)
+    strangers[1].setblocking(False)
+    with pytest.raises((BlockingIOError, ConnectionError)):  # nobody has talked to the second one
+        strangers[1].recv(1)
+    for stranger in strangers:
+        stranger.close()
+
+
 def test_machines_that_cannot_reach_each_other_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens

@@ -112,3 +112,20 @@ def test_an_actor_of_another_version_is_told_before_the_first_job(ray: FakeRay) 
     ray.make = lambda cls: Other()
     with pytest.raises(UsageError, match="^match on Ray: there has hexlit 0.0.1, this process .*; install the same"):
         RayJobs(RayConfig(), 1, squares, name="match")
+
+
+def test_an_actor_that_is_frozen_while_it_gets_ready_is_replaced(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actors, "_SILENCES_TO_SET_UP", 0)
+    monkeypatch.setattr(actors, "_SECONDS_TO_SET_UP", 2.0)
+    thawed = threading.Event()
+
+    def make() -> Callable[[int], int]:
+        if len(ray.actors) == 1:
+            thawed.wait(60)
+        return lambda number: number * number
+
+    jobs: RayJobs[int, int] = RayJobs(RayConfig(), 1, make, name="squares")
+    assert len(ray.actors) == 2
+    assert list(jobs([3])) == [9]
+    thawed.set()
+    jobs.close()

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from hexlit.arena.blocks import Block, Hall
+from hexlit.arena.config import SprtConfig
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
 from hexlit.commands import compiling, strength
-from hexlit.commands.match import main
+from hexlit.commands.match import MatchConfig, games_at_once, main
 from tests.cluster.fake_ray import FakeRay
 from tests.commands.test_match import TINY, played, write_checkpoint
 from tests.commands.test_train import as_a_process
@@ -60,6 +61,38 @@ def test_the_games_are_those_of_a_match_here_also_when_an_actor_dies_and_when_it
     assert sum(len(block.openings) for block in begun) == 13, "nothing is played a second time"
 
 
+def test_every_actor_has_a_block_and_the_games_are_the_same(
+    ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ("players=[random,two_distance]", "board=4", "pairs=5", "report=false")
+    played(tmp_path / "here", *settings)
+    inner, begun = Hall.play, []
+
+    def play(self: Hall, block: Block) -> Any:
+        begun.append(len(block.openings))
+        return inner(self, block)
+
+    monkeypatch.setattr(Hall, "play", play)
+    played(tmp_path / "there", *settings, "where=ray", "workers=3")
+    assert sorted(begun) == [1, 2, 2]
+    here, there = ((tmp_path / name / "run" / "games.csv").read_bytes().splitlines() for name in ("here", "there"))
+    assert sorted(here) == sorted(there)
+
+
+@pytest.mark.parametrize(
+    ("settings", "meetings", "expected"),
+    [
+        ({}, 1, 50),
+        ({"workers": 2, "where": "ray"}, 1, 25),
+        ({"workers": 16, "where": "ray"}, 6, 19),
+        ({"workers": 16, "where": "ray", "at_once": 8}, 6, 8),
+        ({"workers": 4, "where": "ray", "sprt": SprtConfig(elo1=30.0, every=10)}, 1, 3),
+    ],
+)
+def test_a_block_is_as_large_as_leaves_work_for_all(settings: dict[str, Any], meetings: int, expected: int) -> None:
+    assert games_at_once(MatchConfig(**settings), meetings) == expected
+
+
 def test_strength_is_that_which_is_measured_here(
     ray: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,6 +104,9 @@ def test_strength_is_that_which_is_measured_here(
     for name, place in (("here", ["where=here"]), ("there", ["where=ray", "workers=2"])):
         assert strength.main([*settings, *place, f"output={tmp_path / name}"]) == 0
         found.append(json.loads(capfd.readouterr().out))
+    places = [[document.pop(key) for key in ("where", "workers", "device")] for document in found]
+    assert places[0][:2] == ["here", 0]
+    assert places[1] == ["ray", 2, "cpu, 1 threads"]
     assert found[0] == found[1]
     assert len(ray.actors) == 2
 
@@ -88,6 +124,12 @@ def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixt
             "players: gnuhex is a program of this machine; leave out",
         ),
         (["players=[random,rollouts]", "where=there"], "where=there: choose here or ray"),
+        (["players=[random,rollouts]", "workers=4"], "workers=4: where=here uses no cluster; add where=ray"),
+        (["players=[random,rollouts]", "ray.cpus=2"], "ray.cpus=2: where=here uses no cluster; add where=ray"),
+        (
+            ["players=[random,rollouts]", "where=ray", "ray.gpus=0.5"],
+            "accelerator.device=cpu: with ray.gpus=0.5 actors play on cuda; leave it out, or choose by ray.gpus",
+        ),
     ],
 )
 def test_what_no_actor_can_play_is_refused(
@@ -96,3 +138,24 @@ def test_what_no_actor_can_play_is_refused(
     with as_a_process(tmp_path):
         assert main([*TINY, "board=4", *settings]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["workers=4"], "workers=4: where=here uses no cluster"),
+        (["where=ray", "accelerator=cuda"], "accelerator.device=cuda: with ray.gpus=0 actors play on cpu"),
+    ],
+)
+def test_strength_refuses_what_would_change_nothing(
+    settings: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert strength.main([f"checkpoint={tmp_path}/net.ckpt", *settings]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_match_goes_on_here_though_it_was_begun_on_a_cluster(ray: FakeRay, tmp_path: Path) -> None:
+    settings = ("players=[random,two_distance]", "board=4", "pairs=2", "report=false")
+    played(tmp_path, *settings, "where=ray", "workers=1")
+    with as_a_process(tmp_path):
+        assert main([f"resume={tmp_path}/run", "where=here"]) == 0

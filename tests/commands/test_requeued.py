@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from hexlit.commands.requeued import requeued
+from hexlit.commands.train import whole_arguments
+from hexlit.errors import UsageError
 
 
 @pytest.mark.row("F24")
@@ -17,3 +19,10 @@ def test_only_a_job_begun_again_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert requeued(tmp_path) is None
     monkeypatch.delenv("SLURM_RESTART_COUNT")
     assert requeued(tmp_path) is None
+
+
+@pytest.mark.parametrize("flag", ["--multirun", "-m"])
+def test_a_folder_to_go_on_with_is_refused_where_every_job_is_a_new_run(flag: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"^resume={tmp_path}: with --multirun every job is a new run; leave"):
+        whole_arguments([flag, "seed=1,2", f"resume={tmp_path}"])
+    assert flag in whole_arguments([flag, "seed=1,2", "resume=null"])

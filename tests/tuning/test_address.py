@@ -1,9 +1,10 @@
 """The address of a study with its password and without."""
 
 import pytest
+from sqlalchemy import make_url
 
 from hexlit.errors import UsageError
-from hexlit.tuning.address import hidden_password, refuse_password_in, whole_url
+from hexlit.tuning.address import hidden_password, passwords, refuse_password_in, whole_url
 
 
 @pytest.mark.parametrize(
@@ -12,6 +13,13 @@ from hexlit.tuning.address import hidden_password, refuse_password_in, whole_url
         ("postgresql://me:geheim@host:5432/db", "postgresql://me:***@host:5432/db"),
         ("postgresql+psycopg://:geheim@host/db", "postgresql+psycopg://:***@host/db"),
         ("mysql://me:a/b:c@d@host/db?x=1", "mysql://me:***@host/db?x=1"),
+        ("postgresql://me@corp:geheim@host/db", "postgresql://me@corp:***@host/db"),
+        ("postgresql://me:se?cret@host/db", "postgresql://me:***@host/db"),
+        ("postgresql://me:geheim@host/db?options=a@b", "postgresql://me:***@host/db?options=a@b"),
+        ("postgresql://me:a%40b%2Fc@host/db", "postgresql://me:***@host/db"),
+        ("mysql+pymysql://u:qq@h/d", "mysql+pymysql://u:***@h/d"),
+        ("POSTGRESQL://me:geheim@host/db", "POSTGRESQL://me:***@host/db"),
+        ("mysql://me:a?password=b@host/db?passwd=c", "mysql://me:***@host/db?passwd=***"),
         ("postgresql://host/db?user=me&password=geheim&x=1", "postgresql://host/db?user=me&password=***&x=1"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),
         ("postgresql://host:5432/db", "postgresql://host:5432/db"),
@@ -21,6 +29,15 @@ from hexlit.tuning.address import hidden_password, refuse_password_in, whole_url
 )
 def test_a_password_is_hidden_and_nothing_else(url: str, shown: str) -> None:
     assert hidden_password(url) == shown
+    hidden = url
+    for password in passwords(url):
+        hidden = hidden.replace(password, "***", 1)
+    assert hidden == shown
+
+
+@pytest.mark.parametrize("url", ["postgresql://me@corp:geheim@host/db", "mysql://me:a?b@host/db", "mysql://u:p@h/d"])
+def test_what_sqlalchemy_takes_for_the_password_is_hidden(url: str) -> None:
+    assert [make_url(url).password] == passwords(url)
 
 
 def test_a_hidden_url_is_whole_again_where_the_environment_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,7 +50,13 @@ def test_a_hidden_url_is_whole_again_where_the_environment_has_it(monkeypatch: p
 
 @pytest.mark.row("F23")
 def test_a_password_on_the_command_line_is_refused() -> None:
-    for url in ("postgresql+psycopg://me:geheim@host/db", "mysql://me@host/db?passwd=geheim"):
+    for url in (
+        "postgresql+psycopg://me:geheim@host/db",
+        "mysql://me@host/db?passwd=geheim",
+        "POSTGRESQL://me:geheim@host/db",
+        "postgresql://me@corp:geheim@host/db",
+        "mysql+pymysql://me:ge?heim/geheim@host/db",
+    ):
         with pytest.raises(UsageError, match=r"leave the password out, and set HEXLIT_STORAGE_PASSWORD") as caught:
             refuse_password_in(["hydra.sweeper.n_trials=3", f"++hydra.sweeper.storage={url}"])
         assert "geheim" not in str(caught.value)

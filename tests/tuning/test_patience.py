@@ -80,6 +80,46 @@ def test_another_error_is_not_waited_for() -> None:
     assert lost_connection(KeyError()) is None
 
 
+class PostgresError(Exception):
+    def __init__(self, message: str, state: str | None) -> None:
+        super().__init__(message)
+        self.sqlstate = state
+
+
+@pytest.mark.parametrize(
+    ("error", "waits"),
+    [
+        (PostgresError("wrong", "28P01"), False),
+        (PostgresError("missing", "3D000"), False),
+        (PostgresError("the server ends", "57P01"), True),
+        (PostgresError('connection failed: FATAL:  password authentication failed for user "me"', None), False),
+        (PostgresError('connection failed: FATAL:  database "studies" does not exist', None), False),
+        (PostgresError("connection failed: Connection refused", None), True),
+        (PostgresError("connection failed: FATAL:  the database system is starting up", None), True),
+        (Exception(1044, "Access denied for user 'me'@'%' to database 'studies'"), False),
+        (Exception(1045, "Access denied for user 'me'@'localhost' (using password: YES)"), False),
+        (Exception(1049, "Unknown database 'studies'"), False),
+        (Exception(2003, "Can't connect to MySQL server"), True),
+    ],
+    ids=str,
+)
+def test_a_refusal_is_not_waited_for(error: Exception, waits: bool) -> None:
+    answers = failing(1)
+
+    def work() -> int:
+        if not next(answers):
+            raise optuna.exceptions.StorageInternalError("wrapped") from OperationalError("SELECT 1", {}, error)
+        return 7
+
+    patient = Patience(600.0)
+    if waits:
+        assert patient.call(work, "mysql://host/db") == 7
+    else:
+        with pytest.raises(StorageGoneError, match=r"^mysql://host/db: the database cannot be used: "):
+            patient.call(work, "mysql://host/db")
+        assert patient.ended.is_set()
+
+
 def test_every_call_of_optunas_cache_is_patient() -> None:
     called = set(re.findall(r"self\._backend\.(\w+)", inspect.getsource(_CachedStorage)))
     # The study is made when the server has just answered; nothing asks for heartbeats, or deletes.

@@ -1,0 +1,36 @@
+"""Settings of the place of a match or of strength, this process or a cluster, that would change nothing there."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.cluster.config import RayConfig
+from hexlit.errors import UsageError
+
+
+class Placed(Protocol):
+    """The settings of a command that works here or on a cluster."""
+
+    where: str
+    ray: RayConfig
+    accelerator: AcceleratorConfig
+
+
+def refuse_unused(settings: Placed, overrides: Iterable[str]) -> None:
+    """Refuse `overrides` of a cluster that is not used, and a device that is not the one its actors get.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if settings.where != "ray":
+        for override in overrides:
+            key = override.lstrip("+~").partition("=")[0]
+            if key.partition(".")[0] in ("ray", "workers"):
+                raise UsageError(f"{override}: where={settings.where} uses no cluster; add where=ray, or leave it out")
+        return
+    device, there = settings.accelerator.device, settings.ray.device
+    if device not in ("auto", there):
+        raise UsageError(
+            f"accelerator.device={device}: with ray.gpus={settings.ray.gpus:g} actors play on {there}; "
+            "leave it out, or choose by ray.gpus"
+        )
