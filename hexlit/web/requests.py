@@ -180,7 +180,7 @@ def parse(text: str | bytes) -> Request:
         # Of nested fields; the first place is the kind of request, which the page knows.
         place = ".".join(str(part) for part in first["loc"][1:])
         said = str(first["msg"]).partition("\n")[0]
-        raise UsageError(f"{place or 'request'}: {said}"[:200]) from None
+        raise UsageError(" ".join(f"{place or 'request'}: {said}".split())[:200]) from None
 
 
 def number_of(text: str | bytes) -> int | None:

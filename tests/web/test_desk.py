@@ -227,6 +227,7 @@ def test_games_are_read_and_written(page: Page) -> None:
         ({"do": "read", "text": "no game"}, "no game of Hex in a known format"),
         ({"do": "read", "text": ""}, "it is empty"),
         ({"do": "hello", "more": 1}, "more: "),
+        ({"do": "hello", "two\nlines": 1}, "two lines: "),
         ({"do": "position", "position": {"size": "3"}}, "position.size: "),
     ],
 )
