@@ -1,4 +1,4 @@
-"""Positions with a known answer: who wins with best play, and with which moves.
+"""Solved positions: the winner with best play, and all winning moves.
 
 Ground truth for measuring players on small boards; nothing is ever trained on it.
 """
@@ -57,13 +57,13 @@ class SolvedPositions:
         return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
 
     def only(self, among: npt.NDArray[np.bool_]) -> "SolvedPositions":
-        """Those that `among` picks out, `[count]`."""
+        """Those selected by `among`, `[count]`."""
         rows = {name: getattr(self, name)[among] for name in _ARRAYS}
         return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
 
 
 def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPositions:
-    """What `path` (`.npz`, no pickle) keeps, else what `make` gives, which is kept there; None keeps nothing."""
+    """The positions in `path` (`.npz`, no pickle); without that file those of `make`, then kept there (None: not)."""
     kept = None if path is None else _load(path)
     if kept is not None:
         return kept
@@ -92,12 +92,12 @@ def won_positions(
     node_limit: int | None = None,
     cache: Path | None = None,
 ) -> SolvedPositions:
-    """Random undecided positions in which the side to move wins with best play, with its exact winning moves.
+    """Random undecided positions that the side to move wins with best play, with its exact winning moves.
 
     Stones are put on random cells in turn, Black first. Every number of stones from `min_stones` to size*size - 1 (the
     last cell can still decide) comes equally often, in random order, as far as `count` divides. Positions are drawn
-    independently, so the emptiest boards repeat; there are positions in which every move wins. Position i depends on
-    `seed` and its own number of stones only; with a `node_limit` also on what the solver has proved for those before.
+    independently, so the emptiest boards repeat; in some positions every move wins. Position i depends only on `seed`
+    and its own number of stones; with a `node_limit` also on the solver's earlier proofs.
 
     Args:
         size: 2 to 8. From size 6 on raise `min_stones` or set `node_limit`: near the empty board solving takes long.
