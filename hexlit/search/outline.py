@@ -1,4 +1,4 @@
-"""The tree of a search as plain objects: what a picture of it, or a table, is made from."""
+"""The tree of a search as plain objects, for pictures and tables."""
 
 import heapq
 from dataclasses import dataclass, field
