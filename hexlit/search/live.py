@@ -3,7 +3,7 @@
 The part of the tree below the moves that were played is kept, and its visits count. The result can be read at any time,
 by a player without a fixed number of simulations or one that stops early.
 
-PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans for a known number of simulations.
+PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans a fixed number of simulations.
 So it is used only for the first `run` of a position, up to `SearchConfig.simulations`. Visits kept from earlier moves
 shorten the plan and do not count as turns in it; their values count from the start. All other simulations use at the
 root Gumbel's rule for inner nodes: visits approach the improved policy. Without a completed plan, the move is the best
