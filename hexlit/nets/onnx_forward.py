@@ -18,7 +18,7 @@ class OnnxForward:
         threads: CPU threads of a call.
 
     Raises:
-        RuntimeError: this network or this ONNX Runtime cannot do it.
+        RuntimeError: this network or this ONNX Runtime does not support it.
     """
 
     def __init__(self, net: HexNet, size: int, batch: int, threads: int) -> None:

@@ -117,8 +117,8 @@ class SelfPlay:
     """Self-play games in lock step through one evaluator.
 
     When its game ends, a slot starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
-    random draw is keyed by (seed, game, ply), so a game depends neither on the others nor on the number of threads. Each
-    of several processes has some of the S slots: see `slots_of`.
+    random draw is keyed by (seed, game, ply), so a game depends neither on the others nor on the number of threads.
+    Each of several processes has some of the S slots: see `slots_of`.
     """
 
     def __init__(

@@ -33,8 +33,8 @@ class SelfPlayConfig:
     opening_plies: int = 8
     """Such a game starts with 1 to this many random moves."""
     opening_skew: float = 1.0
-    """Preference for short openings: a share x of them has up to x^skew of `opening_plies` moves. With 1 all lengths are
-    equally frequent; with 2 a third of the openings up to 8 plies has a single move."""
+    """Preference for short openings: a share x of them has up to x^skew of `opening_plies` moves. With 1 all lengths
+    are equally frequent; with 2 a third of the openings up to 8 plies has a single move."""
     resign_threshold: float = 1.0
     """A player resigns when the searched value falls below minus this for `resign_plies` of its moves; 1 = never."""
     resign_plies: int = 2

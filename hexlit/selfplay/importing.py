@@ -188,7 +188,9 @@ def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error}); remove it to continue") from error
     if rule != duplicates:
-        raise UsageError(f"target={target}: its games were imported with duplicates={rule}; set it here, too")
+        raise UsageError(
+            f"target={target}: its games were imported with duplicates={rule}; set the same, or choose another folder"
+        )
     first = next((game for part in part_files(target)[:1] for game in read_records(part)[:1]), None)
     if first is not None and first.game_id != game_identity(first, duplicates)[0]:
         raise UsageError(f"target={target}: its games were not imported with duplicates={rule}; choose another folder")

@@ -1,4 +1,4 @@
-"""The weights of a network for its kernels, and the way of positions through them."""
+"""The weights of a network for its kernels, and the forward pass of positions through them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -54,7 +54,7 @@ class PackedNet:
     def evaluator(self, part: Part) -> Evaluate:
         """Evaluates the positions of `part`: int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and value logits `[P]`.
 
-        The arguments of every kernel are put together here, once.
+        The arguments of every kernel are collected here, once.
         """
         seen, x = part.board("planes", PLANES), part.board("x", self.stem.channels)
         steps = [part.step(self.stem, seen, x, relu=True)]
