@@ -88,4 +88,3 @@ def _ip(*arguments: str) -> str:
     done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"ip {' '.join(arguments)}: {done.stderr}"
     return done.stdout
-

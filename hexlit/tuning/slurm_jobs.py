@@ -10,6 +10,8 @@ from hexlit.tuning.runner import first_line
 
 LAUNCHER = "submitit_slurm"
 
+LEFT = "jobs of Slurm outlive their sweep: squeue --me lists them, scancel NUMBER ends one"
+"""Said where trials are given up whose jobs cannot be called back."""
 _ASKED_EVERY = 10
 """Seconds between two questions to the controller, which are about all jobs at once."""
 _GOES_ON = {

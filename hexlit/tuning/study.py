@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 
 TERMS = "terms"
 """Attribute of a study."""
+_BEGINNING = 10.0
+"""Seconds that a study may be without its terms, which are written just after it was made."""
+_LOOK_EVERY = 0.2
 
 
 def create_study(
@@ -94,12 +98,22 @@ def create_study(
         raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
     if join:
         _check_terms(study, terms or {})
+    elif TERMS not in study.user_attrs:  # who began it was killed before it could say
+        study.set_user_attr(TERMS, dict(terms or {}))
     return study
 
 
 def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
-    """Raise `UsageError` where the `terms` are not those that the study was begun with."""
-    was = study.user_attrs.get(TERMS, {})
+    """Raise `UsageError` where the `terms` are not those that the study was begun with; it may be just begun."""
+    end = time.monotonic() + _BEGINNING
+    while TERMS not in study.user_attrs:
+        if time.monotonic() > end:
+            raise UsageError(
+                f"sweep.join=true: the study {study.study_name} says nothing of its search; sweep.resume=true goes on "
+                "with it in the folder of the sweep that began it"
+            )
+        time.sleep(_LOOK_EVERY)
+    was = study.user_attrs[TERMS]
     for name in dict.fromkeys([*was, *terms]):
         if was.get(name) != terms.get(name):
             said = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"

@@ -12,8 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.commands.test_train_forecast import SMALL
-from tests.commands.test_train_ranks import HEX, assert_equal, trained, wait_for_rows
+from tests.commands.test_train_ranks import HEX, assert_equal, rows_of, trained, wait_for_rows
 from tests.commands.test_train_ranks import forecast as forecast  # a fixture
 from tests.two_hosts import Host, missing, two_hosts
 
@@ -59,10 +58,11 @@ def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path:
     one = trained(tmp_path / "one", *settings, "selfplay.workers=2", "selfplay.ahead=false")
     ranks = Ranks(hosts, tmp_path / "two", *settings)
     assert [starter.wait(240) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
-    two = trained_rows(tmp_path / "two")
+    two = rows_of(tmp_path / "two")
     assert_equal(two, one)
     assert [row["selfplay.games"] for row in two] == [row["selfplay.games"] for row in one]
-    largest = max(abs(float(ours["train.loss"]) - float(theirs["train.loss"])) for ours, theirs in zip(two, one))
+    pairs = zip(two, one, strict=True)
+    largest = max(abs(float(ours["train.loss"]) - float(theirs["train.loss"])) for ours, theirs in pairs)
     print(f"\ntwo hosts beside one process: losses differ by {largest:.1e} at most")
 
 
@@ -80,8 +80,7 @@ def test_a_host_that_is_gone_ends_the_other(
         second.kill()
     else:
         hosts[1].unplug()
-    gone, left = psutil.wait_procs([first, second], timeout=WITHIN)
-    assert not left
+    assert not psutil.wait_procs([first, second], timeout=WITHIN)[1]
     print(f"\nhost {how}: both ranks have ended after {time.monotonic() - began:.1f} s: {ranks.said(0)}")
     told = f"hexlit train: rank 1 on {hosts[1].name} ended before the others; its own output says why"
     assert [line.partition(": ")[2] or line for line in ranks.said(0)] == [told]

@@ -1,4 +1,4 @@
-"""Servers of databases for tests: PostgreSQL, MariaDB and MySQL on loopback, in temporary folders, gone at their end."""
+"""Servers of databases for tests: PostgreSQL, MariaDB and MySQL, on loopback, in temporary folders."""
 
 import os
 import pwd
