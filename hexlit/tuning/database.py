@@ -11,6 +11,7 @@ from optuna.storages import RDBStorage
 from hexlit.errors import UsageError
 from hexlit.tuning.address import PASSWORD_VARIABLE, hidden_password, secrets_of, without
 from hexlit.tuning.patience import Patience, PatientStorage, said_by
+from hexlit.tuning.sqlstate import tell_sqlstate
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -107,7 +108,9 @@ def _knock(parts: "URL", arguments: dict[str, Any]) -> None:
     from sqlalchemy.pool import NullPool
 
     short = {name: min(value, CONNECT) if name == "read_timeout" else value for name, value in arguments.items()}
-    create_engine(parts, connect_args=short, poolclass=NullPool).connect().close()
+    engine = create_engine(parts, connect_args=short, poolclass=NullPool)
+    tell_sqlstate(engine)
+    engine.connect().close()
 
 
 def _made(storage: type[RDBStorage], url: str, arguments: dict[str, Any], **settings: Any) -> RDBStorage:

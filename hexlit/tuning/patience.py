@@ -15,6 +15,7 @@ from optuna.trial import TrialState
 
 from hexlit.errors import UsageError
 from hexlit.tuning.address import secrets_of, without
+from hexlit.tuning.sqlstate import tell_sqlstate
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ _CALLS = (
 _REFUSALS = re.compile(
     r"password authentication failed|no password supplied|no pg_hba\.conf entry|(database|role) \".*\" does not exist"
 )
-"""What PostgreSQL says to whom it refuses: a connection that fails has no SQLSTATE in psycopg."""
+"""What PostgreSQL says in English to whom it refuses, where no SQLSTATE is to be had; see `hexlit.tuning.sqlstate`."""
 _MYSQL_REFUSALS = {1044, 1045, 1049}
 """No right to the database, a wrong name or password, no such database."""
 
@@ -165,6 +166,7 @@ class PatientStorage(RDBStorage):
         self.patience = patience
         self._secrets = secrets_of(url)
         super().__init__(url, engine_kwargs=engine_kwargs)
+        tell_sqlstate(self.engine)
 
     def patiently(self, work: Callable[[], Result]) -> Result:
         """The result of `work` with this database; see `Patience.call`."""

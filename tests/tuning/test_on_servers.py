@@ -32,7 +32,10 @@ import psutil
 import pytest
 from optuna.trial import FrozenTrial
 
+from hexlit.errors import UsageError
+from hexlit.tuning import patience
 from hexlit.tuning.address import PASSWORD_VARIABLE
+from hexlit.tuning.patience import Patience
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import open_storage
 from hexlit.tuning.turns import turn
@@ -280,6 +283,16 @@ def test_a_server_that_cannot_be_used_is_told_in_one_line(
     assert lines[0].startswith(f"hexlit train: {url}: the database cannot be used: ")
     assert "no:thing" not in lines[0]
     assert PASSWORD not in lines[0]
+
+
+def test_a_refusal_is_known_by_its_code(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the language in which the server says it: nobody waits."""
+    monkeypatch.setattr(patience, "_REFUSALS", re.compile(r"(?!)"))
+    with pytest.raises(UsageError, match="the database cannot be used"):
+        open_storage(server.url.replace("/studies", "/missing"), tmp_path, Patience(600.0))
+    monkeypatch.setenv(PASSWORD_VARIABLE, "no:thing/9@x")
+    with pytest.raises(UsageError, match="the database cannot be used"):
+        open_storage(server.url, tmp_path, Patience(600.0))
 
 
 def test_a_password_in_an_interpolated_url_is_in_no_file(server: Server, tmp_path: Path) -> None:
