@@ -27,7 +27,7 @@ class BenchConfig:
     board: int = 11
     """Size of the board, 2 to 19; for the solver 2 to 8."""
     checkpoint: str | None = None
-    """Checkpoint whose network is measured, on the board it was trained for; null is a fresh `net`."""
+    """Network that is measured on the board it was trained for, such as `hexlit:small`; null is a fresh `net`."""
     repeats: int = 7
     """Measurements after the warm-up; their median and quartiles are shown."""
     seconds: float = 0.5
