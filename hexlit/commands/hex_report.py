@@ -1,4 +1,4 @@
-"""Sections of Hex in the report of a run: they need games, which only the room of self-play reads."""
+"""Sections of Hex in the report of a run: they need games, and only the room of self-play reads these."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def report_sections(files: RunFiles) -> list[Section]:
 
 
 def sample_games(folder: Path) -> list[GameRecord]:
-    """`SAMPLES` games of the store in `folder`, spread over the run; of each part the one of middling length."""
+    """`SAMPLES` games of the store in `folder`, spread over the run; of each part one of medium length."""
     from hexlit.selfplay.store import part_files, read_records
 
     parts = part_files(folder)

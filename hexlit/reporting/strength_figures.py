@@ -10,7 +10,7 @@ from hexlit.reporting.strength_tables import KINDS, level_name
 
 
 def reliability_figure(document: Mapping[str, Any]) -> Figure:
-    """Share won by predicted chance, one line a number of simulations; the area of a dot is its number of positions."""
+    """Share won by predicted chance, one line per number of simulations; a dot's area is its number of positions."""
     figure = new_figure(6.0, 5.0)
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.5)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
 from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.store import SCHEMA
+from hexlit.selfplay.columns import SCHEMA
 
 COLUMNS = ["size", "swap", "moves", "winner", "ending", "opening", "values"]
 

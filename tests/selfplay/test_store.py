@@ -13,7 +13,8 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.store import JOURNAL, SCHEMA, GameStore, _read_journal, read_records, to_records, to_table
+from hexlit.selfplay.columns import PART_SCHEMA, SCHEMA
+from hexlit.selfplay.store import JOURNAL, GameStore, _read_journal, read_records, to_records, to_table
 
 
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
@@ -112,7 +113,7 @@ def test_parts_are_plain_parquet_of_the_documented_schema(tmp_path: Path) -> Non
     store.flush()
     (part,) = sorted(tmp_path.glob("part-*.parquet"))
     table = pq.ParquetFile(part).read()
-    assert table.schema.equals(SCHEMA)
+    assert table.schema.equals(PART_SCHEMA)
     columns = table.to_pydict()
     assert columns["game_id"] == list(range(5))
     assert columns["moves"][3] == record(3).moves.tolist()
@@ -138,7 +139,7 @@ def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monk
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "write_table", dies)
+        patch.setattr("hexlit.selfplay.store.write_described", dies)
         with pytest.raises(OSError, match="no space"):
             store.flush()
     assert store.parts() == []

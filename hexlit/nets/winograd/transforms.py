@@ -22,8 +22,8 @@ POINTS = {
     6: "0 1 -1 2 -2 1/2 -1/2",
 }
 """Finite points of evaluation by side of the tile, m + 1 each; infinity is the last. They are small fractions in
-pairs of opposite sign, which share sums. They have the least rounding error (against float64 on random layers); that of larger
-tiles is too large for float32."""
+pairs of opposite sign, which share sums. They have the least rounding error (against float64 on random layers). The
+error of larger tiles is too large for float32."""
 
 WEIGHT = 24
 """Cost of reading a weight from a far cache, in products (measured)."""
