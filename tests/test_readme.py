@@ -1,4 +1,4 @@
-"""What the README shows works as it is printed there."""
+"""The commands of the README work as printed there."""
 
 import contextlib
 import io

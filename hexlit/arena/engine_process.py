@@ -143,7 +143,7 @@ class EngineProcess:
             self._said = b""
 
     def _end(self) -> str:
-        """How the program has ended, once it has closed its output."""
+        """The way the program has ended, once it has closed its output."""
         self._wait()
         self._drain(time.monotonic() + QUIT_SECONDS)
         status = self._process.poll()

@@ -54,7 +54,7 @@ class MatchResult:
 def play_match(
     first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2
 ) -> MatchResult:
-    """Play `pairs` different random openings of `opening_plies` stones twice each, all games side by side."""
+    """Play `pairs` different random openings of `opening_plies` stones twice each, all games in parallel."""
     openings = random_openings(size, pairs, opening_plies, seed)
     wins = wins_as_black = 0
     for row, game in side_by_side(first, second, [tuple(opening) for opening in openings.tolist()], size):

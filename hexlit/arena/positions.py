@@ -78,7 +78,7 @@ RANDOM_PLIES = 2
 
 _ROUNDS = 8  # of games, each with as many as positions are missing; small boards run out of distinct positions
 _FEWEST_GAMES = 12  # in a round
-_BLOCK = 256  # games side by side, at most: their search trees take memory
+_BLOCK = 256  # most parallel games: their search trees take memory
 
 
 def random_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:

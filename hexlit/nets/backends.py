@@ -26,7 +26,7 @@ class Forward(Protocol):
         """int8 `[B, 5, n, n]` → policy logits `[B, n*n + 1]` and value logits `[B]`."""
 
     def refresh(self, net: HexNet) -> None:
-        """Take over the current weights of `net`."""
+        """Use the current weights of `net` from now on."""
 
 
 class TwinForward:

@@ -73,7 +73,7 @@ class NetworkEvaluator:
             self._run(planes, policy, value)
 
     def refresh(self, net: HexNet) -> None:
-        """Take over the current weights of `net`.
+        """Use the current weights of `net` from now on.
 
         This takes milliseconds. It takes tens of milliseconds with winograd, which transforms the weights, and with
         onnxruntime and openvino, which lay out a new graph.

@@ -46,7 +46,7 @@ def find_sources(paths: Sequence[Path]) -> Sources:
         found = False
         for file in _walk(path):
             try:
-                _check_suffix(file)  # nobody has named the file: a content that looks like a game is not enough
+                _check_suffix(file)  # the file was not named: content that looks like a game is not enough
                 _check(file)
             except UsageError as error:
                 passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))

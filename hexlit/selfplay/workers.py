@@ -37,7 +37,7 @@ class WorkerPlayers:
         If `workplace` is one part of several, each process is a part of that part.
         """
         context = multiprocessing.get_context("spawn")
-        line, self._lifeline = context.Pipe(duplex=False)  # nobody else has its other end
+        line, self._lifeline = context.Pipe(duplex=False)  # no other process has its other end
         self._connections: list[Connection] = []
         self._processes = []
         self._parts = count * int(workplace.settings.get("parts", 1))

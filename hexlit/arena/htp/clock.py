@@ -14,7 +14,7 @@ class PlayerTime:
     """The time of one player."""
 
     left: float | None = None
-    """Seconds for all moves to come, or for the next `moves` of them; None is no limit."""
+    """Seconds for all further moves, or for the next `moves` of them; None is no limit."""
     moves: int = 0
     """Moves to make in `left`; 0 is the rest of the game."""
     period: float = 0.0
@@ -25,7 +25,7 @@ class PlayerTime:
     def budget(self, empty: int) -> float | None:
         """Seconds for the next move on a board with `empty` cells; None is no limit.
 
-        Without a number of moves, a quarter of the empty cells is a fair guess of the player's moves to come.
+        Without a number of moves, a quarter of the empty cells is a fair guess of the player's further moves.
         """
         if self.left is None:
             return None

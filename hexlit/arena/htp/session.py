@@ -127,7 +127,7 @@ class Session:
         return self.worker.do(act)
 
     def set_clocks(self, game_time: PlayerTime) -> None:
-        """Give both players this time, now and in every game to come."""
+        """Give both players this time, now and in all later games."""
         self.game_time = game_time
         self.clocks = {colour: replace(game_time) for colour in (BLACK, WHITE)}
 

@@ -64,9 +64,9 @@ class _Waiting(deque[_Command]):
     """Commands without a number that have no answer yet, in order."""
 
     asked = 0
-    """How many are genmove."""
+    """Number of those that are genmove."""
     spoken = 0
-    """How many are answered in words."""
+    """Number of those with an answer in words."""
 
     def put(self, command: _Command) -> None:
         self.append(command)

@@ -1,4 +1,4 @@
-"""Lines of a log of HTP, the Hex Text Protocol: commands and answers, behind whatever a log writes before them."""
+"""Lines of a log of HTP, the Hex Text Protocol: commands and answers, behind any prefix of the log."""
 
 import re
 from typing import NamedTuple

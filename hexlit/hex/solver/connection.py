@@ -230,10 +230,11 @@ def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, 
 def connect(
     stones: np.uint64, empty: np.uint64, top: np.uint64, bottom: np.uint64, or_rule: bool, c: Connections
 ) -> tuple[int, np.uint64, np.uint64, np.uint64]:
-    """How well `stones` connect top to bottom: one of FULL, SEMI and NOTHING, as far as it is found.
+    """The connection of `stones` from top to bottom, as far as it is found: FULL, SEMI or NOTHING.
 
-    Returns that and a carrier of it. For SEMI it also returns the cells common to all semis found, one of which
-    the other side has to play, and the union of a few with no more in common. Without `or_rule` it sees only chains.
+    Returns that and a carrier of it. For SEMI it also returns the cells common to all semis found, and the
+    union of a few with no more in common. The other side has to play one of the common cells. Without `or_rule` it sees
+    only chains of links.
     """
     upper, lower = flood(top, stones), flood(bottom, stones)
     if upper & bottom:

@@ -126,7 +126,7 @@ def spread_planes(planes: NDArray[np.int8], out: Floats, out_step: int, row: int
 
 @kernel
 def pool(source: Floats, step: int, row: int, cells: int, channels: int, out: Floats, out_step: int) -> None:
-    """Mean and largest of the first `channels` over the board, side by side: `[P, 2 * channels]`, `out_step` apart."""
+    """Mean and maximum of the first `channels` over the board, concatenated: `[P, 2 * channels]`, `out_step` apart."""
     for position in range(out.size // out_step):
         mean, start = position * out_step, position * step
         largest = mean + channels

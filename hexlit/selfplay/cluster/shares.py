@@ -31,7 +31,7 @@ class GameNews:
     records: list[GameRecord]
     """Games that have ended, each with the version of its network."""
     counts: SelfPlayCounts
-    """Of the whole share, so far."""
+    """Counts of the whole share so far."""
     cpu_seconds: float
     """Processor time of the actor so far."""
     after: Snapshot | None
@@ -55,9 +55,9 @@ class Round:
     on_games: OnGames
     """Gets games as they come in."""
     deadline: float | None = None
-    """When it is cut short, on the clock of the player."""
+    """Time when it is cut short, on the clock of the player."""
     begun: float = 0.0
-    """When it was added, on the same clock."""
+    """Time when it was added, on the same clock."""
     ended: Future[Played] = field(default_factory=Future)
     accepted: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     """The games that were taken over, of all parts."""
@@ -84,7 +84,7 @@ class Share:
 
     round: Round
     number: int
-    """Of the round, from 0."""
+    """Number of the round, from 0."""
     part: int
     positions: int
     """Least number of positions to collect."""
