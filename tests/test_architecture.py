@@ -374,7 +374,7 @@ def test_only_accelerate_asks_what_the_hardware_is() -> None:
 
 
 def test_one_module_tells_the_search_algorithms_apart() -> None:
-    """No other module reads `.gumbel` or `.puct` of parameters or settings, asks for a name, or imports their kernels."""
+    """No other module reads `.gumbel` or `.puct` of settings, asks for a name, or imports their kernels."""
     telling = set()
     for name, tree in modules().items():
         if {"hexlit.search.gumbel", "hexlit.search.puct"} & set(imports(name, tree)):

@@ -76,7 +76,7 @@ class EngineProcess:
                 return Reply(lines[0][0] == "=", "\n".join([lines[0][1:].strip(), *lines[1:]]).strip())
             if lines or line[:1] in ("=", "?"):
                 lines.append(line)
-            elif line:  # live graphics and other talk
+            elif line:  # live graphics and other output
                 garbage = line
             if printed > MOST_GARBAGE:
                 raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {_short(line)!r}")
@@ -99,7 +99,7 @@ class EngineProcess:
         if self._process.poll() is None:
             self._signal(signal.SIGTERM)
             self._wait()
-        self._signal(signal.SIGKILL)  # the program, or what it has left behind
+        self._signal(signal.SIGKILL)  # the program, or processes that it has left
         self._process.wait()
         self._selector.close()
         for pipe in (self._stdin, self._stdout, self._stderr):

@@ -76,7 +76,7 @@ SOURCES = (
 RANDOM_PLIES = 2
 """Random moves at the start of every game, so that games differ."""
 
-_ROUNDS = 8  # of games, each with as many as positions are missing; small boards run out of distinct positions
+_ROUNDS = 8  # of games, each with one game per missing position; small boards run out of distinct positions
 _FEWEST_GAMES = 12  # in a round
 _BLOCK = 256  # most parallel games: their search trees take memory
 

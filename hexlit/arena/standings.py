@@ -78,7 +78,7 @@ def _played(
     results = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
     try:
         return {rating.name: _row(rating) for rating in rate(names, results, anchor, seed=seed)}
-    except ValueError:  # forfeits leave players whom no games compare
+    except ValueError:  # without the forfeited games some players cannot be compared
         return {}
 
 

@@ -24,7 +24,7 @@ SOLVED_SIZES = tuple(SOLVED)
 """Boards whose openings are solved."""
 
 SHOWN_MISTAKES = 12
-"""Most positions with a win given away that a final measurement lists."""
+"""A final measurement lists at most this many positions with a win given away."""
 
 Figures = dict[str, Any]
 """Numbers by name, and maps of openings and positions, in plain values."""
@@ -57,7 +57,7 @@ def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
 def opening_values(judge: Judge, size: int) -> NDArray[np.float32]:
     """Value for Black of the first stone on each cell, `[size*size]`: above 0 it wins in the judge's opinion."""
     cells, to_move = _openings(size)
-    # White is to move: what is good for White is bad for the opening.
+    # White is to move: a value that is good for White is bad for the opening.
     return -judge.judge(cells, to_move).value
 
 

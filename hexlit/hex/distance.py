@@ -119,7 +119,7 @@ def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, ta
             place = -1
             if cells[other] == 1 - 2 * side:
                 root = find(parent, other)
-                # A group that two of its liberties have met has nothing new to tell.
+                # A group met through two of its liberties has no new liberty to add.
                 if last[root] == cell or nearer[root] == 2:
                     continue
                 last[root] = cell

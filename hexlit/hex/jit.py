@@ -79,7 +79,7 @@ def inline(function: F) -> F:
 
 
 def _compiled(function: F, **options: bool) -> F:
-    # Nothing here is called through a pointer, which is what Numba's wrapper for C is for.
+    # Numba's wrapper for C serves calls through a pointer; there are none here.
     compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     template = compiled.get_call_template
 
@@ -105,6 +105,6 @@ def _without_entry(compiled: F) -> F:
         raise TypeError(f"{compiled.__name__} is a part of compiled code: call it from a kernel")
 
     dispatcher: Any = compiled
-    dispatcher._insert = lambda *_, **__: None  # the table in which a call from Python finds its entry stays empty
+    dispatcher._insert = lambda *_, **__: None  # keeps the table of entries for calls from Python empty
     dispatcher._compile_for_args = refuse
     return compiled

@@ -21,7 +21,7 @@ from hexlit.hex.jit import borrowing_kernel, inline
 BRIDGE = 0.2
 """Resistance that a bridge adds to that of its ends."""
 
-_STONE = 1e-6  # resistance of a link between stones: as good as none, and the system stays regular
+_STONE = 1e-6  # resistance of a link between stones: almost none, and the system stays regular
 _FIRST, _SECOND, _LOAD, _VOLTAGE = range(4)  # rows of `ResistanceRoom.vectors`
 _LEFT, _RIGHT, _BELOW_LEFT, _BELOW = 2, 3, 4, 5  # columns of `Geometry.neighbours`
 

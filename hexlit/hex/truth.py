@@ -39,7 +39,7 @@ class SolvedPositions:
     winning_moves: npt.NDArray[np.bool_]  # [count, size*size]; none where the side to move loses
     source: npt.NDArray[np.int8]  # [count], index into `sources`
     stage: npt.NDArray[np.int8]  # [count], index into STAGES
-    sources: tuple[str, ...]  # where positions come from
+    sources: tuple[str, ...]  # names of the sources
     unsolved: int  # draws skipped because the solver reached its node limit
 
     def __len__(self) -> int:
@@ -142,7 +142,7 @@ def _draw(solver: Solver, count: int, seed: int, min_stones: int, node_limit: in
             board[filled[0::2]] = 1
             board[filled[1::2]] = -1
             try:
-                # Finished games have no winning moves, and neither have lost positions.
+                # Finished games and lost positions have no winning moves.
                 moves = solver.solve(board, int(to_move[i]), node_limit).winning_moves
             except UnsolvedError:
                 failed += 1
@@ -179,7 +179,7 @@ def _load(path: Path) -> SolvedPositions | None:
         with np.load(path, allow_pickle=False) as kept:
             rows = {name: kept[name] for name in _ARRAYS}
             return SolvedPositions(**rows, sources=tuple(kept["sources"].tolist()), unsolved=int(kept["unsolved"]))
-    # RuntimeError: the zip claims to be encrypted, or packed as no zip is.
+    # RuntimeError: the zip claims to be encrypted, or packed in an unknown way.
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as problem:
         _log.warning("cannot read %s (%s): the positions are computed again", path, problem)
         return None

@@ -48,7 +48,7 @@ def measure_agreement(net: HexNet, evaluator: NetworkEvaluator, planes: Planes) 
     policies, values = [], []
     for start in range(0, len(planes), evaluator.batch):
         part = planes[start : start + evaluator.batch]
-        batch = np.resize(part, (evaluator.batch, *planes.shape[1:]))  # the last one is filled up with repetitions
+        batch = np.resize(part, (evaluator.batch, *planes.shape[1:]))  # the last batch is padded with repetitions
         policy = np.zeros((evaluator.batch, evaluator.actions), np.float32)
         value = np.zeros(evaluator.batch, np.float32)
         evaluator.evaluate(np.ascontiguousarray(batch), policy, value)

@@ -17,7 +17,7 @@ def forward_flops(config: NetConfig, size: int) -> int:
     It counts products of matrices and convolutions, those of attention included; a multiplication and its addition are
     two. Normalising, activations and pooling, about a hundredth, are left out. Nothing is computed.
     """
-    with torch.device("meta"):  # shapes only: takes no memory, and no random draws
+    with torch.device("meta"):  # shapes only: no memory and no random draws are used
         return _counted(build_net(config).eval(), size)
 
 

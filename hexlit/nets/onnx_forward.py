@@ -45,5 +45,5 @@ class OnnxForward:
         content = onnx_model(net, self.size, self.batch).SerializeToString()
         try:
             return onnxruntime.InferenceSession(content, self.options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # its exceptions have no other class in common
+        except Exception as error:  # its exceptions have no closer common class
             raise RuntimeError(f"ONNX Runtime: {error}") from error

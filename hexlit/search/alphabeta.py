@@ -19,7 +19,7 @@ from hexlit.search.root import position_key, to_mover
 from hexlit.search.static import Judge, new_judge, static_order, static_value
 
 _WIN = 1e6  # less the number of moves to it: above every static value
-_TIE = 1e-6  # moves whose values differ by less are drawn by lot
+_TIE = 1e-6  # moves with a smaller difference of values are drawn at random
 
 
 class _Line(NamedTuple):
@@ -127,7 +127,7 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
             if place(stones, ply + 1, move, 1 if ply % 2 == 0 else -1, table):
                 value = _WIN - ply - 1
             elif ply + 1 < depth:
-                # At the root a little below the best value, so that the values of moves that tie are exact.
+                # At the root alpha is a little below the best value, so that the values of moves that tie are exact.
                 least = line.best[0] - _TIE if ply == 0 else max(line.alpha[ply], line.best[ply])
                 alpha, beta = -line.beta[ply], -least
                 ply += 1

@@ -67,7 +67,7 @@ def add_virtual_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
             batch.value_sum[g, node] = record.value_sum
         batch.waiting[g, node] += 1
         if record.parent != NONE:
-            record.value_sum += 1.0  # for the player to move at the node: what is good for one harms the other
+            record.value_sum += 1.0  # for the player to move at the node: the opponent wins what one loses
         elif record.visits > 0:
             record.value_sum += record.value_sum / record.visits
         record.visits += 1

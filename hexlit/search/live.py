@@ -184,7 +184,7 @@ class LiveSearch:
         while True:
             stopped = evaluated and until is not None and until()
             if stopped:
-                game["budget"] = 0  # answers are still taken in, but no leaf is looked for
+                game["budget"] = 0  # answers are still taken in, but no leaf is selected
             if not search.advance():
                 return stopped
             search.evaluate(self._evaluator)

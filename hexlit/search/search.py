@@ -182,7 +182,7 @@ class Search:
             remember(self._cache, *self.batch)
 
     def _empty_leaf_batch(self) -> LeafBatch:
-        nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf never looks there
+        nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf does not use it
         return empty_leaf_batch(self.games, self.config.leaves, nodes)
 
 

@@ -58,7 +58,7 @@ GAME = np.dtype(
         ("budget", np.int32),
         # Row of the table of sequential halving that it follows; NONE: the root is searched as any other node.
         ("schedule", np.int32),
-        # Visits of the root's children that come from an earlier search, beside sequential halving; see `root_kept`.
+        # Visits of the root's children from an earlier search, outside sequential halving; see `root_kept`.
         ("kept", np.int32),
         # Scale of the noise at the root: 0 to play at full strength, 1 in self-play.
         ("noise", np.float32),

@@ -264,7 +264,7 @@ class SelfPlay:
             state.slot[name] = snapshot[f"slot.{name}"]
         for name in ("moves", "values", "simulations", "policies"):
             getattr(state, name)[:] = snapshot[name]
-        # Snapshots of before surprises were recorded have none: nothing is known of these moves.
+        # Snapshots from before surprises were recorded have none: those of these moves are unknown.
         state.surprises[:] = snapshot.get("surprises", np.float32(0))
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)

@@ -164,7 +164,7 @@ def _played_twice(
     keys = (np.cumsum(area) - area)[rows[kept]] + stones[kept]
     taken = np.zeros(int(area.sum()), np.bool_)
     taken[keys] = True
-    if np.count_nonzero(taken) == len(keys):  # as ever: sorting takes ten times as long
+    if np.count_nonzero(taken) == len(keys):  # the usual case: sorting takes ten times as long
         return np.zeros(0, np.int64)
     order = np.argsort(keys, kind="stable")
     again = order[1:][keys[order][1:] == keys[order][:-1]]

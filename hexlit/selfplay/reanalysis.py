@@ -99,7 +99,7 @@ def with_targets(record: GameRecord, targets: NewTargets) -> GameRecord:
     policies, values, surprises = record.policies.copy(), record.values.copy(), record.surprises.copy()
     policies[rows] = targets.policy
     values[targets.ply] = targets.value
-    if len(surprises):  # games from before surprises were recorded stay without
+    if len(surprises):  # games from before surprises were recorded have none
         surprises[rows] = targets.surprise
     return replace(record, policies=policies, values=values, surprises=surprises)
 

@@ -112,7 +112,7 @@ class SelfPlayRounds:
         show(counts)
         if self.store is not None:
             with self._storing:
-                self.store.append(records)  # which has this process's own already
+                self.store.append(records)  # the store has this process's own already
                 self.store.flush()
         for _, _, found in played:
             for targets in found:

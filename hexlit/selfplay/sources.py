@@ -83,7 +83,7 @@ def _check_suffix(file: Path) -> None:
 
 
 def _check(file: Path) -> None:
-    if not file.is_file():  # such as a pipe, from which nothing can be read twice
+    if not file.is_file():  # such as a pipe, which cannot be read twice
         raise UsageError(f"source={file}: is neither a file nor a folder; write what it gives to a file first")
     try:
         with file.open("rb"):

@@ -140,7 +140,7 @@ class WorkerPlayers:
     def cpu_seconds(self) -> float:
         """See `SelfPlayer`."""
         for worker, process in enumerate(self._processes):
-            with contextlib.suppress(psutil.Error):  # of a process that is gone, the latest is kept
+            with contextlib.suppress(psutil.Error):  # for a process that is gone, the last value is kept
                 times = psutil.Process(process.pid).cpu_times()
                 self._cpu_seconds[worker] = times.user + times.system
         return sum(self._cpu_seconds)

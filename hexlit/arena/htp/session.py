@@ -174,5 +174,5 @@ class Session:
         try:
             loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
         except Exception:
-            # The first command that thinks prepares again, and its answer says what went wrong.
+            # The first command that thinks prepares again, and its answer states the error.
             log.exception("not ready for %dx%d", size, size)

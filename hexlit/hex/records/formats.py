@@ -52,7 +52,7 @@ FORMATS = {
 BEGINNING = 1 << 16
 """Characters of a file that tell its format."""
 
-# In this order: a game of Little Golem is SGF, too, and what trmph writes is also a link of HexWorld.
+# In this order: a game of Little Golem is SGF, too, and a line of trmph is also a link of HexWorld.
 _LOOKS = {
     "littlegolem": r"\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
     "sgf": r"^[ \t]*\(\s*;",
@@ -72,7 +72,7 @@ def format_of(path: Path) -> RecordFormat:
     """
     suffix = path.suffix.lower()
     found = [one for one in FORMATS.values() if suffix in one.suffixes]
-    if len(found) == 1 and suffix != ".sgf":  # games of Little Golem are often called so, too
+    if len(found) == 1 and suffix != ".sgf":  # games of Little Golem often have this suffix, too
         return found[0]
     looked = format_of_text(_beginning(path))
     if looked is not None:

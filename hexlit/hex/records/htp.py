@@ -115,7 +115,7 @@ class _Log:
             command = self._answered(line.sign, said)
         if command:
             command.sign, command.said = line.sign, said
-            # What came after a refused start has been taken for another game.
+            # The commands after a refused start have been taken for another game.
             command.doubtful |= line.sign == "?" and command.name in STARTS and command is not self.commands[-1]
 
     def _answered(self, sign: str, said: str) -> _Command | None:
@@ -191,7 +191,7 @@ class _Log:
                 moves.pop()
             elif command.name == "genmove" and not command.sign:
                 if any(later.name != "final_score" for later in commands[number + 1 :]):
-                    raise RecordError("not a game", "genmove has no answer, but the game goes on", command.place)
+                    raise RecordError("not a game", "genmove has no answer, but the game continues", command.place)
             else:
                 moves.append(self._move(command))
         return RecordedGame(self.size, tuple(moves), winner=winner, place=place) if moves and place else None

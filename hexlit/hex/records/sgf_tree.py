@@ -177,7 +177,7 @@ class _Reader:
             self._wrong("the game is never closed by ')'", self.place)
             yield self._failed()
             self._open(self.branch_place)
-            self.error = self.error_of_node = error  # what is wrong with the node is wrong with its game
+            self.error = self.error_of_node = error  # an error of the node is one of its game
             self.node, self.waiting = node, node[-1]
             self.nodes.append(node)
             self.first_of_branch = False

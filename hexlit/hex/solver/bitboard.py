@@ -17,7 +17,7 @@ from hexlit.hex.jit import borrowing_kernel, inline
 
 Words = npt.NDArray[np.uint64]
 
-STRIDE = 8  # bits a row
+STRIDE = 8  # bits per row
 MAX_SIZE = 8  # rows and columns that fit into 64 bits
 
 ZERO = np.uint64(0)

@@ -27,7 +27,7 @@ NOTHING, SEMI, FULL = 0, 1, 2
 _FULLS = 8  # kept between a point and an edge, those with the fewest cells
 _SEMIS = 16
 _QUEUE = 8192
-_JOINS = 4096  # semis between the edges that are looked at
+_JOINS = 4096  # most semis between the edges that are read
 
 
 class ToEdge(NamedTuple):
@@ -45,7 +45,7 @@ class Connections(NamedTuple):
     links: Links
     top: ToEdge
     bottom: ToEdge
-    queue_point: Counts  # [8192]: fulls that were found, to be built upon in turn
+    queue_point: Counts  # [8192]: fulls found, to be extended in turn
     queue_carrier: Words
     join: Words  # [4096]: semis between the edges
 

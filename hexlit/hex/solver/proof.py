@@ -30,9 +30,9 @@ _READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves ar
 
 _CELLS = MAX_SIZE * MAX_SIZE
 
-_FIRST_MOVES = 1  # searched at once, and of the others
+_FIRST_MOVES = 1  # searched at once, besides a share of the others
 _SHARE_OF_MOVES = 0.25
-_SLACK = 0.1  # by which the disproof number of a move may pass that of the next best before the search leaves it
+_SLACK = 0.1  # a move is left when its disproof number passes that of the next best by this share
 
 
 class Ingredients(NamedTuple):
@@ -94,7 +94,7 @@ class Work(NamedTuple):
     use: Ingredients
     table: Words  # [rows, 6]
     connections: Connections
-    frame: Any  # FRAME [65], one a ply
+    frame: Any  # FRAME [65], one per ply
     move: Any  # MOVE [65, 64]
     order: Words  # [64]
     layers: Words  # [4, 12]
@@ -245,7 +245,7 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
         elif move.delta < second:
             second = move.delta
     if best < 0:
-        # What is left of the must-play region are moves that need no search.
+        # The rest of the must-play region are moves that need no search.
         return _end(ply, solved(LOST, frame.proof), w), 0, 0
     total = min(total, INFINITE - 1)
     if least >= frame.most_phi or total >= frame.most_delta or w.nodes[0] >= w.nodes[1]:

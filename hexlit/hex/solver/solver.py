@@ -84,7 +84,7 @@ class Solver:
         left = np.flatnonzero(self._grid(~(own | opp), to_move)).tolist()
         moves = len(left)
         self.progress = 0, moves
-        # First to pass, which no move is worse than: if that wins, they all do; if not, then only in its refutation.
+        # First a pass, since no move is worse: if it wins, all moves do; if not, only moves in its refutation can.
         result, carrier = self._prove(other, np.uint64(transpose(own)))
         if result == LOST:
             wins, left = left, []
@@ -96,7 +96,7 @@ class Solver:
             result, carrier = self._prove(other, np.uint64(transpose(own | self._word(move, to_move))))
             if result == LOST:
                 wins.append(move)
-            else:  # what lies outside the refutation's carrier is refuted, too
+            else:  # moves outside the refutation's carrier are refuted, too
                 left = self._among(left, carrier, to_move)
             self.progress = moves - len(left), moves
         winner = to_move if wins else -to_move

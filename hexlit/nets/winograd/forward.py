@@ -43,7 +43,7 @@ class WinogradForward:
         self.parts: dict[tuple[int, int], Part] = {}
         """Parts by first position and number of positions."""
         self.refresh(net)
-        try:  # compiles what is not in the cache
+        try:  # compiles the kernels that are not in the cache
             self(torch.from_numpy(np.zeros((batch, PLANES, size, size), np.int8)))
         except NumbaError as error:
             raise RuntimeError(f"Numba: {error}") from error

@@ -109,7 +109,7 @@ class PackedNet:
         layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]
         bias, gate = None, None
         if block.bias is not None:
-            # Its bias takes the place of that of the last convolution, and so has it in it.
+            # Its bias replaces that of the last convolution, and so includes it.
             bias = packed_pooled([block.bias.linear], self.size, self.columns)
             if block.gate is None:
                 bias.bias[:] += layers[-1].bias

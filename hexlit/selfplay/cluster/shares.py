@@ -188,7 +188,7 @@ class Shares:
     def fail(self, error: BaseException) -> None:
         """End every round with `error`."""
         for order in self._rounds:
-            with suppress(InvalidStateError):  # it has heard before
+            with suppress(InvalidStateError):  # it has its result already
                 order.ended.set_exception(error)
 
     def accept(self, share: Share, records: list[GameRecord], spent: SelfPlayCounts) -> list[GameRecord]:
