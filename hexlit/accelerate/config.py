@@ -55,7 +55,7 @@ class AcceleratorConfig:
     """Mode of `torch.compile`: default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs."""
 
     inference: str = "auto"
-    """Path for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused, winograd (fp32
+    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused, winograd (fp32
     only), onnxruntime or openvino. On a CPU auto is the fastest of these four, measured once and remembered."""
 
     train_batch: int | None = None

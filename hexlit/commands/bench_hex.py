@@ -42,7 +42,7 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
     from hexlit.bench.play import Game, measure_selfplay, measure_workers
     from hexlit.bench.positions import Recipe, positions_trainee
     from hexlit.bench.report import Report
-    from hexlit.bench.solver import measure_solver
+    from hexlit.bench.solver_speed import measure_solver
     from hexlit.bench.trials import measure_trials
     from hexlit.training.run import quiet_lightning
 

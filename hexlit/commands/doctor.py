@@ -67,4 +67,4 @@ def fused_obstacle() -> str:
     net = build_net(NetConfig(channels=16, blocks=[1])).eval()
     with warnings_of("hexlit.nets.evaluator") as said:
         evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=profile)
-    return "" if evaluator.path == "fused" else " ".join(said) or f"the {evaluator.path} path is taken instead"
+    return "" if evaluator.backend == "fused" else " ".join(said) or f"the {evaluator.backend} backend is taken instead"

@@ -317,7 +317,7 @@ def document_of(
 
 def write_results(folder: Path, log: "GameLog", document: Mapping[str, Any]) -> None:
     """Write `match.json` and `games.sgf`; `games.csv` is there already."""
-    from hexlit.arena.sgf import as_collection
+    from hexlit.arena.match_record import as_collection
     from hexlit.files import write_text_atomic
 
     write_text_atomic(folder / "match.json", json.dumps(document, indent=2, allow_nan=False) + "\n")

@@ -90,7 +90,7 @@ class Table:
                 playouts = settings.pop("playouts", 1)
                 return RolloutPlayer(**settings, rollouts=playouts, seed=seed)
             if spec.kind == "solver":
-                from hexlit.arena.baselines.solver import SolverPlayer
+                from hexlit.arena.baselines.perfect import SolverPlayer
 
                 return SolverPlayer(self.size, **settings, seed=seed)
             from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer

@@ -80,10 +80,10 @@ def position_of_file(file: str, move: int | None) -> "Position":
     Raises:
         UsageError: no such game, an illegal move, a board that is too large, or a game that is over.
     """
-    from hexlit.arena.htp.sgf import moves_of, read_sgf, replay
+    from hexlit.arena.htp.loadsgf import moves_of, read_first_game, replay
 
     try:
-        game = read_sgf(Path(file).expanduser())
+        game = read_first_game(Path(file).expanduser())
         position = replay(game, move)
         played = moves_of(game)
     except UsageError as error:

@@ -289,8 +289,8 @@ def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Doc
     device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each actor
     if settings.where == "here":
         evaluator, profile = evaluators(games), evaluators.profile
-        path = f"{evaluator.path} {str(evaluator.dtype).removeprefix('torch.')}"
-        device, workers = f"{profile.device}, {profile.threads} threads, {path}", 0
+        backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
+        device, workers = f"{profile.device}, {profile.threads} threads, {backend}", 0
     return {
         "what": settings.what,
         "checkpoint": settings.checkpoint,
@@ -327,7 +327,7 @@ def show(settings: StrengthConfig, document: Document, folder: Path) -> None:
     from rich.text import Text
 
     from hexlit.reporting.search_quality import print_search
-    from hexlit.reporting.strength import print_truth
+    from hexlit.reporting.strength_tables import print_truth
 
     if settings.json:
         print(as_json(document))
@@ -347,6 +347,6 @@ def as_json(document: Document) -> str:
 def as_markdown(document: Document) -> str:
     """The document's tables."""
     from hexlit.reporting.search_quality import search_markdown
-    from hexlit.reporting.strength import truth_markdown
+    from hexlit.reporting.strength_tables import truth_markdown
 
     return (truth_markdown if document["what"] == "truth" else search_markdown)(document)

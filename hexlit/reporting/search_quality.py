@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hexlit.reporting.grid import Grid
 from hexlit.reporting.quantities import DASH, format_count, format_rate
-from hexlit.reporting.strength import headline, interval_text
+from hexlit.reporting.strength_tables import headline, interval_text
 
 HEADINGS = ("search", "simulations", "leaves", "opponent", "won (95%)", "optimal (95%)")
 

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from hexlit.reporting.figures import FAINT, new_figure
-from hexlit.reporting.strength import KINDS, level_name
+from hexlit.reporting.strength_tables import KINDS, level_name
 
 
 def reliability_figure(document: Mapping[str, Any]) -> Figure:

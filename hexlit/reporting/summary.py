@@ -21,7 +21,7 @@ from hexlit.reporting.quantities import (
     format_validation,
     format_value,
 )
-from hexlit.reporting.strength import opening_maps
+from hexlit.reporting.strength_tables import opening_maps
 
 _GAP = 2
 """Blanks between two figures."""

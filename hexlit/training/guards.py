@@ -9,7 +9,7 @@ from typing import Any
 import lightning as L
 import torch
 
-from hexlit.accelerate.marks import on_its_way
+from hexlit.accelerate.events import on_its_way
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.training.batches import tensors_of

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from hexlit.training.config import OptimizerConfig
-from hexlit.training.lean import Adafactor, AdamWBf16
+from hexlit.training.low_memory import Adafactor, AdamWBf16
 
 MOMENTUM = 0.9
 """Default momentum."""

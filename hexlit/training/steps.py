@@ -11,8 +11,8 @@ from typing import Any
 import lightning as L
 import torch
 
+from hexlit.accelerate.events import events_for
 from hexlit.accelerate.gauge import DeviceGauge
-from hexlit.accelerate.marks import marks_for
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.training.batches import whole_size
@@ -85,7 +85,7 @@ class StepClock(L.Callback):
         self._path = path
         self._device = device
         self._gauge = gauge or DeviceGauge(device, threads=1)
-        self._marks = marks_for(device)
+        self._events = events_for(device)
         self._rows: list[dict[str, str]] = []
         self._warm = self._warned = False
         self._ends: list[str] = []
@@ -109,7 +109,7 @@ class StepClock(L.Callback):
     def end(self, part: str) -> None:
         """Count the time since the last call for `part`. A call takes microseconds."""
         self._ends.append(part)
-        self._instants.append(self._marks.mark())
+        self._instants.append(self._events.record())
         self._cpu.append(time.process_time())
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -149,7 +149,7 @@ class StepClock(L.Callback):
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
         """The figures of the epoch by column; None is "not measured"."""
         seconds, cpu = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
-        spans = self._marks.between(self._instants)
+        spans = self._events.between(self._instants)
         used = [end - start for start, end in pairwise(self._cpu)]
         alone = self._device.type == "cpu"  # the host's own clock; a batch is already in its place
         wall = lasted = sum(spans) if alone else time.monotonic() - self._started

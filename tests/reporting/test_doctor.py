@@ -30,7 +30,7 @@ def device(device: str, **changes: Any) -> dict[str, Any]:
         "inference_precision": "bf16",
         "compile": {"works": True, "seconds": 12.3, "difference": 1e-7, "reasons": {}},
         "fused": None,
-        "reasons": {"fused": "only the cpu has this path"},
+        "reasons": {"fused": "only the cpu has this backend"},
     } | changes
 
 

@@ -9,7 +9,7 @@ from hexlit.reporting.pages.page import Block, Facts, Figures, Notes, Page, Sect
 from hexlit.reporting.pages.written import figures_in, table_of, titled
 from hexlit.reporting.quantities import DASH, format_count, format_share
 from hexlit.reporting.search_quality import explanation, search_grid
-from hexlit.reporting.strength import grids, judged_by
+from hexlit.reporting.strength_tables import grids, judged_by
 
 
 def strength_page(document: Mapping[str, Any], folder: Path) -> Page:
