@@ -55,8 +55,8 @@ class AcceleratorConfig:
     """Mode of `torch.compile`: default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs."""
 
     inference: str = "auto"
-    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused, winograd (fp32
-    only), onnxruntime or openvino. On a CPU auto is the fastest of these four, measured once and remembered."""
+    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused, winograd
+    (fp32 only), onnxruntime or openvino. On a CPU auto is the fastest of these four, measured once and remembered."""
 
     train_batch: int | None = None
     """Examples in one optimisation step. Null: the recipe's `data.batch`, the same on every device."""

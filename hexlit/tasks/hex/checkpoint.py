@@ -15,7 +15,7 @@ from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_
 
 @dataclass(frozen=True)
 class LoadedNetwork:
-    """A network and what it was trained for; its weights take every board, this one suits them best."""
+    """A network and its training settings; its weights work on every board, and best on this one."""
 
     net: HexNet
     size: int
@@ -23,10 +23,10 @@ class LoadedNetwork:
 
 
 def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
-    """The network of the checkpoint `path`, its averaged weights where it has them, in evaluation mode on the CPU.
+    """The network of the checkpoint `path`, with averaged weights if it has them, in evaluation mode on the CPU.
 
-    `path` may be the folder of a run, see `checkpoint_file`; a file in safetensors; or the name of a network that comes
-    along with the package, such as `hexlit:small`. Messages call it by the setting `key`.
+    `path` may be the folder of a run (see `checkpoint_file`), a file in safetensors, or the name of a network in the
+    package, such as `hexlit:small`. Messages name the setting `key`.
 
     Raises:
         UsageError: there is no such file, or it is no checkpoint of a Hex network.
