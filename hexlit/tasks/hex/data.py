@@ -187,9 +187,7 @@ class SelfPlayDataModule(HexDataModule):
         """Figures of self-play so far, and of the latest epoch, for the loggers.
 
         `versions_behind` counts epochs of training from the beginning of a game until the network first learned from
-        that
-        game: the mean over the epoch's games, and the most. A game continues with newer networks than its first.
-        that game: the mean over the epoch's games, and the most. Later moves of a game come from newer networks than its first.
+        that game: the mean over the epoch's games, and the most. Later moves of a game come from newer networks.
         """
         counts = self._latest
         renewed = {"renewed": counts.renewed} if self.config.reanalyse_share else {}
