@@ -24,9 +24,7 @@ def in_notebook() -> bool:
 
 
 def process_space() -> str:
-    """Space of process numbers: equal spaces mean that equal numbers are the same process. A machine, or a container on
-    it.
-    """
+    """Space of process numbers: a machine, or a container on it. Equal numbers in equal spaces are the same process."""
     try:
         namespace = Path("/proc/self/ns/pid").stat().st_ino
     except OSError:  # not Linux: the machine alone

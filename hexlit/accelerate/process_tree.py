@@ -22,9 +22,7 @@ class ProcessEndedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResourceSample:
-    """Resources of a tree of processes at one instant. None is "not measured", never 0; `reasons` says why, by
-    field.
-    """
+    """Resources of a tree of processes at one instant. None is "not measured", never 0; see `reasons`, by field."""
 
     seconds: float
     """Time since the watch began (`ProcessTree.began`), in seconds."""

@@ -97,9 +97,7 @@ class DeviceProfile:
     """CPU threads of torch and of all other computations."""
 
     others: tuple[torch.device, ...] = ()
-    """Visible devices of the same type that the run does not train on; with several ranks, this rank's share of
-    them.
-    """
+    """Visible devices of the same type without training by the run; with several ranks, this rank's share."""
 
     def share(self, workers: int) -> "DeviceProfile":
         """The part of each of `workers` processes (0 counts as one), with at least one thread."""

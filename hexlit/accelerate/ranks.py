@@ -71,9 +71,7 @@ class Ranks:
         return slice(self.rank, None, self.size) if self.has_part(count) else slice(0, 1)
 
     def has_part(self, count: int) -> bool:
-        """Whether this rank has examples in a batch of `count`. A rank without any reads the first one, without
-        effect.
-        """
+        """Whether this rank has examples in a batch of `count`. A rank without any reads the first one in vain."""
         return self.rank < count
 
     def environment(self) -> dict[str, str]:

@@ -64,9 +64,7 @@ def gathered(value: T) -> list[T]:
 
 
 def joined(rows: list[T]) -> list[T]:
-    """The `rows` of all ranks in one list. Each is a tensor or a tuple of tensors; those of other ranks are on the
-    cpu.
-    """
+    """The `rows` of all ranks in one list: tensors or tuples of tensors. Those of other ranks are on the cpu."""
     if not are_several():
         return rows
     return [row for part in gathered([_on_cpu(row) for row in rows]) for row in part]

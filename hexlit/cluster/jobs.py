@@ -37,9 +37,7 @@ class JobActor:
         return greeting()
 
     def set_up(self, make: Callable[[], Callable[[Any], Any]]) -> None:
-        """`make()` gives the function that does a job. One thread calls both: numbers of threads are set for it
-        alone.
-        """
+        """`make()` gives the function that does a job. One thread calls both, as it alone has the thread settings."""
         self._thread = ThreadPoolExecutor(1, "jobs")
         self._do = self._thread.submit(make).result()
 

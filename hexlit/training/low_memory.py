@@ -69,9 +69,7 @@ class AdamWBf16(Optimizer):
         parameter.add_(first.div_(root), alpha=-group["lr"] / (1 - beta1 ** state["step"]))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Load the state of every optimizer; torch casts it to the parameters' float32 on the way, which is undone
-        here.
-        """
+        """Load the state; torch casts it to the parameters' float32 on the way, which is undone here."""
         super().load_state_dict(state_dict)
         for state in self.state.values():
             for name in ("exp_avg", "exp_avg_sq"):

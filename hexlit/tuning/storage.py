@@ -148,9 +148,7 @@ class HealingJournal(BaseJournalBackend):
             offset += len(line) + 1
 
     def _read_held(self, number: int, offset: int) -> dict[str, Any]:
-        """The record at `offset`, read while no process writes: a repair may have mixed up bytes for a reader
-        before.
-        """
+        """The record at `offset`, read while no process writes: a repair may have mixed up an earlier read."""
         with self.path.open("rb") as reader:
             try:
                 with self.held():

@@ -21,9 +21,7 @@ class Splits:
 
     rows: dict[str, Rows]
     dropped: dict[str, int]
-    """Numbers of dropped texts: `blank`, `duplicate`, and of the latter `conflicting` (the first copy has another
-    label).
-    """
+    """Numbers of dropped texts: `blank`, `duplicate`, and of these `conflicting` (the first copy has another label)."""
     crossing: int
     """Duplicates that would be in another split than their first copy, if they were kept."""
 

@@ -23,9 +23,7 @@ class ForecastDataConfig:
     time_format: str | None = None
     """Format of a time that is text, as in `strptime`, such as `%d.%m.%Y %H:%M`. Null: ISO 8601."""
     timezone: str | None = "America/New_York"
-    """Time zone of the calendar features, for times in UTC or with a zone of their own. Null: the times are
-    unchanged.
-    """
+    """Time zone of the calendar features, for times in UTC or with a zone of their own. Null: times are unchanged."""
     calendar: list[str] = field(default_factory=lambda: ["hour"])
     """Calendar features, each a sine and a cosine: `hour` of the day, `weekday`, `yearday` (day of the year). With only
     a few years of data, `yearday` identifies each day, and a network learns the days by heart."""

@@ -79,9 +79,7 @@ class ForecastDataModule(L.LightningDataModule):
         return {f"{split}_windows": float(len(self.windows[split])) for split in ("train", "validation")}
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: windows and times of the splits, dropped windows with reasons, and the gaps of each
-        series.
-        """
+        """Plain containers: windows and times of the splits, dropped windows with reasons, gaps of each series."""
         edges = (0, *self.cuts, self.grid.steps)
         times = [str(time) for time in self.grid.times(np.array(edges))]
         return {

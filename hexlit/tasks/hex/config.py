@@ -20,8 +20,7 @@ class DataConfig:
     window: int = 60_000
     """Self-play: number of positions in the replay window; it holds the latest games."""
     reuse: float = 4.0
-    """Self-play: average number of draws of a new position in the epoch after it: positions trained on / positions
-    played."""
+    """Self-play: average draws of a new position in the next epoch: positions trained on / positions played."""
     search_value_share: float = 0.0
     """Self-play: share of the searched value in the value target; the rest is the result of the game."""
     search_value_decay: float = 0.0

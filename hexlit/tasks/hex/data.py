@@ -229,9 +229,7 @@ class SelfPlayDataModule(HexDataModule):
         return counts
 
     def _past(self, epoch: int) -> PastPositions | None:
-        """The positions that the round for `epoch` searches again, from the present window; a resumed run finds the
-        same.
-        """
+        """The positions that the round for `epoch` searches again, from the window; a resumed run finds the same."""
         most = round(self.config.reanalyse_share * self.config.positions)
         return chosen_positions(self.window.records, most, seed=self.seed, round=epoch) if most else None
 
