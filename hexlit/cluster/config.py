@@ -22,9 +22,11 @@ class RayConfig:
     """Address of the cluster: `auto` (the cluster that runs on this machine), or `HOST:PORT` of its head. Null: Ray is
     started here, for this run alone and reachable only from this machine."""
     cpus: float = 1.0
-    """Processors that Ray reserves for an actor. The actor uses as many threads, at least one."""
+    """Processors that Ray reserves for an actor. The actor uses as many threads, at least one. `accelerator.threads`
+    belongs to this process alone."""
     gpus: float = 0.0
-    """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu."""
+    """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu.
+    `accelerator.memory_cap` applies to each actor on cuda."""
     resources: dict[str, float] = field(default_factory=dict)
     """Custom resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
     wait: float | None = 300.0

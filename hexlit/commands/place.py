@@ -1,11 +1,14 @@
 """Settings of a place of work, this process or a cluster, that would have no effect there."""
 
+import logging
 from collections.abc import Iterable
 from typing import Protocol
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
+
+log = logging.getLogger(__name__)
 
 
 class Placed(Protocol):
@@ -18,6 +21,8 @@ class Placed(Protocol):
 
 def refuse_unused(settings: Placed, overrides: Iterable[str]) -> None:
     """Refuse `overrides` of an unused cluster, and a device other than the one of its actors.
+
+    A number of threads that holds for this process alone is said.
 
     Raises:
         UsageError: there is one.
@@ -33,4 +38,11 @@ def refuse_unused(settings: Placed, overrides: Iterable[str]) -> None:
         raise UsageError(
             f"accelerator.device={device}: with ray.gpus={settings.ray.gpus:g} actors play on {there}; "
             "leave it out, or choose by ray.gpus"
+        )
+    threads = settings.accelerator.threads
+    if threads not in (0, settings.ray.threads):
+        log.warning(
+            "accelerator.threads=%d is for this process; an actor has as many as ray.cpus=%g",
+            threads,
+            settings.ray.cpus,
         )

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from urllib.parse import quote_plus, unquote
 
 from hexlit.errors import UsageError
 
@@ -35,6 +36,20 @@ def passwords(url: str) -> list[str]:
     """The passwords in `url`, as they are written there."""
     rest = _PASSWORD.sub(r"\1", url)
     return [match[2] for match in (*_PASSWORD.finditer(url), *_QUERY_PASSWORD.finditer(rest)) if match[2]]
+
+
+def secrets_of(url: str) -> tuple[str, ...]:
+    """The passwords of the database at `url`, its own and that of the environment, however they may be written."""
+    written = passwords(url)
+    said = [*written, *map(unquote, written), os.environ.get(PASSWORD_VARIABLE, "")]
+    return tuple(sorted({*filter(None, said), *map(quote_plus, filter(None, said))}, key=len, reverse=True))
+
+
+def without(secrets: Sequence[str], text: str) -> str:
+    """The `text` with *** in place of `secrets`, the longest first."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
 
 
 def whole_url(shown: str | None) -> str | None:

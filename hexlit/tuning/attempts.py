@@ -29,13 +29,13 @@ from hexlit.tuning.runner import (
     NoProcessError,
     ProcessRunner,
     Runner,
-    UnderWay,
     first_line,
     larger,
 )
 from hexlit.tuning.slots import Slot, Slots
 from hexlit.tuning.study import sign_of_life
 from hexlit.tuning.ticket import TrialTicket
+from hexlit.tuning.under_way import UnderWay
 from hexlit.tuning.watcher import SIGN_OF_LIFE, Watcher
 
 log = logging.getLogger(__name__)
@@ -143,13 +143,13 @@ class Attempts:
     def _attempt(self, trial: Trial, overrides: list[str], name: str) -> Ending:
         watcher = Watcher.this()
 
-        def alive() -> None:
+        def sign() -> None:
             try:
                 sign_of_life(self._study, trial._trial_id, replace(watcher, seen=time.time()))
             except Exception as error:  # the storage may be back in a minute
                 log.warning("trial %d: no sign of life can be given (%s)", trial.number, first_line(error))
 
-        under_way = UnderWay(alive)
+        under_way = UnderWay(sign)
         with self._lock:
             self._under_way[trial.number] = under_way
         slot = self._take_slot(under_way)

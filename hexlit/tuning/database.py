@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from optuna.storages import RDBStorage
 
 from hexlit.errors import UsageError
-from hexlit.tuning.address import PASSWORD_VARIABLE, hidden_password, passwords
+from hexlit.tuning.address import PASSWORD_VARIABLE, hidden_password, secrets_of, without
 from hexlit.tuning.patience import Patience, PatientStorage, said_by
+from hexlit.tuning.sqlstate import tell_sqlstate
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
@@ -70,9 +71,7 @@ def open_database(url: str, kind: str, patience: Patience | None = None) -> RDBS
     except UsageError:
         raise
     except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:
-        told = said_by(error)
-        for secret in filter(None, (parts.password, os.environ.get(PASSWORD_VARIABLE), *passwords(url))):
-            told = told.replace(str(secret), "***")
+        told = without(secrets_of(url), said_by(error))
         raise UsageError(f"{shown}: the database cannot be used: {told}") from None
 
 
@@ -100,7 +99,7 @@ def _open_server(parts: "URL", shown: str, patience: Patience | None) -> RDBStor
         settings = {"pool_pre_ping": True, "connect_args": arguments}
         return _made(PatientStorage, url, settings, shown=shown, patience=waits)
 
-    return waits.call(attempt, shown) if waits.seconds else attempt()
+    return waits.call(attempt, shown, secrets_of(url)) if waits.seconds else attempt()
 
 
 def _knock(parts: "URL", arguments: dict[str, Any]) -> None:
@@ -109,7 +108,9 @@ def _knock(parts: "URL", arguments: dict[str, Any]) -> None:
     from sqlalchemy.pool import NullPool
 
     short = {name: min(value, CONNECT) if name == "read_timeout" else value for name, value in arguments.items()}
-    create_engine(parts, connect_args=short, poolclass=NullPool).connect().close()
+    engine = create_engine(parts, connect_args=short, poolclass=NullPool)
+    tell_sqlstate(engine)
+    engine.connect().close()
 
 
 def _made(storage: type[RDBStorage], url: str, arguments: dict[str, Any], **settings: Any) -> RDBStorage:

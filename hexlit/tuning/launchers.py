@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hexlit.tuning.runner import Ending, Job, UnderWay, clean, first_line
+from hexlit.tuning.runner import Ending, Job, clean, first_line
 from hexlit.tuning.slurm_jobs import failure_of
 from hexlit.tuning.space import quoted
 from hexlit.tuning.ticket import VARIABLE
+from hexlit.tuning.under_way import UnderWay
 from hexlit.tuning.watcher import SIGN_OF_LIFE
 
 _LOOK_EVERY = 0.2

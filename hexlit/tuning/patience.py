@@ -14,6 +14,8 @@ from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 
 from hexlit.errors import UsageError
+from hexlit.tuning.address import secrets_of, without
+from hexlit.tuning.sqlstate import tell_sqlstate
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +52,7 @@ _CALLS = (
 _REFUSALS = re.compile(
     r"password authentication failed|no password supplied|no pg_hba\.conf entry|(database|role) \".*\" does not exist"
 )
-"""PostgreSQL's messages of refusal: psycopg gives no SQLSTATE for a connection that fails."""
+"""PostgreSQL's refusals in English, for errors without an SQLSTATE; see `hexlit.tuning.sqlstate`."""
 _MYSQL_REFUSALS = {1044, 1045, 1049}
 """No right to the database, a wrong name or password, no such database."""
 
@@ -72,8 +74,10 @@ class Patience:
     _said: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def call(self, work: Callable[[], Result], shown: str) -> Result:
-        """The result of `work`, repeated while the database does not answer; messages name it as `shown`.
+    def call(self, work: Callable[[], Result], shown: str, secrets: Sequence[str] = ()) -> Result:
+        """The result of `work`, repeated while the database does not answer.
+
+        Messages name the database as `shown`; the driver's texts appear without `secrets`.
 
         Raises:
             StorageGoneError: it was away for all of `seconds`, or refused its user.
@@ -85,6 +89,7 @@ class Patience:
                 cause = lost_connection(error)
                 if cause is None:
                     raise
+                cause = without(secrets, cause)
                 if is_refusal(error):
                     self.ended.set()
                     raise StorageGoneError(f"{shown}: the database cannot be used: {cause}") from error
@@ -159,7 +164,13 @@ class PatientStorage(RDBStorage):
         """Open the database at `url`, which is `shown` without its password."""
         self.shown = shown
         self.patience = patience
+        self._secrets = secrets_of(url)
         super().__init__(url, engine_kwargs=engine_kwargs)
+        tell_sqlstate(self.engine)
+
+    def patiently(self, work: Callable[[], Result]) -> Result:
+        """The result of `work` with this database; see `Patience.call`."""
+        return self.patience.call(work, self.shown, self._secrets)
 
     def set_trial_state_values(self, trial_id: int, state: TrialState, values: Sequence[float] | None = None) -> bool:
         attempts = 0
@@ -174,7 +185,7 @@ class PatientStorage(RDBStorage):
                     return True  # the first attempt reached the database, and its answer was lost
                 raise
 
-        return self.patience.call(work, self.shown)
+        return self.patiently(work)
 
 
 def _patient(name: str) -> Callable[..., Any]:
@@ -182,7 +193,7 @@ def _patient(name: str) -> Callable[..., Any]:
 
     @functools.wraps(inner)
     def method(self: PatientStorage, *arguments: Any, **settings: Any) -> Any:
-        return self.patience.call(functools.partial(inner, self, *arguments, **settings), self.shown)
+        return self.patiently(functools.partial(inner, self, *arguments, **settings))
 
     return method
 

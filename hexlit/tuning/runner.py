@@ -24,6 +24,7 @@ from hexlit.lifeline import Lifeline
 from hexlit.tuning.slots import Slot
 from hexlit.tuning.space import quoted
 from hexlit.tuning.ticket import VARIABLE, TrialTicket
+from hexlit.tuning.under_way import UnderWay
 from hexlit.tuning.watcher import SIGN_OF_LIFE
 
 log = logging.getLogger(__name__)
@@ -70,19 +71,6 @@ class Ending:
     seconds: float = 0.0
     host_peak_bytes: int | None = None
     device_peak_bytes: int | None = None
-
-
-@dataclass
-class UnderWay:
-    """A running attempt, as others see it."""
-
-    alive: Callable[[], None]
-    """Sign of life, to be called every minute or so."""
-    device: str = ""
-    """The device of the attempt."""
-    host_bytes: int = 0
-    device_bytes: int = 0
-    """Bytes that it takes of the device now, as far as is known."""
 
 
 class NoProcessError(Exception):

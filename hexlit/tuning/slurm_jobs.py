@@ -10,6 +10,8 @@ from hexlit.tuning.runner import first_line
 
 LAUNCHER = "submitit_slurm"
 
+LEFT = "jobs of Slurm outlive their sweep: squeue --me lists them, scancel NUMBER ends one"
+"""Said where trials are given up whose jobs cannot be called back."""
 _ASKED_EVERY = 10
 """Seconds between two requests to the controller; each covers all jobs."""
 _GOES_ON = {

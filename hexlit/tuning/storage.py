@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 
 _BLOCK = 65536
 _RECORD_START = b'{"op_code":'
-_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+"""Error numbers of file systems, and systems, that cannot lock open files."""
 
 
 def open_storage(address: str | None, folder: Path, patience: Patience | None = None) -> BaseStorage:
@@ -89,9 +90,9 @@ class HealingJournal(BaseJournalBackend):
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             if self._own_lock is None:
                 try:
-                    _flock(file)
+                    flock(file)
                 except OSError as error:
-                    if error.errno not in _NO_LOCKS:
+                    if error.errno not in NO_LOCKS:
                         raise
                     log.warning(
                         "%s: locked by a file beside it, which a kill leaves there for 30 seconds: %s",
@@ -165,7 +166,7 @@ class HealingJournal(BaseJournalBackend):
         return record
 
 
-def _flock(file: IO[bytes]) -> None:
+def flock(file: IO[bytes]) -> None:
     """Wait until this process alone holds the open file; raises `OSError` where files cannot be locked."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX)

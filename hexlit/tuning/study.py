@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 
 TERMS = "terms"
 """Attribute of a study that holds the shared settings."""
+_BEGINNING = 10.0
+"""Seconds that a study may lack its terms: its maker writes them just after it exists."""
+_LOOK_EVERY = 0.2
 
 
 def create_study(
@@ -94,12 +98,22 @@ def create_study(
         raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
     if join:
         _check_terms(study, terms or {})
+    elif TERMS not in study.user_attrs:  # who began it was killed before it could say
+        study.set_user_attr(TERMS, dict(terms or {}))
     return study
 
 
 def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
-    """Raise `UsageError` where the `terms` differ from those of the study's beginning."""
-    was = study.user_attrs.get(TERMS, {})
+    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now."""
+    end = time.monotonic() + _BEGINNING
+    while TERMS not in study.user_attrs:
+        if time.monotonic() > end:
+            raise UsageError(
+                f"sweep.join=true: the study {study.study_name} says nothing of its search; sweep.resume=true "
+                "continues it in the folder of the sweep that began it"
+            )
+        time.sleep(_LOOK_EVERY)
+    was = study.user_attrs[TERMS]
     for name in dict.fromkeys([*was, *terms]):
         if was.get(name) != terms.get(name):
             said = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"

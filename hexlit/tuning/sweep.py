@@ -32,6 +32,7 @@ from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
 from hexlit.tuning.runner import Ending, clean, first_line
+from hexlit.tuning.slurm_jobs import LAUNCHER, LEFT
 from hexlit.tuning.space import render
 from hexlit.tuning.study import counts, create_study, interrupt, retry_interrupted, sign_of_life
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
@@ -89,6 +90,7 @@ class Sweep:
         self._plan = plan
         self._config = config
         self._make_launcher = make_launcher
+        self._launcher = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
         self._stop = threading.Event()
         self._before = read_json(plan.folder / SWEEP_FILE)
         self._began = time.monotonic()
@@ -99,8 +101,7 @@ class Sweep:
         plan = self._plan
         if plan.resume:
             # Unfinished files of a killed sweep. Trials of other launchers may have outlived it.
-            basic = self._config.hydra.runtime.choices.get("hydra/launcher", "basic") == "basic"
-            remove_temporary(plan.folder, below=basic)
+            remove_temporary(plan.folder, below=self._launcher == "basic")
         self._study = self._open()
         self._attempts = Attempts(plan, self._study, self._config, self._make_launcher, self._stop)
         OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
@@ -154,6 +155,11 @@ class Sweep:
                 clean(self._plan.folder / Path(trial.user_attrs["folder"]).name)
         if again:
             log.info("interrupted, and repeated now: trial %s", ", ".join(str(trial.number) for trial in again))
+            self._warn_of_jobs()
+
+    def _warn_of_jobs(self) -> None:
+        if self._launcher == LAUNCHER:
+            log.warning(LEFT)
 
     def _work(self) -> None:
         plan = self._plan
@@ -174,6 +180,7 @@ class Sweep:
             except BaseException:
                 self._stop.set()
                 log.warning("ending %d trials; sweep.resume=true continues the sweep", len(running))
+                self._warn_of_jobs()
                 for future, trial in running.items():
                     with contextlib.suppress(Exception):
                         # The signal that ends the sweep may have ended it too: that is no failure of its own.

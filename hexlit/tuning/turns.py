@@ -2,9 +2,11 @@
 
 This keeps the number of trials exact, draws no point of a grid twice, and repeats an interrupted trial only once. A
 turn ends with its holder, even after a kill: it is a server's lock for a connection, or the system's lock for a file.
+A file system without locks is the exception, see `_of_file`.
 """
 
 import contextlib
+import functools
 import hashlib
 import logging
 import time
@@ -14,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optuna.storages import RDBStorage
+from optuna.storages.journal import JournalFileOpenLock
 
-from hexlit.files import alone
 from hexlit.tuning.patience import PatientStorage
-from hexlit.tuning.storage import HealingJournal
+from hexlit.tuning.storage import NO_LOCKS, HealingJournal, flock
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -30,6 +32,8 @@ _LONG = 60.0
 """Seconds of waiting before a line says so."""
 _LONGEST = 600
 """Seconds of silence before a server takes the turn from a process, whose machine is probably gone."""
+_LEFT_BEHIND = 120
+"""Seconds before a file that keeps a turn counts as left behind; a turn lasts a second or two."""
 _NAMESPACE = 1_751_607_148
 """Separates these locks from others in the same PostgreSQL database."""
 
@@ -50,7 +54,7 @@ def turn(study: "Study") -> Iterator[Callable[[], bool]]:
             yield mine
         return
     path = _file_of(storage)
-    with contextlib.nullcontext() if path is None else alone(path.with_name(f".{path.name}.lock")):
+    with contextlib.nullcontext() if path is None else _of_file(path):
         yield lambda: True
 
 
@@ -68,11 +72,33 @@ def _file_of(storage: Any) -> Path | None:
 
 
 @contextmanager
+def _of_file(path: Path) -> Iterator[None]:
+    """Alone with the study in `path`, by a lock on a file beside it, or by the file itself where there are no locks."""
+    lock = path.with_name(f".{path.name}.lock")
+    with contextlib.ExitStack() as held:
+        try:
+            flock(held.enter_context(lock.open("ab")))
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            _warn_once(path, str(error.strerror))
+            beside = JournalFileOpenLock(str(path.with_name(f".{path.name}.turn")), grace_period=_LEFT_BEHIND)
+            beside.acquire()
+            held.callback(beside.release)
+        yield
+
+
+@functools.cache
+def _warn_once(path: Path, why: str) -> None:
+    log.warning("%s: turns are kept by a file, which a kill leaves there for %d seconds: %s", path, _LEFT_BEHIND, why)
+
+
+@contextmanager
 def _of_server(storage: PatientStorage, study_id: int) -> Iterator[Callable[[], bool]]:
     lock = _Lock(storage, study_id)
     began, said = time.monotonic(), False
     try:
-        while not storage.patience.call(lock.take, storage.shown):
+        while not storage.patiently(lock.take):
             if time.monotonic() - began > _LONG and not said:
                 said = True
                 log.warning("%s: waiting for another process that is about to begin a trial", storage.shown)

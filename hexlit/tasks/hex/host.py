@@ -101,7 +101,10 @@ def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
 
 
 def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) -> AcceleratorConfig:
-    """The settings of `accelerator` that apply to evaluating on another machine's `device` with `threads` threads."""
+    """The settings of `accelerator` that apply to evaluating on another machine's `device` with `threads` threads.
+
+    The memory cap applies to each process there whose device has a memory of its own.
+    """
     return AcceleratorConfig(
         device=device,
         threads=threads,
@@ -111,6 +114,7 @@ def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) ->
         deterministic=accelerator.deterministic,
         channels_last=accelerator.channels_last,
         cudnn_benchmark=accelerator.cudnn_benchmark,
+        memory_cap=None if device == "cpu" else accelerator.memory_cap,
     )
 
 

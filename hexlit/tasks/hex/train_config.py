@@ -26,7 +26,7 @@ class HexTrainConfig(RunConfig):
     swap: bool = False
     """Whether White may answer the first move with swap-pieces."""
     init_from: str | None = None
-    """Checkpoint, or folder of a run; a new run begins with its network instead of random weights."""
+    """Network at the start of a new run: a checkpoint, the folder of a run, or `hexlit:NAME`. Null: random weights."""
     policy_weight: float = 1.0
     """Weight of the policy loss in the total loss."""
     value_weight: float = 1.0
