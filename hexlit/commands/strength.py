@@ -68,8 +68,7 @@ class StrengthConfig:
     output: str | None = None
     """Folder for the results. Null: a new one below runs/strength."""
     where: str = "here"
-    """Place of the work, for `what=truth`: `here` (in this process) or `ray` (actors of a Ray cluster, see the section
-    `ray`)."""
+    """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
     workers: int = 2
     """Number of actors of the cluster; each judges `games` positions at a time."""
     ray: RayConfig = field(default_factory=RayConfig)

@@ -41,9 +41,7 @@ class TaskEntry:
     """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a method `status()`, its
     few words are shown meanwhile."""
     predict: str | None = None
-    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns the text to
-    print.
-    """
+    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns text to print."""
     predict_text: str | None = None
     """Applies it to one text: `predict_text(checkpoint, text)`; returns the text to print."""
     evaluate: str | None = None

@@ -101,7 +101,7 @@ def test_a_run_is_resumed_only_with_the_same_rows_in_the_same_splits(path: Path)
     make_data(path, seed=5).load_state_dict(state)
     with pytest.raises(UsageError, match=r"the splits begin at steps .*data\.train_share"):
         make_data(path, train_share=0.6).load_state_dict(state)
-    with pytest.raises(UsageError, match="data: history is not what the run was started with"):
+    with pytest.raises(UsageError, match="data: history differs from that of the run"):
         make_data(path, history=5).load_state_dict(state)
 
 
