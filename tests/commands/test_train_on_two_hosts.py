@@ -57,7 +57,7 @@ def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path:
     settings = [*HEX, "trainer.max_epochs=2"]
     one = trained(tmp_path / "one", *settings, "selfplay.workers=2", "selfplay.ahead=false")
     ranks = Ranks(hosts, tmp_path / "two", *settings)
-    assert [starter.wait(240) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
+    assert [starter.wait(900) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
     two = rows_of(tmp_path / "two")
     assert_equal(two, one)
     assert [row["selfplay.games"] for row in two] == [row["selfplay.games"] for row in one]
