@@ -1,4 +1,4 @@
-"""Settings of the place of a match or of strength, this process or a cluster, that would change nothing there."""
+"""Settings of a place of work, this process or a cluster, that would have no effect there."""
 
 import logging
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class Placed(Protocol):
-    """The settings of a command that works here or on a cluster."""
+    """Settings of a command that works here or on a cluster."""
 
     where: str
     ray: RayConfig
@@ -20,7 +20,7 @@ class Placed(Protocol):
 
 
 def refuse_unused(settings: Placed, overrides: Iterable[str]) -> None:
-    """Refuse `overrides` of a cluster that is not used, and a device that is not the one its actors get.
+    """Refuse `overrides` of an unused cluster, and a device other than the one of its actors.
 
     A number of threads that holds for this process alone is said.
 

@@ -9,7 +9,7 @@ from hexlit.errors import UsageError
 
 HIDDEN = "***"
 STORAGE_VARIABLE = "HEXLIT_STORAGE"
-"""Environment variable with the whole URL of a study, whose password no file and no command line shows."""
+"""Environment variable with the whole URL of a study. Files and command lines never show its password."""
 PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
 """Environment variable with the password of a URL that names none."""
 SERVERS = ("postgresql", "mysql", "mariadb")
@@ -28,7 +28,7 @@ def kind_of(address: str) -> tuple[str, str]:
 
 
 def hidden_password(url: str) -> str:
-    """The URL with *** in place of its password; any other text as it is."""
+    """The URL with *** in place of its password; any other text unchanged."""
     return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url))
 
 
@@ -53,7 +53,7 @@ def without(secrets: Sequence[str], text: str) -> str:
 
 
 def whole_url(shown: str | None) -> str | None:
-    """The storage that is `shown` without its password, whole again; anything else as it is.
+    """The storage that is `shown` without its password, with the password again; anything else unchanged.
 
     Raises:
         UsageError: the environment does not hold the password.

@@ -1,4 +1,4 @@
-"""Trials by one of Hydra's launchers: joblib, submitit for Slurm, or in this process where no other is to be had."""
+"""Trials by one of Hydra's launchers: joblib, submitit for Slurm, or in this process where nothing else works."""
 
 import contextlib
 import threading
@@ -19,12 +19,14 @@ _LOOK_EVERY = 0.2
 class LauncherRunner:
     """Gives each job to one of Hydra's launchers, one launch a job.
 
-    A job that has been launched cannot be called back: when the sweep ends, its trial counts as interrupted, and what
-    becomes of the job is the launcher's affair.
+    A launched job cannot be recalled. When the sweep ends, its trial counts as interrupted, and the launcher decides
+    about the job.
     """
 
     def __init__(self, make: Callable[[], Any], stop: threading.Event, *, at_once: bool) -> None:
-        """`make()` is a launcher that is set up; with `at_once` several launch side by side, until `stop` is set."""
+        """`make()` gives a launcher that is set up. With `at_once` several launch at the same time, until `stop` is
+        set.
+        """
         self._make = make
         self._stop = stop
         self._turn = None if at_once else threading.Lock()
@@ -38,7 +40,7 @@ class LauncherRunner:
                 return Ending(failure="interrupted with the sweep", interrupted=True)
             began = time.monotonic()
             told: list[str | None] = []
-            # Beside this thread, which has to hear when the sweep ends.
+            # In a thread of its own: this one has to notice when the sweep ends.
             thread = threading.Thread(target=lambda: told.append(self._launch(job)), daemon=True)
             thread.start()
             said = began
@@ -53,7 +55,7 @@ class LauncherRunner:
 
     @contextlib.contextmanager
     def _in_turn(self) -> Iterator[bool]:
-        """Whether it is this job's turn; False when the sweep ends before."""
+        """Whether it is this job's turn; False when the sweep ends first."""
         if self._turn is None:
             yield not self._stop.is_set()
             return
@@ -78,7 +80,7 @@ class LauncherRunner:
         ]
         try:
             [result] = self._make().launch([overrides], initial_job_idx=job.ticket.number)
-        except (Exception, SystemExit) as error:  # a job that left, or was killed, ends its launcher
+        except (Exception, SystemExit) as error:  # a job that exits or is killed ends its launcher
             return failure_of(error)
         finally:
             clean(job.folder)

@@ -55,7 +55,7 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
     assert found.device_peak_bytes == (told * GIB if driver is None else taken)
     warnings = [record.message for record in caplog.records]
     expected = [
-        f"sweep.device_memory_budget: {WHY}; a trial is held to what torch says it takes, and on a cpu to nothing"
+        f"sweep.device_memory_budget: {WHY}; torch's own figure counts instead, and on a cpu nothing is limited"
     ]
     assert warnings == (expected if driver is None else []), "once, however many trials"
 

@@ -42,10 +42,12 @@ def made(folder: Path, **settings: Any) -> optuna.Study:
 
 @pytest.mark.row("C10")
 def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"sweep.join=true: there is no study s in .*; the first to begin it leaves"):
+    with pytest.raises(
+        UsageError, match=r"sweep.join=true: there is no study s in .*; the process that begins it omits"
+    ):
         made(tmp_path, join=True)
     begun = made(tmp_path)
-    with pytest.raises(UsageError, match=r"there is such a study in .*; add sweep.join=true to work on it, too"):
+    with pytest.raises(UsageError, match=r"this study exists already in .*; add sweep.join=true to work on it too"):
         made(tmp_path)
     assert made(tmp_path, join=True).study_name == begun.study_name
     space = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(2)"}

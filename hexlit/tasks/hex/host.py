@@ -43,9 +43,11 @@ class EvaluatorHost:
 
     @property
     def description(self) -> str:
-        """Path and number format in use, such as `fused bfloat16`."""
+        """Backend and number format in use, such as `fused bfloat16`."""
         return (
-            "" if self._evaluator is None else f"{self._evaluator.path} {self._evaluator.dtype}".replace("torch.", "")
+            ""
+            if self._evaluator is None
+            else f"{self._evaluator.backend} {self._evaluator.dtype}".replace("torch.", "")
         )
 
 
