@@ -97,15 +97,11 @@ def test_another_error_is_not_waited_for() -> None:
 
 def test_a_connection_that_is_lost_within_a_transaction_is_lost() -> None:
     """SQLAlchemy then speaks of the transaction, and of the loss only as what it was about."""
-    with pytest.raises(optuna.exceptions.StorageInternalError) as raised:
-        try:
-            try:
-                raise GONE
-            except OperationalError:
-                raise PendingRollbackError("Can't reconnect until invalid transaction is rolled back.") from None
-        except PendingRollbackError as error:
-            raise optuna.exceptions.StorageInternalError("wrapped") from error
-    assert lost_connection(raised.value) == "connection refused, indeed"
+    pending = PendingRollbackError("Can't reconnect until invalid transaction is rolled back.")
+    pending.__context__ = GONE
+    wrapped = optuna.exceptions.StorageInternalError("wrapped")
+    wrapped.__cause__ = pending
+    assert lost_connection(wrapped) == "connection refused, indeed"
 
 
 class MysqlError(Exception):
