@@ -90,6 +90,7 @@ OPTIONAL = (
     "ray",
     "web",
     "slurm",
+    "postgres",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
