@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MARK = re.compile(r"<!-- (?:(?P<key>run|file): )?(?P<value>[\w./-]+) -->")
+MARK = re.compile(r"<!-- +(.*?) +-->")
 FENCE = re.compile(r"(?P<indent> *)(?P<ticks>```+)(?P<language>[\w-]*).*")
 
 
@@ -40,7 +40,10 @@ class Fence:
     text: str
     """Its lines, without the indent of a list that it stands in."""
     marks: dict[str, str] = field(default_factory=dict)
-    """Comments right above it: `<!-- run: NAME -->` gives run -> NAME, a plain `<!-- NAME -->` gives "" -> NAME."""
+    """Comments right above it: `<!-- file: PATH run: NAME -->` gives file -> PATH and run -> NAME.
+
+    Words alone, as in `<!-- slow -->`, have the value "".
+    """
 
     @property
     def place(self) -> str:
@@ -57,7 +60,7 @@ def fences(path: Path) -> Iterator[Fence]:
         if opening is None:
             mark = MARK.fullmatch(line.strip())
             if mark is not None:
-                marks[mark["key"] or ""] = mark["value"]
+                marks |= marks_of(mark[1])
             elif line.strip():
                 marks = {}
             continue
@@ -68,6 +71,15 @@ def fences(path: Path) -> Iterator[Fence]:
             block.append(inside.removeprefix(opening["indent"]))
         yield Fence(name_of(path), number + 1, opening["language"], "\n".join(block) + "\n", marks)
         marks = {}
+
+
+def marks_of(comment: str) -> dict[str, str]:
+    """Key -> value of `run: NAME slow`."""
+    marks = {}
+    words = iter(comment.split())
+    for word in words:
+        marks[word.removesuffix(":")] = next(words, "") if word.endswith(":") else ""
+    return marks
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
@@ -98,14 +110,21 @@ def code_spans(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def anchors(path: Path) -> set[str]:
-    """The anchors of a page's headings, formed as GitHub and MkDocs do, and those that it sets itself."""
-    found: set[str] = set()
+    """The anchors of a page's headings, and those that it sets itself.
+
+    A heading's anchor is formed as GitHub does, and for the pages of `docs/` as MkDocs does, too, which puts one
+    hyphen where GitHub puts several.
+    """
+    found: list[str] = []
     for _, line in prose(path):
         heading = re.fullmatch(r"#{1,6} +(.*?)(?: *\{#(?P<own>[\w-]+)\})? *#*", line)
         if heading is not None:
             bare = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", heading[1]).lower()
-            anchor = heading["own"] or re.sub(r"[^\w\- ]", "", bare).replace(" ", "-")
-            count = sum(one == anchor or re.fullmatch(rf"{re.escape(anchor)}-\d+", one) is not None for one in found)
-            found.add(f"{anchor}-{count}" if count else anchor)
-        found.update(re.findall(r"<a (?:id|name)=\"([\w-]+)\"", line))
-    return found
+            anchor = heading["own"] or re.sub(r"[^\w\- ]", "", bare).strip().replace(" ", "-")
+            number = found.count(anchor)
+            found.append(anchor)
+            found += [f"{anchor}-{number}"] if number else []
+            if path.is_relative_to(ROOT / "docs"):
+                found.append(re.sub(r"-+", "-", anchor))
+        found += re.findall(r"<a (?:id|name)=\"([\w-]+)\"", line)
+    return {*found}

@@ -3,12 +3,13 @@
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.docs.pages import Fence, code_spans, fences, name_of
 
-SHELLS = ("sh", "bash", "shell", "console")
+SHELLS = ("sh", "shell")
+"""Languages of blocks with command lines. Those of `shell` need a server, other hardware or an installation."""
 OPERATORS = {"&&", "||", ";", "|", "&"}
 REDIRECTIONS = {">", ">>", "<", ">&", "&>"}
 LAUNCHERS = ("torchrun", "srun", "sbatch", "nice", "nohup", "taskset", "time", "env", "timeout")
@@ -27,6 +28,8 @@ class Command:
     """The words before the program, such as `srun --ntasks=2`."""
     inline: bool = False
     """Whether it stands in a sentence or a table, and not in a block of its own."""
+    elsewhere: bool = False
+    """Whether it needs more than this machine has, so that its settings are checked and it never runs."""
 
     @property
     def text(self) -> str:
@@ -63,7 +66,8 @@ def commands_of_fence(fence: Fence) -> Iterator[Command]:
         if waiting.endswith("\\"):
             waiting = waiting[:-1] + " "
             continue
-        yield from commands_of_line(f"{fence.page}:{start}", waiting)
+        for command in commands_of_line(f"{fence.page}:{start}", waiting):
+            yield replace(command, elsewhere=fence.language == "shell")
         waiting = ""
 
 
