@@ -12,7 +12,7 @@ LIMIT = 785
 def test_there_are_no_more_suspect_sentences_than_before() -> None:
     found = list(suspects([ROOT / place for place in PLACES]))
     assert len(found) <= LIMIT, (
-        f"{len(found)} suspect sentences, at most {LIMIT}: `python tests/plain_english.py` lists them; make them plainer"
+        f"{len(found)} suspect sentences, at most {LIMIT}: `python tests/plain_english.py` lists them; reword them"
     )
 
 
