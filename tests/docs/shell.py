@@ -38,9 +38,9 @@ class Command:
 
 
 def commands_of(path: Path) -> Iterator[Command]:
-    """All commands of a page, those in sentences last."""
+    """All commands of a page, those in sentences last; without those of examples, which run as they are."""
     for fence in fences(path):
-        if fence.language in SHELLS:
+        if fence.language in SHELLS and "run" not in fence.marks:
             yield from commands_of_fence(fence)
     for line, span in code_spans(path):
         if is_command(span):

@@ -27,7 +27,7 @@ class Stage(dict[str, str]):
     """Name -> path. What stands there is real where `real`; otherwise it suffices to compose settings."""
 
     def __init__(self, folder: Path, *, real: bool) -> None:
-        super().__init__(samples=str(SAMPLES), sgf=str(SAMPLES / "games_5x5.sgf"), new="new")
+        super().__init__(samples=str(SAMPLES), sgf=str(SAMPLES / "games_5x5.sgf"))
         self.folder, self.real = folder, real
 
     def __missing__(self, name: str) -> str:
@@ -44,7 +44,8 @@ class Stage(dict[str, str]):
 
 def outlined_run(stage: Stage, path: Path) -> None:
     (path / ".hydra").mkdir(parents=True)
-    (path / ".hydra" / "overrides.yaml").write_text(f"- board=3\n{END}")
+    setting = "players=[random,rollouts]" if path.name == "match" else "board=3"
+    (path / ".hydra" / "overrides.yaml").write_text(f"- {setting}\n{END}")
 
 
 def outlined_sweep(stage: Stage, path: Path) -> None:
@@ -127,5 +128,5 @@ MAKERS: dict[str, Callable[[Stage, Path], None]] = {
     "encoder": encoder,
     "rates": rates,
 }
-OUTLINES = {**dict.fromkeys(MAKERS, nothing), "run": outlined_run, "sweep": outlined_sweep}
-OUTLINES |= {"sweep_of_texts": outlined_sweep, "rates": rates}
+OUTLINES = {**dict.fromkeys(MAKERS, nothing), "run": outlined_run, "match": outlined_run}
+OUTLINES |= {"sweep": outlined_sweep, "sweep_of_texts": outlined_sweep, "rates": rates}
