@@ -108,7 +108,7 @@ def network(config: BenchConfig) -> tuple["HexNet", int]:
     from hexlit.tasks.hex.checkpoint import load_network
 
     if config.checkpoint is not None:
-        loaded = load_network(Path(config.checkpoint))
+        loaded = load_network(config.checkpoint)
         return loaded.net, loaded.size
     torch.manual_seed(0)
     return build_net(config.net), config.board

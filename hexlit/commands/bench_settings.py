@@ -27,7 +27,7 @@ class BenchConfig:
     board: int = 11
     """Rows of the board, 2 to 19; 2 to 8 for the solver."""
     checkpoint: str | None = None
-    """Checkpoint of the network to measure, on its own board. Null: a fresh network from `net`."""
+    """Network to measure, on its own board, such as `hexlit:small`. Null: a fresh network from `net`."""
     repeats: int = 7
     """Number of measurements after the warm-up; the report shows their median and quartiles."""
     seconds: float = 0.5

@@ -17,7 +17,7 @@ class ExportConfig:
     """Settings of `hexlit export`."""
 
     checkpoint: str = MISSING
-    """Checkpoint of a Hex network, or the folder of its run."""
+    """Checkpoint of a Hex network, the folder of its run, or a packaged network such as `hexlit:small`."""
     format: str = "onnx"
     """File format: onnx or safetensors. onnx: for other programs, every board. safetensors: for hexlit, weights and
     shape without the training."""
@@ -50,7 +50,7 @@ def export(config: DictConfig) -> None:
     from hexlit.tasks.hex.checkpoint import load_network
     from hexlit.tasks.hex.portable import inputs_file, write_onnx, write_safetensors
 
-    loaded = load_network(Path(settings.checkpoint))
+    loaded = load_network(settings.checkpoint)
     target = Path(settings.target or f"{_name(settings.checkpoint)}{FORMATS[settings.format]}")
     if not target.absolute().parent.is_dir():
         raise UsageError(f"target={target}: there is no folder {target.parent}")

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
@@ -27,7 +26,7 @@ def load_networks(
     """
     profile = build_profile(accelerator)
     profile.apply()
-    loaded = {source: load_network(Path(source)) for source in dict.fromkeys(sources)}
+    loaded = {source: load_network(source) for source in dict.fromkeys(sources)}
     return Networks(loaded, search, profile, board=board)
 
 

@@ -10,6 +10,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
+from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import WebSettings
 
 if TYPE_CHECKING:  # loaded only for a real game
@@ -30,11 +31,13 @@ class PlayConfig(WebSettings):
     """Settings of `hexlit play`."""
 
     checkpoint: str | None = None
-    """Checkpoint of a network, or the folder of its run. It is the first player on offer."""
+    """First player on offer: a checkpoint, the folder of its run, or a packaged network such as `hexlit:small`. Null:
+    the packaged network that fits the board.
+    """
     players: list[Any] = field(default_factory=list)
     """Further players, in the notation of `hexlit match`."""
     board: int | None = None
-    """Rows of the first board, 2 to 19. Null: the network's own board, or 11."""
+    """Rows of the first board, 2 to 19. Null: the board of `checkpoint`, or 11."""
     terminal: bool = False
     """Whether to play on the terminal instead of the page; swap, you and against belong to it."""
     swap: bool = False
@@ -111,6 +114,8 @@ def shared_by_all(settings: PlayConfig) -> "Shared":
         offer, trained_for = network_offer(settings, NETWORK, settings.checkpoint)
         board = settings.board or trained_for
         found.append(offer)
+    elif packaged_by_board():
+        found.append(packaged_offer(settings, board))
     found += [rollouts_offer(settings), *classic_offers(settings), *further_offers(settings)]
     names = [offer.name for offer in found]
     for name in names:
@@ -135,12 +140,23 @@ def get_ready(shared: "Shared") -> None:
 
 def network_offer(settings: PlayConfig, name: str, checkpoint: str) -> "tuple[Offer, int]":
     """The network of a checkpoint as a searching player, and the rows of the board that suit it best."""
-    from hexlit.commands.htp_program import judge_by_network
+    from hexlit.commands.network_judges import judge_by_network
     from hexlit.web.roster import Judge, Offer
 
     make_evaluator, size, knows_swap = judge_by_network(checkpoint, settings.accelerator, None)
-    judge = Judge(make_evaluator, knows_swap)
-    return Offer(name, f"network of {checkpoint}", lambda: judge), size
+    title = checkpoint if is_packaged(checkpoint) else f"network of {checkpoint}"
+    return Offer(name, title, lambda rows: Judge(make_evaluator, knows_swap(rows))), size
+
+
+def packaged_offer(settings: PlayConfig, board: int) -> "Offer":
+    """The packaged networks as one player who searches: on each board the network that fits it."""
+    from hexlit.commands.network_judges import judge_by_packaged
+    from hexlit.web.roster import Judge, Offer
+
+    make_evaluator, _, knows_swap = judge_by_packaged(board, settings.accelerator, None)
+    networks = [f"{name} to {largest_board(name)} rows" for name in packaged_by_board()]
+    title = f"network {', '.join(networks)} and above"
+    return Offer(NETWORK, title, lambda rows: Judge(make_evaluator, knows_swap(rows)))
 
 
 def rollouts_offer(settings: PlayConfig) -> "Offer":
@@ -152,7 +168,7 @@ def rollouts_offer(settings: PlayConfig) -> "Offer":
         del size, swap, batch
         return RolloutEvaluator(settings.rollouts, settings.seed)
 
-    return Offer("rollouts", f"search with {settings.rollouts} random playouts a leaf", lambda: Judge(make, False))
+    return Offer("rollouts", f"search with {settings.rollouts} random playouts a leaf", lambda rows: Judge(make, False))
 
 
 def classic_offers(settings: PlayConfig) -> "list[Offer]":

@@ -83,6 +83,8 @@ def task_of(checkpoint: Path) -> str:
 
     if not checkpoint.is_file():
         raise UsageError(f"checkpoint={checkpoint}: there is no such file")
+    if checkpoint.suffix == ".safetensors":  # written by `hexlit export`, of networks of Hex alone
+        return "hex"
     if not zipfile.is_zipfile(checkpoint):
         raise UsageError(f"checkpoint={checkpoint}: not a checkpoint (not an archive of torch)")
     check_whole(checkpoint, "checkpoint")

@@ -39,7 +39,7 @@ class StrengthConfig:
     """Settings of `hexlit strength`."""
 
     checkpoint: str = MISSING
-    """Checkpoint, or the folder of a run: its best checkpoint, else its last."""
+    """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
     what: str = "truth"
     """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `search`:
     strength and cost of searches."""
@@ -122,7 +122,7 @@ def strength(config: DictConfig) -> None:
     from hexlit.tasks.hex.checkpoint import load_network
 
     refuse_unused(settings, HydraConfig.get().overrides.task)
-    loaded = load_network(Path(settings.checkpoint))
+    loaded = load_network(settings.checkpoint)
     size = settings.board or loaded.size
     check_board(settings.what, size)
     folder = new_folder(settings.output)
@@ -146,7 +146,7 @@ def strength(config: DictConfig) -> None:
     show(settings, document, folder)
 
 
-def evaluate(checkpoint: Path, **settings: Any) -> Document:
+def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
     """Measure the network of `checkpoint` against the exact truth, with the `settings` of `StrengthConfig`.
 
     Nothing is printed or written.

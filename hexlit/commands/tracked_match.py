@@ -9,9 +9,9 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.commands.choices import facts_of
 from hexlit.commands.hex_media import in_words
 from hexlit.reporting.board_image import game_image
+from hexlit.tasks.hex.checkpoint import network_file
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.checkpoint import checkpoint_file
 from hexlit.training.tracked_files import checkpoint_files, without_doubles
 
 if TYPE_CHECKING:
@@ -74,4 +74,4 @@ def track_match(
 
 def networks(specs: Sequence[PlayerSpec]) -> list[Files]:
     """The checkpoints of the players."""
-    return [checkpoint_files(checkpoint_file(Path(spec.source))) for spec in specs if spec.of_network]
+    return [checkpoint_files(network_file(spec.source)) for spec in specs if spec.of_network]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.commands.choices import facts_of
 from hexlit.reporting.board_image import openings_image
+from hexlit.tasks.hex.checkpoint import network_file
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files, TrackedRun
-from hexlit.training.checkpoint import checkpoint_file
 from hexlit.training.tracked_files import checkpoint_files
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def track_strength(config: "StrengthConfig", folder: Path, document: Mapping[str
     )
     if run is None:
         return
-    run.used(checkpoint_files(checkpoint_file(Path(config.checkpoint))))
+    run.used(checkpoint_files(network_file(config.checkpoint)))
     (log_levels if document["what"] == "truth" else log_ways)(run, document)
     run.flush()
     run.note(summary=document)

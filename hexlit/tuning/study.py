@@ -109,8 +109,8 @@ def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
     while TERMS not in study.user_attrs:
         if time.monotonic() > end:
             raise UsageError(
-                f"sweep.join=true: the study {study.study_name} says nothing of its search; sweep.resume=true continues "
-                "it in the folder of the sweep that began it"
+                f"sweep.join=true: the study {study.study_name} says nothing of its search; sweep.resume=true "
+                "continues it in the folder of the sweep that began it"
             )
         time.sleep(_LOOK_EVERY)
     was = study.user_attrs[TERMS]
