@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from hexlit.api.training import train as train
     from hexlit.errors import UsageError as UsageError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # OpenMP's threads spin for a while after each piece of work, in the hope of the next. torch and Numba each have such
 # threads, so on a machine with all cores in use they spin against each other and stall by a factor of ten and
