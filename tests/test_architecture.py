@@ -71,7 +71,7 @@ FREE_OF_THE_GAME = ("training", "accelerate", "tuning", "tracking")
 """Rooms that serve every task, and so have no word of one in names and texts."""
 WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "policies", "strength", "hex"}
 HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
-NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.cli"}  # the table of tasks, and what `hexlit --help` says
+NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.commands.table"}  # the table of tasks, and what `hexlit --help` says
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
 OPTIONAL = (
     "tensorboard",
@@ -91,6 +91,7 @@ IMPORT_NAMES = {
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
     "pillow": "PIL",
+    "pyyaml": "yaml",
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}

@@ -1,7 +1,6 @@
 """The table of tasks: what `hexlit train task=NAME` can learn. Nothing heavy is imported until a task is chosen."""
 
 import importlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -121,11 +120,11 @@ class TaskConfigs(SearchPathPlugin):
 def register(arguments: Sequence[str] | None = None) -> None:
     """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and where their YAML files are.
 
-    Those that `arguments` name and the default one; all of them without arguments, where help is asked for, and where a
-    name is not one of hexlit's. To know more than a command needs takes as long as the command line may think.
+    Those that `arguments` name and the default one; all of them without arguments, for `--info`, and where a name is
+    not one of hexlit's. To know more than a command needs takes as long as the command line may think.
     """
     named = {DEFAULT} if arguments is None else {DEFAULT, *_named(arguments)}
-    few = arguments is not None and named <= TASKS.keys() and not {"-h", "--help", "--info"} & set(arguments)
+    few = arguments is not None and named <= TASKS.keys() and "--info" not in arguments
     for name in named if few else known_tasks():
         if name not in TaskConfigs.entries:
             TaskConfigs.entries[name] = entry = known_tasks()[name] if name not in TASKS else TASKS[name]
@@ -134,7 +133,7 @@ def register(arguments: Sequence[str] | None = None) -> None:
 
 
 def _named(arguments: Sequence[str]) -> Iterator[str]:
-    """The tasks in `arguments`, and in the line that a shell wants completed."""
-    for argument in [*arguments, *os.environ.get("COMP_LINE", "").split()]:
+    """The tasks in `arguments`."""
+    for argument in arguments:
         if argument.startswith("task="):
             yield from (name for name in argument.removeprefix("task=").strip("'\"").split(",") if name)
