@@ -50,7 +50,14 @@ ARROWS: dict[str, set[str]] = {
     "tracking": set(),
     "hex": set(),
 }
-FOR_ALL = {"errors", "files", "lifeline", "locks", "__init__"}  # these import nothing of ours but one another
+FOR_ALL = {
+    "errors",
+    "files",
+    "interruption",
+    "lifeline",
+    "locks",
+    "__init__",
+}  # these import nothing of ours but one another
 WITHOUT_TORCH = ("hex", "search")
 LEARNING = ("selfplay", "tasks", "training", "nets", "search")  # what games and examples come from and go through
 TRUTH = {"hexlit.hex.solver", "hexlit.hex.openings", "hexlit.hex.truth", "hexlit.arena.positions"}

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -15,12 +16,14 @@ from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import RayConfig, check_place
+from hexlit.commands.again import same_command
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
 
@@ -124,17 +127,19 @@ def strength(config: DictConfig) -> None:
     size = settings.board or loaded.size
     check_board(settings.what, size)
     folder = new_folder(settings.output)
-    profile = build_profile(settings.accelerator)
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    profile.apply()
-    evaluators = Evaluators(loaded, size, profile)
-    games = settings.games or profile.evaluation_batch
-    measure = measure_truth if settings.what == "truth" else measure_search
-    facts = about(settings, evaluators, games)
-    with progress() as advance:
-        for found in measure(settings, evaluators, games, advance):
-            document = facts | found
-            write(folder, document)
+    again = same_command("hexlit strength", f"output={os.path.relpath(folder)}")
+    with says_how_to_go_on("hexlit strength", lambda: f"what was measured is in {folder}", lambda: again):
+        profile = build_profile(settings.accelerator)
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
+        evaluators = Evaluators(loaded, size, profile)
+        games = settings.games or profile.evaluation_batch
+        measure = measure_truth if settings.what == "truth" else measure_search
+        facts = about(settings, evaluators, games)
+        with progress() as advance:
+            for found in measure(settings, evaluators, games, advance):
+                document = facts | found
+                write(folder, document)
     if settings.report:
         write_beside(folder)
     if settings.logger.wandb.mode != "disabled":

@@ -43,11 +43,6 @@ def ending_of(
     }
 
 
-def is_interruption(stop: BaseException) -> bool:
-    """Whether `stop` is Ctrl-C, or the exit that Lightning makes of it."""
-    return isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
-
-
 def command_to_go_on(folder: Path, trainer: TrainerConfig) -> str:
     """The command, ready for a shell, that goes on with the run in `folder` to its last epoch."""
     limits = {"trainer.max_time": trainer.max_time, "trainer.max_flops": trainer.max_flops}

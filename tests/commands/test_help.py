@@ -173,7 +173,7 @@ def test_an_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.Monke
         if word.startswith("resume="):
             saved = tmp_path / word.removeprefix("resume=") / ".hydra"
             saved.mkdir(parents=True)
-            (saved / "overrides.yaml").write_text("- seed=1\n")
+            (saved / "overrides.yaml").write_text("- seed=1\n...\n")
     command, *arguments = words(example)
     if command == "report" and "=" not in "".join(arguments[:1]):
         for folder in arguments[:1]:
