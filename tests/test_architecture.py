@@ -56,6 +56,7 @@ FOR_ALL = {
     "interruption",
     "lifeline",
     "locks",
+    "parquet",
     "__init__",
 }  # these import nothing of ours but one another
 WITHOUT_TORCH = ("hex", "search")

@@ -1,4 +1,4 @@
-"""`hexlit games`: recorded games into a store and out of it, drawn, counted, replayed."""
+"""`hexlit games`: recorded games imported, exported, drawn, counted and replayed."""
 
 from omegaconf import DictConfig
 
@@ -12,7 +12,7 @@ register_schema("games", GamesConfig)
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code, 1 where `verify` finds something wrong."""
+    """Run the command with Hydra overrides; returns the exit code, 1 if `verify` finds an error."""
     ends: list[int] = []
 
     def task(config: DictConfig) -> None:
@@ -38,7 +38,7 @@ def named_action(argv: list[str]) -> list[str]:
 
 
 def games(config: DictConfig) -> int:
-    """Do what the action says; returns the exit code."""
+    """Run the action; returns the exit code."""
     settings = typed(config, GamesConfig)
     from hexlit.commands import games_actions as actions
 

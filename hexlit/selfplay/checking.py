@@ -65,7 +65,7 @@ class _List(NamedTuple):
 def faults_of(table: pa.Table) -> list[Fault]:
     """What is wrong with the rows of `table`, one fault a row at most, in their order.
 
-    The table has columns of `hexlit.selfplay.store.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
+    The table has columns of `hexlit.selfplay.columns.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
     `ending`, `opening` and `values` at least.
     """
     columns = {name: _whole(table.column(name)) for name in table.column_names if name not in LATER_COLUMNS}

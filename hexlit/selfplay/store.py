@@ -1,5 +1,7 @@
 """Games on disk: Parquet, one row a game, the same schema for self-play and for imported games.
 
+`hexlit.selfplay.columns` tells what the columns mean, and so does every file.
+
 Games arrive in small batches. Each is appended at once to a journal (an Arrow stream), so that a game that has ended
 survives any kill; `flush` turns the journal into a part file, written under a temporary name and renamed. A journal
 left behind by a kill becomes a part when the store is opened, its torn end dropped.
@@ -20,37 +22,11 @@ from hexlit.files import remove_temporary, replacing
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import Place, RecordError
 from hexlit.locks import FolderLock
+from hexlit.parquet import write_described
 from hexlit.selfplay.checking import LATER_COLUMNS, faults_of
+from hexlit.selfplay.columns import MOVES_TEXT, SCHEMA, with_text
 
 log = logging.getLogger(__name__)
-
-SCHEMA = pa.schema(
-    [
-        ("game_id", pa.int64()),
-        ("size", pa.int8()),
-        ("swap", pa.bool_()),
-        ("moves", pa.list_(pa.int16())),
-        ("winner", pa.int8()),
-        ("ending", pa.string()),
-        ("opening", pa.int16()),
-        ("values", pa.list_(pa.float32())),
-        ("simulations", pa.list_(pa.int16())),
-        ("policy_plies", pa.list_(pa.int16())),
-        # The policies one after the other, one number for each action.
-        ("policies", pa.list_(pa.float16())),
-        ("surprises", pa.list_(pa.float32())),
-        ("network_version", pa.int32()),
-        ("seed", pa.int64()),
-        ("search", pa.string()),
-        ("would_resign", pa.int8()),
-        ("may_resign", pa.bool_()),
-        ("black", pa.string()),
-        ("white", pa.string()),
-        ("source", pa.string()),
-    ],
-    # Version 1 had no black, white and source, version 2 no surprises.
-    metadata={"hexlit": "games, version 3; see hexlit.hex.record.GameRecord for the meaning of the columns"},
-)
 
 JOURNAL = "journal.arrows"
 
@@ -107,7 +83,7 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     return _rows_of(_read_part(file), file)
 
 
-def read_games(file: Path) -> list[GameRecord]:
+def read_records(file: Path) -> list[GameRecord]:
     """The games of one part file or journal; see `read_rows`.
 
     Raises:
@@ -257,7 +233,7 @@ class GameStore:
         for part in self.parts():
             rows = pq.read_metadata(part).num_rows
             if seen + rows > first:
-                yield from read_games(part)[max(0, first - seen) :]
+                yield from read_records(part)[max(0, first - seen) :]
             seen += rows
 
     def find(self, ids: Sequence[int]) -> list[GameRecord]:
@@ -270,7 +246,7 @@ class GameStore:
         for part in reversed(self.parts()):
             if not missing:
                 break
-            for record in read_games(part):
+            for record in read_records(part):
                 if record.game_id in missing:
                     found[record.game_id] = record
             missing.difference_update(found)
@@ -286,7 +262,7 @@ class GameStore:
         number = int(parts[-1].stem.split("-")[1]) + 1 if parts else 0
         target = self.folder / f"part-{number:06d}.parquet"
         with replacing(target) as temporary:
-            pq.write_table(to_table(records), temporary, compression="zstd")
+            write_described(with_text(to_table(records), records), temporary, distinct=(MOVES_TEXT,))
 
 
 def _read_journal(path: Path) -> pa.Table:

@@ -11,7 +11,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, Player, Workplace
+from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
 from hexlit.selfplay.workers import WorkerPlayers, make_player
 from tests.selfplay.hosts import KeyedHost
 
@@ -32,7 +32,7 @@ def two() -> Iterator[WorkerPlayers]:
     players.close()
 
 
-def played(player: Player, positions: int, salt: bytes = b"a") -> tuple[dict[int, GameRecord], SelfPlayCounts]:
+def played(player: SelfPlayer, positions: int, salt: bytes = b"a") -> tuple[dict[int, GameRecord], SelfPlayCounts]:
     games: list[GameRecord] = []
     counts = player.play(
         salt, positions=positions, network_version=1, on_games=lambda records, _: games.extend(records)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.parquet import described, write_described
 from hexlit.tasks.classify.batches import PaddedTexts, by_length
 from hexlit.tasks.classify.checkpoint import LoadedClassifier, load_classifier
 from hexlit.tasks.classify.evaluation import probabilities_of
@@ -51,9 +51,15 @@ def predict(checkpoint: Path, source: Path, target: Path) -> str:
     table = read_columns(source, [loaded.column], f"source={source}")
     texts = [text or "" for text in table[loaded.column].to_pylist()]
     probabilities, cut = classify(loaded, texts)
-    found = {"text": texts, **answer_columns(loaded, probabilities)}
+    found = pa.table({"text": texts, **answer_columns(loaded, probabilities)})
     with replacing(target) as temporary:
-        (pq.write_table if target.suffix == ".parquet" else pacsv.write_csv)(pa.table(found), temporary)
+        if target.suffix == ".parquet":
+            schema = described(
+                found.schema, "Texts and the classes that a trained network gives them.", _columns(loaded)
+            )
+            write_described(found.cast(schema), temporary, distinct=("text",))
+        else:
+            pacsv.write_csv(found, temporary)
     return f"{len(texts)} texts classified, written to {target}" + cut_note(cut, len(texts), loaded.tokens.max_length)
 
 
@@ -63,6 +69,16 @@ def answer_columns(loaded: LoadedClassifier, probabilities: NDArray[np.float64])
         "predicted": [loaded.classes[place] for place in probabilities.argmax(1)],
         "confidence": probabilities.max(1),
         **{f"p_{name}": probabilities[:, place] for place, name in enumerate(loaded.classes)},
+    }
+
+
+def _columns(loaded: LoadedClassifier) -> dict[str, str]:
+    """Column -> its description."""
+    return {
+        "text": "The text, as in the source.",
+        "predicted": "The most probable class.",
+        "confidence": "Probability of the class predicted, 0 to 1.",
+        **{f"p_{name}": f"Probability of the class {name}, 0 to 1." for name in loaded.classes},
     }
 
 

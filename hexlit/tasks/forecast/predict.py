@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.parquet import described, write_described
 from hexlit.tasks.forecast.checkpoint import load_forecaster
 from hexlit.tasks.forecast.evaluation import forecast_batch
 from hexlit.tasks.forecast.grid import Grid, build_grid
@@ -21,6 +21,8 @@ from hexlit.tasks.forecast.spec import WindowSpec
 from hexlit.tasks.forecast.windows import WindowTable
 
 log = logging.getLogger(__name__)
+
+_ABOUT = "Forecasts of a trained network from the last row of each series on, one row for a series and a time."
 
 
 def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
@@ -72,7 +74,18 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     }
     for place, target in enumerate(spec.targets):
         found[target] = values[:, :, place].ravel()
-    return pa.table(found)
+    table = pa.table(found)
+    return table.cast(described(table.schema, _ABOUT, _columns(spec)))
+
+
+def _columns(spec: WindowSpec) -> dict[str, str]:
+    """Column -> its description."""
+    return {
+        "series": "Name of the series, as in the source.",
+        "time": "Time that is forecast; UTC where the times of the source have a zone.",
+        "steps_ahead": f"Steps of {spec.step_minutes} minutes after the last row of the series.",
+        **{target: f"Forecast of {target}, in its unit in the source." for target in spec.targets},
+    }
 
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
@@ -93,7 +106,7 @@ def write_forecasts(table: pa.Table, target: Path) -> None:
     check_table_name(target)
     with replacing(target) as temporary:
         if target.suffix == ".parquet":
-            pq.write_table(table, temporary)
+            write_described(table, temporary)
         else:
             pacsv.write_csv(table, temporary)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
 from hexlit.hex.records.game import PASS, RecordedGame, RecordedMove, as_record
-from tests.hex.records.games import built, essence, games, kept, read_games
+from tests.hex.records.games import built, essence, games, kept, sound_games
 
 every_format = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
 
@@ -46,7 +46,7 @@ def test_the_examples_are_of_their_kinds() -> None:
 def test_what_a_format_can_say_it_says_and_the_rest_it_refuses(form: RecordFormat, what: str) -> None:
     game = from_record(as_record(EXAMPLES[what])) if what == "plain" else EXAMPLES[what]
     if what in SAYS[form.name].split():
-        assert [essence(one) for one in read_games(form, form.write(game))] == [kept(form, game)]
+        assert [essence(one) for one in sound_games(form, form.write(game))] == [kept(form, game)]
     else:
         with pytest.raises(RecordError) as caught:
             form.write(game)
@@ -70,9 +70,9 @@ def test_a_game_written_and_read_is_the_same_game(form: RecordFormat, game: Reco
     text = written(form, game)
     if text is None:
         return
-    (again,) = read_games(form, text)
+    (again,) = sound_games(form, text)
     assert essence(again) == kept(form, game)
-    (third,) = read_games(form, form.write(again))
+    (third,) = sound_games(form, form.write(again))
     assert essence(third) == kept(form, game)
 
 
@@ -84,7 +84,7 @@ def test_a_stored_game_is_written_or_refused_and_comes_back_as_it_was(form: Reco
     text = written(form, from_record(record))
     if text is None:
         return
-    (again,) = read_games(form, text)
+    (again,) = sound_games(form, text)
     assert essence(again)[2:4] == (record.moves.tolist(), record.winner)
     assert essence(again)[4] == kept(form, from_record(record))[4]
 
@@ -92,7 +92,7 @@ def test_a_stored_game_is_written_or_refused_and_comes_back_as_it_was(form: Reco
 @every_format
 def test_games_of_one_file_are_read_in_order_each_at_its_place(form: RecordFormat) -> None:
     some = [from_record(as_record(built(10, seed, 100))) for seed in range(4)]
-    found = read_games(form, "".join(form.write(game) for game in some))
+    found = sound_games(form, "".join(form.write(game) for game in some))
     assert [essence(game) for game in found] == [essence(game) for game in some]
     lines = [game.place.line for game in found]
     assert lines == sorted(set(lines))
@@ -103,7 +103,7 @@ def test_games_of_one_file_are_read_in_order_each_at_its_place(form: RecordForma
 def test_line_ends_of_other_systems_and_a_byte_order_mark_change_nothing(form: RecordFormat) -> None:
     game = from_record(as_record(built(10, 3, 100)))
     text = "\ufeff" + form.write(game).replace("\n", "\r\n")
-    assert [essence(one) for one in read_games(form, text)] == [essence(game)]
+    assert [essence(one) for one in sound_games(form, text)] == [essence(game)]
 
 
 @every_format
