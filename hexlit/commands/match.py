@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -24,6 +25,7 @@ from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import SearchConfig
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
@@ -157,7 +159,10 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
     folder = Path(HydraConfig.get().runtime.output_dir)
     if settings.resume is None:  # a resumed match keeps its settings
         settings_writer(config, folder)()
-    play(settings, specs, folder, console)
+    place = os.path.relpath(folder)
+    again = f"hexlit match {shlex.join([f'resume={place}'])}"
+    with says_how_to_go_on("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
+        play(settings, specs, folder, console)
     return folder
 
 
@@ -184,17 +189,11 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     before = len(log.games)
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"
-    try:
-        with (
-            halls(config, specs, tournament, table, console) as elsewhere,
-            MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
-        ):
-            tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
-    except KeyboardInterrupt:
-        console.print(
-            f"\n{len(log.games):,} games are saved; continue with hexlit match resume={folder}", soft_wrap=True
-        )
-        raise
+    with (
+        halls(config, specs, tournament, table, console) as elsewhere,
+        MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
+    ):
+        tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
     document = {**document_of(config, specs, tournament, log), **pace}
