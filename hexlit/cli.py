@@ -1,7 +1,7 @@
 """The command line: `hexlit COMMAND [overrides]`.
 
-A table of commands and nothing else: a command's module is imported when the command is called, so that `hexlit --help`
-and shell completion of a command's name answer at once.
+It is a table of commands and nothing else. A command's module is imported when the command is called, so that
+`hexlit --help` and shell completion of a command's name answer at once.
 """
 
 import difflib
@@ -93,7 +93,7 @@ def _unknown_command(name: str) -> str:
 
 
 def _complete(arguments: list[str]) -> int:
-    """Answer the shell: names of commands here, everything after a command's name by that command's configuration.
+    """Answer the shell: names of commands here, all after a command's name by that command's configuration.
 
     Hydra completes for one application; its script asks `hexlit -sc query=SHELL`, with the line in COMP_LINE.
     """

@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -39,6 +40,9 @@ if TYPE_CHECKING:  # players are imported only for a real match
     from hexlit.commands.match_players import Table
 
 LARGEST_BOARD = 19
+QUOTES = ("'", '"')
+COMMA_BETWEEN_WORDS = re.compile(r""",(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")
+"""A comma outside quotes."""
 
 
 @dataclass
@@ -121,12 +125,15 @@ def arguments(argv: list[str]) -> list[str]:
 
 
 def quoted_players(argument: str) -> str:
-    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=` in it."""
+    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=` in it.
+
+    Words that have quotes of their own stay as they are.
+    """
     key, _, value = argument.partition("=")
-    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "\"'{\\"):
+    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "{\\"):
         return argument
-    words = [word.strip() for word in value[1:-1].split(",")]
-    return f"players=[{','.join(quoted(word) if '=' in word else word for word in words)}]"
+    words = [word.strip() for word in COMMA_BETWEEN_WORDS.split(value[1:-1])]
+    return f"players=[{','.join(quoted(word) if '=' in word and word[0] not in QUOTES else word for word in words)}]"
 
 
 def match(config: DictConfig) -> None:

@@ -1,6 +1,5 @@
 """`hexlit strength`: a network against the exact truth, and the value of each way of searching."""
 
-import json
 import math
 import secrets
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
+from hexlit.commands.strength_results import Document, show, write
 from hexlit.errors import UsageError
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # these import torch or compile kernels: only for a measureme
 KINDS = ("truth", "search")
 RUNS = Path("runs") / "strength"
 LARGEST_BOARD = 19
-
-Document = dict[str, Any]
 
 
 @dataclass
@@ -142,7 +140,7 @@ def strength(config: DictConfig) -> None:
         from hexlit.commands.tracked_strength import track_strength
 
         track_strength(settings, folder, document)
-    show(settings, document, folder)
+    show(document, folder, json=settings.json, markdown=settings.markdown)
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
@@ -304,48 +302,3 @@ def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Doc
         "device": device,
         "versions": {name: version(name) for name in ("hexlit", "torch", "numba", "numpy")},
     }
-
-
-def write(folder: Path, document: Document) -> None:
-    """Write the document, its tables and its figures into `folder`."""
-    from hexlit.files import replacing, write_text_atomic
-    from hexlit.reporting.figures import draw
-    from hexlit.reporting.strength_figures import growth_figure, reliability_figure
-
-    write_text_atomic(folder / "strength.json", as_json(document) + "\n")
-    write_text_atomic(folder / "strength.md", as_markdown(document))
-    if document["what"] == "truth":
-        for name, figure in (("reliability", reliability_figure), ("growth", growth_figure)):
-            with replacing(folder / f"{name}.svg") as temporary:
-                temporary.write_bytes(draw(figure, document))
-
-
-def show(settings: StrengthConfig, document: Document, folder: Path) -> None:
-    """Print the document in the configured form."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from hexlit.reporting.search_quality import print_search
-    from hexlit.reporting.strength_tables import print_truth
-
-    if settings.json:
-        print(as_json(document))
-    elif settings.markdown:
-        print(as_markdown(document))
-    else:
-        console = Console(highlight=False)
-        (print_truth if document["what"] == "truth" else print_search)(console, document)
-        console.print(Text(f"\nwritten to {folder}", "dim"), soft_wrap=True)
-
-
-def as_json(document: Document) -> str:
-    """The document as JSON, without NaN and infinities, which JSON does not know."""
-    return json.dumps(document, indent=2, allow_nan=False)
-
-
-def as_markdown(document: Document) -> str:
-    """The document's tables."""
-    from hexlit.reporting.search_quality import search_markdown
-    from hexlit.reporting.strength_tables import truth_markdown
-
-    return (truth_markdown if document["what"] == "truth" else search_markdown)(document)

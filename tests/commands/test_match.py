@@ -426,6 +426,7 @@ def test_a_match_goes_on_with_its_own_settings_only(match: Path) -> None:
         ("players=[random,checkpoint=a/b.ckpt]", "players=[random,'checkpoint=a/b.ckpt']"),
         ("players=[policy=a, htp=x --y=1]", "players=['policy=a','htp=x --y=1']"),
         ('players=["checkpoint=a",random]', 'players=["checkpoint=a",random]'),
+        ('players=["policy=a, b",policy=c,random]', "players=[\"policy=a, b\",'policy=c',random]"),
         ("players={a: random}", "players={a: random}"),
         ("pairs=3", "pairs=3"),
     ],

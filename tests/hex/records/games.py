@@ -81,7 +81,7 @@ def sound_games(form: RecordFormat, text: str) -> list[RecordedGame]:
 
 
 def essence(game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
-    """What has to be the same when a game has been written and read."""
+    """The facts that have to be the same when a game has been written and read."""
     record = as_record(game)
     return record.size, record.swap, record.moves.tolist(), record.winner, record.ending
 
