@@ -31,11 +31,11 @@ def examples(*, slow: bool) -> list[Any]:
     found = []
     for page in manual():
         named: dict[str, list[Fence]] = {}
-        files = []
+        files: list[Fence] = []
         for fence in fences(page):
             if "run" in fence.marks:
                 named.setdefault(fence.marks["run"], []).extend([*files, fence])
-                files = []
+                files: list[Fence] = []
             elif "file" in fence.marks:
                 files.append(fence)
         assert not files, f"{files[0].place}: no block behind this file runs; name it, <!-- file: PATH run: NAME -->"
