@@ -35,7 +35,7 @@ def examples(*, slow: bool) -> list[Any]:
         for fence in fences(page):
             if "run" in fence.marks:
                 named.setdefault(fence.marks["run"], []).extend([*files, fence])
-                files: list[Fence] = []
+                files = []
             elif "file" in fence.marks:
                 files.append(fence)
         assert not files, f"{files[0].place}: no block behind this file runs; name it, <!-- file: PATH run: NAME -->"
