@@ -87,7 +87,7 @@ def show(settings: GamesConfig) -> None:
     if settings.html:
         from hexlit.commands.games_page import write_page
 
-        write_page(settings, shown)
+        write_page(settings, shown, reader)
     _console().print(draw_game(shown))
 
 

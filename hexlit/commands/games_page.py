@@ -1,5 +1,6 @@
 """`hexlit games show html=FILE`: the page of a game, and who judges its positions."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,16 +10,21 @@ from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.board import Board
 from hexlit.hex.record import GameRecord
+from hexlit.hex.records.formats import format_of
+from hexlit.hex.records.variations import Variation, read_variations
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.reporting.game import ShownGame, result_of
+from hexlit.selfplay.sources import GameReader
 from hexlit.tasks.hex.packaged import fitting_network
 from hexlit.web.recorded import recorded_page
+
+log = logging.getLogger(__name__)
 
 LARGEST_BOARD = 19
 
 
-def write_page(settings: GamesConfig, shown: ShownGame) -> None:
-    """Write the page of `shown` to the file `html`.
+def write_page(settings: GamesConfig, shown: ShownGame, reader: GameReader) -> None:
+    """Write the page of `shown`, the last game of `reader`, to the file `html`.
 
     Raises:
         UsageError: the board is too large for the page, nobody can judge the game, or the file cannot be written.
@@ -33,11 +39,23 @@ def write_page(settings: GamesConfig, shown: ShownGame) -> None:
     if settings.review:
         judgements, by = judged(settings, record)
         facts.append(f"judged by {by}")
-    page = recorded_page(record, ply=shown.ply, facts=facts, review=judgements)
+    page = recorded_page(record, ply=shown.ply, facts=facts, nodes=variations_of(reader), review=judgements)
     try:
         write_text_atomic(Path(str(settings.html)), page)
     except OSError as error:
         raise UsageError(f"html={settings.html}: cannot be written ({error.strerror})") from error
+
+
+def variations_of(reader: GameReader) -> list[Variation]:
+    """The tree of the last game of `reader`, empty where its format has no variations."""
+    game = reader.recorded
+    if game is None or format_of(reader.file).name != "sgf":
+        return []
+    with reader.file.open(encoding="utf-8-sig", errors="replace") as lines:
+        found = read_variations(lines, game.place)
+    for error in found.unread:
+        log.warning("%s: a variation is left out: %s", reader.file, error)
+    return found.nodes
 
 
 def judged(settings: GamesConfig, record: GameRecord) -> tuple[list[Judgement], str]:

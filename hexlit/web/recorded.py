@@ -7,7 +7,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -17,25 +16,12 @@ from hexlit.arena.review import Judgement
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.variations import Variation, main_line
 
 STYLE = '  <link rel="stylesheet" href="style.css">\n'
 SCRIPT = '  <script src="board.js" defer></script>\n'
 """Lines of the page that name its other files."""
 _HOW = {Ending.RESIGNED: "resigned", Ending.FORFEITED: "forfeited"}
-
-
-@dataclass(frozen=True)
-class Variation:
-    """A node of the tree of a game: a move, and the number of the node before it."""
-
-    move: int
-    """Cell, or `size*size` for swap-pieces; -1 of node 0, the empty board."""
-    parent: int
-
-
-def main_line(record: GameRecord) -> list[Variation]:
-    """The nodes of a game without variations."""
-    return [Variation(-1, -1), *(Variation(move, ply) for ply, move in enumerate(record.moves.tolist()))]
 
 
 def recorded_page(
@@ -64,7 +50,7 @@ def recorded_page(
             "version": __version__,
             "size": record.size,
             "swap": record.size**2 in record.moves[1:2] or any(node.move == record.size**2 for node in nodes),
-            "nodes": [_node(node, record.size) for node in nodes or main_line(record)],
+            "nodes": [node_entry(node, record.size) for node in nodes or main_line(record.moves.tolist())],
             "ply": ply,
             "names": {"black": record.black, "white": record.white},
             "about": " · ".join(facts),
@@ -105,7 +91,8 @@ def review_entry(found: Judgement, size: int) -> dict[str, Any]:
     }
 
 
-def _node(node: Variation, size: int) -> dict[str, Any]:
+def node_entry(node: Variation, size: int) -> dict[str, Any]:
+    """A node of the tree as the page takes it."""
     return {"move": "" if node.move < 0 else format_cell(node.move, size), "parent": node.parent}
 
 

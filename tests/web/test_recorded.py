@@ -14,7 +14,8 @@ from hexlit.cli import main
 from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.web.recorded import Variation, recorded_page
+from hexlit.hex.records.variations import Variation
+from hexlit.web.recorded import recorded_page
 from tests.tasks.hex.stand_ins import put_networks
 
 SGF = Path(__file__).parents[1] / "samples" / "games_5x5.sgf"
@@ -75,7 +76,7 @@ def test_the_file_needs_no_other_and_holds_the_game(tmp_path: Path, capsys: pyte
     assert "url(" not in page
     assert "@import" not in page
     content = content_of(page)
-    assert main_line_of(content) == "a4 swap-pieces e1 c5 e2 b4 e4 a5 e3 d5 e5".split()
+    assert main_line_of(content) == ["a4", "swap-pieces", "e1", "c5", "e2", "b4", "e4", "a5", "e3", "d5", "e5"]
     assert (content["size"], content["swap"], content["ply"]) == (5, True, 3)
     assert content["names"] == {"black": "rollouts 64 (2)", "white": "rollouts 64"}
     assert content["about"].startswith("5×5")

@@ -10,7 +10,8 @@ import pytest
 from hexlit.arena.review import Judgement
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.web.recorded import Variation, recorded_page
+from hexlit.hex.records.variations import Variation
+from hexlit.web.recorded import recorded_page
 from tests.chromium import DESKTOP, PHONE, chromium, look_like
 from tests.web.test_in_a_browser import Tab
 

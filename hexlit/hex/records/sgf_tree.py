@@ -1,6 +1,7 @@
 """The syntax of SGF (FF[1] to FF[4]): the main line of every game of a collection, line by line.
 
-A tree of variations is never built: brackets are counted, and what comes after the first `)` of a game is passed over.
+A tree of variations is never built here, see `variations`: brackets are counted, and what comes after the first `)` of a
+game is passed over.
 So nothing is as deep as a file is nested, and nothing is read twice.
 """
 
@@ -41,7 +42,7 @@ class SgfGame:
 def read_games(lines: Iterable[str], file: str = "") -> Iterator[SgfGame | RecordError]:
     """The games of a collection in order, or what is wrong with one; text before the first game is passed over."""
     reader = _Reader(file)
-    for kind, text, line, column in _tokens(lines):
+    for kind, text, line, column in tokens(lines):
         yield from reader.take(kind, text, Place(file, line, column))
     yield from reader.end()
 
@@ -64,7 +65,12 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("]", "\\]")
 
 
-def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
+def capitals(name: str) -> str:
+    """The capitals of a property's name, which alone count."""
+    return name if name.isupper() else "".join(letter for letter in name if letter.isupper())
+
+
+def tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
     """(kind, text, line, column): kind is a sign itself, `name`, `value`, `other`, or `open` for a value cut off."""
     value: list[str] = []
     start = (0, 0)
@@ -166,7 +172,7 @@ class _Reader:
             self._wrong(f"no SGF from {text[:20]!a} on", place)
 
     def _property(self, text: str, place: Place) -> Iterator[RecordError]:
-        name = text if text.isupper() else "".join(letter for letter in text if letter.isupper())
+        name = capitals(text)
         self.waiting = Property(name, [], place)
         if self.node is None:
             self._wrong(f"the property {text[:20]} stands before any ';'", place)

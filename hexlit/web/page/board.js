@@ -166,6 +166,22 @@ function treeFrom({ size, swap, nodes }) {
   return tree;
 }
 
+/** The nodes of `tree` as `treeFrom` takes them, with the nodes of `line` as the main line. */
+function nodesOf(tree, line) {
+  const nodes = [];
+  const on = new Set(line);
+  const waiting = [{ id: 0, parent: -1 }];
+  while (waiting.length) {
+    const { id, parent } = waiting.pop();
+    const { move, children } = tree.nodes[id];
+    nodes.push({ move, parent });
+    const number = nodes.length - 1;
+    const sorted = [...children.filter((child) => on.has(child)), ...children.filter((child) => !on.has(child))];
+    for (const child of sorted.reverse()) waiting.push({ id: child, parent: number });
+  }
+  return nodes;
+}
+
 /** The nodes from the empty board to `id`. */
 function pathTo(tree, id) {
   const path = [];
@@ -1034,6 +1050,7 @@ class Analyst {
 const HUMAN = "human";
 const RESIGNED = "resigned";
 const MOST_ROWS = 10; // of a table of moves
+const MOST_NODES = 5000; // of a tree that is written; the server takes no more
 const LONGEST_TEXT = 200000; // bytes of a game; the server takes no longer message
 const STORED_GAME = "hexlit-game-1"; // the number changes with what is stored, so that nothing old is misread
 
@@ -1457,16 +1474,22 @@ class Page {
     }
     const sent = this.connection.send({ do: "read", text }, (answer) => {
       if (answer.type !== "game") return told(answer.text);
+      const unread = answer.unread.length;
       try {
-        const game = { size: answer.size, swap: answer.swap || answer.moves[1] === SWAP, moves: answer.moves };
-        replay(game);
-        this.begin(treeOf(game), { black: HUMAN, white: HUMAN });
+        const { size, nodes, moves } = answer;
+        const swap = answer.swap || nodes.some(({ move }) => move === SWAP);
+        replay({ size, swap, moves });
+        const tree = treeFrom({ size, swap, nodes });
+        goTo(tree, findNode(tree, moves));
+        this.begin(tree, { black: HUMAN, white: HUMAN });
         this.names = { black: answer.black, white: answer.white };
       } catch (error) {
         return told(error.message);
       }
       for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
-      return told("");
+      told("");
+      if (unread) this.complain(`${unread === 1 ? "1 variation" : `${unread} variations`} left out: ${answer.unread[0]}`);
+      return undefined;
     });
     return sent ? undefined : told("There is no connection to the server.");
   }
@@ -1491,6 +1514,14 @@ class Page {
       white: this.nameOf(WHITE),
     };
     const { end } = this.tree.nodes[lineThrough(this.tree, this.tree.at).at(-1)];
+    if (chosen === "sgf") {
+      const nodes = nodesOf(this.tree, lineThrough(this.tree, this.tree.at));
+      if (nodes.length > game.moves.length + 1) message.nodes = nodes;
+      if (nodes.length > MOST_NODES) {
+        told.textContent = `The game has ${short(nodes.length)} moves with its variations; ${MOST_NODES} are written.`;
+        return;
+      }
+    }
     if (end) message.given_up = { loser: other(end.winner), how: end.how === RESIGNED ? "resigned" : "time" };
     const sent = this.connection.send(message, (answer) => {
       if (format.value !== chosen) return; // another one was chosen meanwhile
@@ -2291,6 +2322,7 @@ if (typeof module !== "undefined") {
     newTree,
     treeOf,
     treeFrom,
+    nodesOf,
     addMove,
     childWith,
     pathTo,
