@@ -15,7 +15,8 @@ from hexlit.arena.review import fairest, opening_values, opens_fairly, review, s
 from hexlit.arena.thinker import Thinker
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
-from hexlit.hex.notation import format_cell
+from hexlit.hex.geometry import BLACK
+from hexlit.hex.notation import SWAP, format_cell
 from hexlit.web.baton import Baton, passing
 from hexlit.web.config import WebSettings
 from hexlit.web.positions import board_of, check_undecided, state_of
@@ -108,9 +109,13 @@ class Thinking:
 
     @contextmanager
     def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        """A foreign player thinks without the baton, and ends when `stopped` says so; any other keeps the baton."""
-        if not self._seats.is_foreign(name):
+        """A player that runs beside others gives the baton back; a foreign one also ends when `stopped` says so."""
+        if not self._seats.runs_beside(name):
             yield
+            return
+        if not self._seats.is_foreign(name):
+            with self._baton.aside():
+                yield
             return
         done = threading.Event()
 
@@ -129,8 +134,12 @@ class Thinking:
             watcher.join()
 
     def _study(self, request: Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+        """The reports of a search that grows. A player that never learned to swap is told of the rule from outside."""
         check_undecided(board)
         thinker = self._thinker(request.player, board)
+        if opens_fairly(thinker, board):
+            yield _fair_openings(thinker, board.size, until)
+            return
         most = min(request.simulations or self._settings.live_simulations, self._settings.live_simulations)
         thought = thinker.study(seen(board), board.to_move, simulations=1, until=until)
         while not until():
@@ -140,8 +149,10 @@ class Thinking:
                 thought = thinker.study_more(left, until=before(deadline, until))
             left = most - sum(candidate.visits for candidate in thinker.candidates())
             final = left <= 0 or thinker.full
-            found = _found(thinker, board.size)
-            yield {"type": "study", "value": thought.value, "full": thinker.full, "final": final} | found
+            report = {"value": thought.value} | _found(thinker, board.size)
+            if board.may_swap and not thinker.swap:
+                report = _with_swap(report)
+            yield {"type": "study", "full": thinker.full, "final": final} | report
             if final:
                 return
 
@@ -168,6 +179,35 @@ class Thinking:
         plies = len(board.moves)
         for found in review(thinker, board, simulations, until):
             yield {"type": "review", "plies": plies, "final": found.ply == plies} | review_entry(found, board.size)
+
+
+def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
+    """The study of the empty board under the swap rule: the fairer a first stone, the better, as it may be swapped."""
+    values = opening_values(thinker, size, until)
+    policy, _ = thinker.look(seen(Board(size)), BLACK)
+    fair = sorted(values, key=lambda cell: abs(values[cell]))
+    candidates = [
+        {
+            "move": format_cell(cell, size),
+            "visits": 1,
+            "value": -abs(values[cell]),
+            "prior": float(policy[cell]),
+            "line": [format_cell(cell, size)],
+        }
+        for cell in fair[:MOST_SHOWN]
+    ]
+    found = {"value": -abs(values[fair[0]]), "visits": len(values), "candidates": candidates}
+    return {"type": "study", "full": False, "final": True} | found | {"expected": candidates[0]["line"]}
+
+
+def _with_swap(report: Answer) -> Answer:
+    """The report with the swap among the candidates: it turns the sign of the value of all other moves."""
+    value, candidates = report["value"], report["candidates"]
+    visits = max((one["visits"] for one in candidates), default=0)
+    swap = {"move": SWAP, "visits": visits, "value": -value, "prior": 0.0, "line": [SWAP]}
+    if value >= 0:
+        return report | {"candidates": [*candidates, swap]}
+    return report | {"value": -value, "candidates": [swap, *candidates], "expected": [SWAP]}
 
 
 def played(request: Move, board: Board, move: int) -> Answer:

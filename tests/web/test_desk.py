@@ -267,3 +267,20 @@ def test_a_tree_that_is_none_is_refused(page: Page, nodes: list[tuple[str, int]]
     answer = page.ask("write", position=game("a1"), format="sgf", nodes=given)
     assert answer["type"] == "error"
     assert said in answer["text"]
+
+
+@pytest.mark.row("F18")
+def test_a_study_under_the_swap_rule_counts_the_swap(page: Page) -> None:
+    """Random playouts never learned to swap: the middle is to be swapped, and so not to be opened with."""
+    answer = page.ask("study", position=game("b2", swap=True), player="rollouts", simulations=200)
+    assert answer["expected"] == ["swap-pieces"]
+    assert answer["candidates"][0]["move"] == "swap-pieces"
+    assert answer["value"] > 0
+    without = page.ask("study", position=game("b2"), player="rollouts", simulations=200)
+    assert without["value"] < 0
+    assert "swap-pieces" not in {one["move"] for one in without["candidates"]}
+    opening = page.ask("study", position=game(swap=True), player="rollouts", simulations=50)
+    assert opening["expected"] != ["b2"]
+    values = {one["move"]: one["value"] for one in opening["candidates"]}
+    assert values["b2"] == min(values.values())
+    assert opening["value"] == max(values.values())

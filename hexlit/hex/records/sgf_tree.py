@@ -1,8 +1,7 @@
 """The syntax of SGF (FF[1] to FF[4]): the main line of every game of a collection, line by line.
 
-A tree of variations is never built here, see `variations`: brackets are counted, and what comes after the first `)` of a
-game is passed over.
-So nothing is as deep as a file is nested, and nothing is read twice.
+Brackets are counted, and what comes after the first `)` of a game is passed over; `variations` builds the tree. So
+nothing is as deep as a file is nested, and nothing is read twice.
 """
 
 import re
