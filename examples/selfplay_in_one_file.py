@@ -159,7 +159,7 @@ def train(net: Net, optimizer: torch.optim.Optimizer, window: list[Example], ran
         # tanh(x) as a value is sigmoid(2x) as a chance to win, whose cross-entropy learns faster than squares.
         loss = F.cross_entropy(logits, policy) + F.binary_cross_entropy_with_logits(2 * win, (value + 1) / 2)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         total += loss.item() / STEPS
     return total

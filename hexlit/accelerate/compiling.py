@@ -60,5 +60,5 @@ def compile_for_training(net: nn.Module, profile: DeviceProfile, trial: Callable
         torch.set_rng_state(random_state)
     if failure is None:
         return time.monotonic() - started
-    log.warning("accelerator.compile=true: torch.compile fails here (%s); going on without it", failure)
+    log.warning("accelerator.compile=true: torch.compile fails here (%s); continuing without it", failure)
     return None

@@ -85,7 +85,7 @@ def _choose_automatically() -> torch.device:
         failure = trial_failure(device)
         if not failure:
             return device
-        log.warning("accelerator.device=auto: %s fails a small matrix product (%s); going on with cpu", name, failure)
+        log.warning("accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu", name, failure)
         return torch.device("cpu")
     return torch.device("cpu")
 

@@ -174,7 +174,7 @@ def inspect_device(
     name = ask("name", lambda: device_name(device))
     fused: bool | None = None
     if device.type != "cpu":
-        reasons["fused"] = "only the cpu has this path"
+        reasons["fused"] = "only the cpu has this backend"
     else:
         obstacle = ask("fused", fused_obstacle)
         fused = None if obstacle is None else not obstacle

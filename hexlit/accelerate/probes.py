@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from hexlit.accelerate.marks import synchronize
+from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.precision import DTYPES, cpu_has_bf16, cuda_has_bf16
 
 PRODUCT_SIZE = 1000

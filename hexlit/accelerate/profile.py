@@ -57,8 +57,8 @@ class DeviceProfile:
     """Mode of `torch.compile` for training."""
 
     inference: str
-    """Evaluation path to try first: eager, fused, winograd, graph, compile, onnxruntime or openvino. `auto` is left on
-    a cpu: which is the fastest depends on the network, its input and the batch."""
+    """Backend of evaluation to try first: eager, fused, winograd, graph, compile, onnxruntime or openvino. On a cpu
+    `auto` is kept: the fastest one depends on the network, its input and the batch."""
 
     pin_memory: bool
     """Whether host batches are page-locked."""
@@ -208,7 +208,7 @@ def profile_on(
         deterministic=config.deterministic,
         compile=config.compile,
         compile_mode=config.compile_mode,
-        inference=automatic_path(device) if config.inference == "auto" else config.inference,
+        inference=automatic_backend(device) if config.inference == "auto" else config.inference,
         pin_memory=_filled(config.pin_memory, defaults.pin_memory),
         workers=workers,
         prefetch=_filled(config.prefetch, 2) if workers else None,
@@ -265,16 +265,16 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers
         raise UsageError(f"accelerator.pin_memory=true: only cuda reads page-locked memory, the device is {device}")
     if config.inference in ("fused", "winograd", *PACKAGES) and device.type != "cpu":
         raise UsageError(
-            f"accelerator.inference={config.inference}: only the cpu has this path, the device is {device}"
+            f"accelerator.inference={config.inference}: only the cpu has this backend, the device is {device}"
         )
     if config.inference in PACKAGES:
         require_backend(config.inference)
     if config.inference == "graph" and device.type != "cuda":
-        raise UsageError(f"accelerator.inference=graph: only cuda has this path, the device is {device}")
+        raise UsageError(f"accelerator.inference=graph: only cuda has this backend, the device is {device}")
 
 
-def automatic_path(device: torch.device) -> str:
-    """The path of `accelerator.inference=auto`; on a cpu `auto` itself, as it is measured for each network."""
+def automatic_backend(device: torch.device) -> str:
+    """The backend of `accelerator.inference=auto`; on a cpu `auto` itself, as it is measured for each network."""
     return DEFAULTS[device.type].inference
 
 

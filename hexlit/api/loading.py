@@ -7,6 +7,7 @@ from hexlit.api.models import Model
 from hexlit.api.runs import Run
 from hexlit.api.sweeps import Sweep
 from hexlit.errors import UsageError
+from hexlit.tasks.hex.packaged import is_packaged
 from hexlit.tuning.sweep_folder import is_tuned, numbered_folders
 
 
@@ -14,8 +15,8 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
     """The run, the sweep, the match or the trained model at `where`.
 
     Args:
-        where: the folder of a run, a sweep or a match; or a checkpoint. A checkpoint in the folder of a run gives that
-            run with this checkpoint. Any other gives a model alone.
+        where: the folder of a run, a sweep or a match; a checkpoint; or a packaged network such as `hexlit:small`. A
+            checkpoint in the folder of a run gives that run with this checkpoint. Any other gives a model alone.
 
     Raises:
         UsageError: there is nothing of these.
@@ -29,6 +30,8 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
     ...
     hexlit.errors.UsageError: no/such/folder: there is no such file or folder
     """
+    if is_packaged(where):
+        return Model(where)
     path = Path(where)
     if path.is_file():
         folder = path.resolve().parent.parent

@@ -96,7 +96,7 @@ class Match:
 
     def __getitem__(self, number: int) -> Game:
         """A game by its row in `games`; a notebook draws it."""
-        from hexlit.arena.sgf import recorded
+        from hexlit.arena.match_record import recorded
 
         return Game(as_record(recorded(self._games[number], self.document["board"])))
 

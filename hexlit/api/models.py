@@ -25,15 +25,17 @@ class Model:
     """The network of a checkpoint."""
 
     def __init__(self, checkpoint: str | Path) -> None:
-        """Of a checkpoint, or of the best one in the folder of a run.
+        """Of a checkpoint, of the best one in the folder of a run, or a packaged network such as `hexlit:small`.
 
         Raises:
             UsageError: there is none.
         """
         from hexlit.commands.predict import task_of
-        from hexlit.training.checkpoint import checkpoint_file
+        from hexlit.tasks.hex.checkpoint import network_file
+        from hexlit.tasks.hex.packaged import is_packaged
 
-        self.checkpoint = checkpoint_file(Path(checkpoint))
+        self.checkpoint = network_file(checkpoint)
+        self._source = str(checkpoint if is_packaged(checkpoint) else self.checkpoint)
         self.task = task_of(self.checkpoint)
 
     @cached_property
@@ -60,7 +62,7 @@ class Model:
     def player(self, simulations: int = 64, name: str = "", algorithm: str = "gumbel") -> str:
         """The model as a player of `hexlit.match`; 0 simulations: the policy alone."""
         self._of_hex("player")
-        source = shlex.quote(str(self.checkpoint))
+        source = shlex.quote(self._source)
         named = f" name={shlex.quote(name)}" if name else ""
         if simulations == 0:
             return f"policy={source}{named}"
@@ -131,4 +133,4 @@ class Model:
             raise UsageError(f"{what}: a model of task {self.task} plays no Hex")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of task {self.task}: {self.checkpoint}>"
+        return f"<{type(self).__name__} of task {self.task}: {self._source}>"

@@ -56,7 +56,8 @@ class Search:
         """A search that a network judges, or without one random playouts.
 
         Args:
-            judge: a run, a model, a checkpoint or the folder of a run; None: random playouts.
+            judge: a run, a model, a checkpoint, the folder of a run, or the name of a packaged network such as
+                `hexlit:small`; None: random playouts.
             simulations: positions that are looked at for a move.
             algorithm: `gumbel` or `puct`.
             playouts: random games for a position, without a network.
@@ -154,6 +155,6 @@ def _network_of(judge: Any) -> "LoadedNetwork | None":
     if isinstance(judge, str | Path):
         from hexlit.tasks.hex.checkpoint import load_network
 
-        return load_network(Path(judge))
+        return load_network(judge)
     network: LoadedNetwork = judge.network
     return network

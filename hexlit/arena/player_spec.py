@@ -7,6 +7,7 @@ A player is a line of words, or a mapping with the same names:
     two_distance depth=2            resistance depth=2            solver
     checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
     policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt
+    checkpoint=hexlit:small simulations=64              (a network that comes along with the package)
     move_timeout=30 name=mohex htp=mohex --seed 1
 
     {kind: checkpoint, source: runs/hex5/2026-01-31_12-00-00_a1b2c3, simulations: 256}
@@ -26,6 +27,9 @@ from hexlit.errors import UsageError
 
 log = logging.getLogger(__name__)
 
+PACKAGED = "hexlit:"
+"""Begins the source of a network that comes along with the package, such as `hexlit:small`."""
+
 Settings = dict[str, int | float | str]
 
 KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
@@ -40,7 +44,8 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
 }
 """Kind of a player -> its settings and their types."""
 
-SOURCES = {"checkpoint": "a run's folder or a .ckpt", "policy": "a run's folder or a .ckpt", "htp": "a command line"}
+_NETWORK = "a run's folder, a .ckpt, a .safetensors or hexlit:NAME"
+SOURCES = {"checkpoint": _NETWORK, "policy": _NETWORK, "htp": "a command line"}
 """What kinds that need a source take."""
 
 _TYPES = {int: "a whole number", float: "a number", str: "a word"}
@@ -69,7 +74,7 @@ class PlayerSpec:
         if self.kind == "htp":
             named = Path(shlex.split(self.source)[0]).name
         elif self.source:
-            named += _run_name(Path(self.source))
+            named += _network_name(self.source)
         simulations = self.settings.get("simulations")
         others = [str(value) for key, value in self.settings.items() if key == "algorithm"]
         others += [f"{key}{value}" for key, value in self.settings.items() if key in ("depth", "width", "playouts")]
@@ -179,8 +184,13 @@ def _value(kind: str, key: str, text: str) -> int | float | str:
         raise UsageError(f"players: {key}={text} of {kind}: expected {_TYPES[types[key]]}") from None
 
 
-def _run_name(path: Path) -> str:
-    """A short name of a checkpoint: that of its run, and its own unless it is the best one's."""
+def _network_name(source: str) -> str:
+    """A short name of a network: that of its run, and its own unless it is the best one's."""
+    if source.startswith(PACKAGED):
+        return source.replace(":", "-")
+    path = Path(source)
+    if path.suffix == ".safetensors":
+        return path.stem
     folder = path.absolute()
     if path.suffix == ".ckpt":
         if path.parent.name != "checkpoints":

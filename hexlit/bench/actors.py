@@ -13,7 +13,7 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import Player
+from hexlit.selfplay.player import SelfPlayer
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, elsewhere_from, weights_of
 
@@ -38,7 +38,7 @@ def measure_actors(
     found = []
     for count in COUNTS:
         for kind in ("worker", "actor"):
-            player: Player
+            player: SelfPlayer
             if kind == "worker":
                 player = make_player(workplace(net, game, profile, count, partial(HostMaker, profile=one)), count)
                 device = str(profile.device)

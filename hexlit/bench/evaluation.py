@@ -1,4 +1,4 @@
-"""The network when it is only evaluated: every path that the device has, after its weights were refreshed."""
+"""The network when it is only evaluated: every backend that the device has, after its weights were refreshed."""
 
 import contextlib
 import time
@@ -11,7 +11,7 @@ import torch
 
 from hexlit.accelerate.backends import DTYPES, PACKAGES, install_command, is_installed
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
-from hexlit.accelerate.profile import DeviceProfile, automatic_path
+from hexlit.accelerate.profile import DeviceProfile, automatic_backend
 from hexlit.bench.grid import Grid, grid_of
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured, rates_in_turn
 from hexlit.nets.agreement import measure_agreement
@@ -33,7 +33,7 @@ UNIT = "positions/s"
 class Way:
     """A way to evaluate the network."""
 
-    path: str
+    backend: str
     dtype: torch.dtype
     frozen: bool = False
     """Compiled with the weights as constants: as fast as it gets, but new weights need a new compile of seconds."""
@@ -41,11 +41,11 @@ class Way:
     @property
     def name(self) -> str:
         """Such as `compile bfloat16, frozen weights`."""
-        return f"{self.path} {short(self.dtype)}" + (", frozen weights" if self.frozen else "")
+        return f"{self.backend} {short(self.dtype)}" + (", frozen weights" if self.frozen else "")
 
 
 def own_way(profile: DeviceProfile) -> Way:
-    """The one that self-play takes; the evaluator says which, where its path is `auto`."""
+    """The one that self-play takes; the evaluator says which, where its backend is `auto`."""
     return Way(profile.inference, profile.inference_dtype)
 
 
@@ -55,10 +55,10 @@ def short(dtype: torch.dtype) -> str:
 
 
 def ways_of(device: torch.device) -> list[Way]:
-    """Every path of `device`, in float32 and in what is faster there; the optional ones, installed or not."""
+    """Every backend of `device`, in float32 and in what is faster there; the optional ones, installed or not."""
     if device.type == "cpu":
-        paths = ("eager", "compile", "fused", "winograd", *PACKAGES)
-        ways = [Way(path, dtype) for dtype in (torch.float32, torch.bfloat16) for path in paths]
+        backends = ("eager", "compile", "fused", "winograd", *PACKAGES)
+        ways = [Way(backend, dtype) for dtype in (torch.float32, torch.bfloat16) for backend in backends]
         return [*ways, Way("compile", torch.bfloat16 if cpu_has_bf16() else torch.float32, frozen=True)]
     if device.type == "cuda":
         fast = torch.bfloat16 if cuda_has_bf16(device) else torch.float16
@@ -71,10 +71,10 @@ def why_absent(way: Way, device: torch.device) -> str:
     """Why `device` does not have `way`; empty where it may."""
     if device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
         return "this processor does not multiply bfloat16"
-    if way.dtype not in DTYPES.get(way.path, (way.dtype,)):
-        return f"{way.path} computes in float32 on a cpu"
-    absent = way.path in PACKAGES and not is_installed(way.path)
-    return f"not installed; {install_command(way.path)}" if absent else ""
+    if way.dtype not in DTYPES.get(way.backend, (way.dtype,)):
+        return f"{way.backend} computes in float32 on a cpu"
+    absent = way.backend in PACKAGES and not is_installed(way.backend)
+    return f"not installed; {install_command(way.backend)}" if absent else ""
 
 
 def batches_of(profile: DeviceProfile) -> list[int]:
@@ -87,7 +87,7 @@ def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: b
 
     Where `compiled` is off, nothing is compiled.
     """
-    kept = [way for way in ways if way.path != "compile" or (compiled and batch in (batches[0], batches[-1]))]
+    kept = [way for way in ways if way.backend != "compile" or (compiled and batch in (batches[0], batches[-1]))]
     return [way for way in kept if not way.frozen or batch == batches[-1]]
 
 
@@ -116,7 +116,7 @@ def measure_forward(
 ) -> list[Measurement]:
     """Positions a second through the evaluator of self-play, copies, masks and softmax included.
 
-    The weights are refreshed before the measurement, so a path that only works with those it was built with shows.
+    The weights are refreshed before the measurement, so a backend that only works with those it was built with shows.
     """
     net.eval()
     # What was compiled for one network would serve the next of the same shape, frozen or not: the frozen are apart.
@@ -129,21 +129,21 @@ def measure_forward(
 
 
 def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceProfile) -> Measurement:
-    """As `measure_forward`, by the path that self-play takes: where that is not there, the one that takes its place."""
+    """As `measure_forward`, by the backend that self-play takes, or by the one that takes its place."""
     evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=profile.evaluation_batch, profile=profile)
     rates = rates_in_turn(effort, {"": _work_of(evaluator)}, profile)[""]
-    return _line(evaluator, net, rates, f"{evaluator.path} {short(evaluator.dtype)}")
+    return _line(evaluator, net, rates, f"{evaluator.backend} {short(evaluator.dtype)}")
 
 
 def automatic_choices(net: HexNet, size: int, profile: DeviceProfile, batches: Sequence[int]) -> list[str]:
     """A sentence for each number format of the profile and float32: what `accelerator.inference=auto` takes."""
     said = []
     for dtype in dict.fromkeys([torch.float32, profile.inference_dtype]):
-        asked = replace(profile, inference=automatic_path(profile.device), inference_dtype=dtype)
+        asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
         taken = {}
         for batch in batches:
             evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=batch, profile=asked)
-            taken[batch] = f"{evaluator.path} {short(evaluator.dtype)}"
+            taken[batch] = f"{evaluator.backend} {short(evaluator.dtype)}"
         said.append(
             f"accelerator.inference=auto takes in {short(dtype)}: "
             + ", ".join(f"{name} at batch {batch}" for batch, name in taken.items())
@@ -177,11 +177,11 @@ def _build(way: Way, net: HexNet, size: int, batch: int, profile: DeviceProfile)
     absent = why_absent(way, profile.device)
     if absent:
         return absent
-    asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
+    asked = replace(profile, inference=way.backend, inference_dtype=way.dtype)
     with _freezing() if way.frozen else contextlib.nullcontext():
         evaluator = NetworkEvaluator(net, size=size, swap=False, batch=batch, profile=asked)
-    if (evaluator.path, evaluator.dtype) != (way.path, way.dtype):
-        return f"not here: {evaluator.path} {short(evaluator.dtype)} takes its place"
+    if (evaluator.backend, evaluator.dtype) != (way.backend, way.dtype):
+        return f"not here: {evaluator.backend} {short(evaluator.dtype)} takes its place"
     if not way.frozen:
         evaluator.refresh(net)
     return evaluator

@@ -54,7 +54,7 @@ def _measure(config: SearchConfig, net: HexNet, size: int, effort: Effort, profi
 
     leaves = f"{config.leaves} {'root moves' if config.root_batch else 'leaves'}" if config.leaves > 1 else "1 leaf"
     what = f"{config.algorithm}, {config.simulations} simulations, one game, {net_name(net)}: {leaves} a call"
-    on = Setting.of(profile, f"{evaluator.path} {short(evaluator.dtype)}")
+    on = Setting.of(profile, f"{evaluator.backend} {short(evaluator.dtype)}")
     line = measure_rate(effort, searches, what=what, unit="simulations/s", on=on, profile=profile)
     calls, used = search.evaluator_calls / turn, search.rows_used / (search.evaluator_calls * search.rows)
     return replace(

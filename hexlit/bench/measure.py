@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from hexlit.accelerate.marks import synchronize
+from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.profile import DeviceProfile
 
 

@@ -11,7 +11,7 @@ import lightning as L
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
-from hexlit.accelerate.marks import synchronize
+from hexlit.accelerate.events import synchronize
 from hexlit.accelerate.memory import peak_bytes, reset_peak
 from hexlit.accelerate.process_tree import ProcessTree
 from hexlit.accelerate.profile import DeviceProfile

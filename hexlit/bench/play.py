@@ -17,7 +17,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.player import NetworkHost, Player, Workplace
+from hexlit.selfplay.player import NetworkHost, SelfPlayer, Workplace
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, Weights, weights_of
 
@@ -43,7 +43,7 @@ def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DevicePro
 def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> Measurement:
     where = placement_of(game.selfplay, profile.device.type, profile.threads)
     batch = where.batch  # of each group
-    asked = replace(profile, inference=way.path, inference_dtype=way.dtype)
+    asked = replace(profile, inference=way.backend, inference_dtype=way.dtype)
     evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=asked)
     # As in the midst of self-play, every game is somewhere else; so the first ones end soon, too.
     selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3)
@@ -56,7 +56,7 @@ def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: Dev
         games.append(counts.games / counts.seconds)
         return float(counts.evaluations)
 
-    on = Setting.of(profile, f"{evaluator.path} {short(evaluator.dtype)}")
+    on = Setting.of(profile, f"{evaluator.backend} {short(evaluator.dtype)}")
     what = f"self-play {net_name(net)}, {game.search.algorithm} {game.search.simulations}"
     line = measure_rate(effort, play, what=what, unit="evaluations/s", on=on, profile=profile)
     share, rate = median(shares[-effort.repeats :]), median(games[-effort.repeats :])
@@ -89,7 +89,7 @@ def workplace(
 
 
 def measure_player(
-    player: Player, weights: Weights, effort: Effort, what: str, on: Setting, profile: DeviceProfile
+    player: SelfPlayer, weights: Weights, effort: Effort, what: str, on: Setting, profile: DeviceProfile
 ) -> Measurement:
     """Evaluations and games a second of `player`."""
     ended: list[tuple[int, float]] = []

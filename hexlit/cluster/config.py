@@ -22,9 +22,11 @@ class RayConfig:
     """`auto` (the cluster that runs on this machine), `HOST:PORT` of its head, or null: Ray is started here, for this
     run alone and reachable from this machine only."""
     cpus: float = 1.0
-    """Processors that Ray reserves for an actor. It computes with as many threads, at least one."""
+    """Processors that Ray reserves for an actor. It computes with as many threads, at least one, and not with
+    `accelerator.threads`, which are those of this process."""
     gpus: float = 0.0
-    """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu."""
+    """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu.
+    `accelerator.memory_cap` holds for each actor on cuda."""
     resources: dict[str, float] = field(default_factory=dict)
     """Own resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
     wait: float | None = 300.0

@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from hexlit.errors import UsageError
 
 SECONDS_TO_ANSWER = 5.0
 """A head that says nothing for so long is not there."""
+_LOOPBACK_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's own name; 0 has it listen on loopback alone, on any system."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS_FRAME = b"\x04"
 _CAUSES = (
@@ -45,18 +48,25 @@ def connect(config: RayConfig, actors: int) -> Connection:
     A connection that this process has already, as in a notebook, is used and left open.
 
     Raises:
-        UsageError: Ray is not installed, or nobody answers there, or another version.
+        UsageError: Ray is not installed, or was imported before with other settings; nobody answers there, or another
+            version.
     """
     local = config.address is None
-    if local:  # Ray reads these when it is imported
+    imported_before = "ray" in sys.modules and _LOOPBACK_VARIABLE not in os.environ
+    if local and not imported_before:  # Ray reads these when it is imported
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # its name; 0 binds to loopback anywhere
+        os.environ.setdefault(_LOOPBACK_VARIABLE, "0")
     try:
         import ray
     except ImportError as error:
         raise UsageError(f"where=ray: {error}; pip install 'hexlit[ray]'") from error
     if ray.is_initialized():
         return Connection(ray, owned=False)
+    if local and imported_before:  # the processes it starts would read other settings than it has, and never meet it
+        raise UsageError(
+            f"where=ray: Ray was imported before; set {_LOOPBACK_VARIABLE}=0 in the environment of this process, or "
+            "call ray.init() first"
+        )
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": True}
     if local:
         settings |= {

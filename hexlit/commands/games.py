@@ -1,4 +1,4 @@
-"""`hexlit games`: recorded games into a store and out of it, drawn, counted, replayed."""
+"""`hexlit games`: recorded games imported, exported, drawn, counted and replayed."""
 
 import os
 
@@ -14,7 +14,7 @@ register_schema("games", GamesConfig)
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code, 1 where `verify` finds something wrong."""
+    """Run the command with Hydra overrides; returns the exit code, 1 if `verify` finds an error."""
     if _completes_the_action():
         return FINE
     ends: list[int] = []
@@ -42,7 +42,7 @@ def named_action(argv: list[str]) -> list[str]:
 
 
 def games(config: DictConfig) -> int:
-    """Do what the action says; returns the exit code."""
+    """Run the action; returns the exit code."""
     settings = typed(config, GamesConfig)
     from hexlit.commands import games_actions as actions
 
@@ -60,7 +60,7 @@ def games(config: DictConfig) -> int:
 
 
 def _completes_the_action() -> bool:
-    """Answer a shell that completes the first word; take it away where Hydra shall complete what comes after it."""
+    """Complete the first word for a shell; remove it where Hydra completes the words after it."""
     line = os.environ.get("COMP_LINE")
     if line is None:
         return False

@@ -1,4 +1,4 @@
-"""What the actions of `hexlit games` do: reading with progress, the work of `hexlit.selfplay`, and the drawing."""
+"""The actions of `hexlit games`: reading with progress, the work of `hexlit.selfplay`, and the drawing."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ _WINNERS = {"black": 1, "white": -1}
 
 
 def import_games_to_store(settings: GamesConfig) -> None:
-    """Add games to a store, and say what became of them."""
+    """Add games to a store, and print the results."""
     target = Path(str(settings.target))
     reader = GameReader(find_sources(settings.sources))
     try:
@@ -50,7 +50,7 @@ def import_games_to_store(settings: GamesConfig) -> None:
 
 
 def export(settings: GamesConfig) -> None:
-    """Write games to a file, and say what it does not say of them."""
+    """Write games to a file, and print the facts that its format leaves out."""
     target = Path(str(settings.target))
     form = format_for(target, settings.format)
     reader = GameReader(find_sources(settings.sources))
@@ -63,7 +63,7 @@ def export(settings: GamesConfig) -> None:
 
 
 def show(settings: GamesConfig) -> None:
-    """Draw one game on the terminal, and as SVG where that is asked for."""
+    """Draw one game on the terminal, and as SVG if requested."""
     reader = GameReader(find_sources(settings.sources))
     games = (game for game in reader if isinstance(game, GameRecord))
     record = next(islice(games, settings.game - 1, None), None)
@@ -88,7 +88,7 @@ def show(settings: GamesConfig) -> None:
 
 
 def stats(settings: GamesConfig) -> None:
-    """Say what is in the games."""
+    """Print the contents of the games."""
     reader = GameReader(find_sources(settings.sources))
     overview = Overview(settings.opening_plies)
     unreadable = 0
@@ -110,7 +110,7 @@ def stats(settings: GamesConfig) -> None:
 
 
 def verify(settings: GamesConfig) -> bool:
-    """Replay the games; returns whether all is well."""
+    """Replay the games; returns whether all are correct."""
     reader = GameReader(find_sources(settings.sources))
     with _progress(reader, "replaying") as progress:
         verdict = verify_games(reader, most=settings.most, progress=progress)

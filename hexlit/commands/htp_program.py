@@ -1,4 +1,4 @@
-"""The conversation of `hexlit htp`: who thinks, and how the program starts and ends."""
+"""The conversation of `hexlit htp`: its player, and the program's start and end."""
 
 import contextlib
 import os
@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
@@ -17,6 +16,7 @@ from hexlit.arena.htp.config import PlaySettings
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
+from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
 
 if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
     from hexlit.arena.htp.channel import Incoming
@@ -30,34 +30,40 @@ BOARD_WITHOUT_NETWORK = 11
 
 @dataclass
 class HtpConfig(PlaySettings):
-    """What `hexlit htp` takes."""
+    """Settings of `hexlit htp`."""
 
     player: str = "network"
-    """Who judges positions: network (of `checkpoint`), rollouts (random playouts) or uniform (nobody)."""
+    """Judge of positions: network (of `checkpoint`), rollouts (random playouts) or uniform (no judgement)."""
     checkpoint: str | None = None
-    """Checkpoint of the network, or the folder of its run."""
+    """Checkpoint of the network, the folder of its run, or a packaged network such as `hexlit:small`. Null is the
+    packaged network that fits the board."""
     board: int | None = None
-    """Rows of the board until `boardsize` says otherwise, 2 to 19; null is what the network was trained for, or 11."""
+    """Rows of the board until `boardsize` sets others, 2 to 19. Null: the network's own board, or 11."""
     swap: bool | None = None
-    """Whether White may swap; null is as the network was trained, else no."""
+    """Whether White may swap. Null: as the network was trained, else no."""
     reuse: bool = True
-    """Whether a search goes on with what the one of the move before has found."""
+    """Whether a search continues with the results of the previous move's search."""
     rollouts: int = 32
-    """Random playouts a leaf of `player=rollouts`."""
+    """Random playouts per leaf of `player=rollouts`."""
     seed: int = 0
-    """Seed of those playouts."""
+    """Seed of the random playouts."""
     search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
+        """Refuse impossible combinations."""
         super().__post_init__()
         if self.player not in PLAYERS:
             raise UsageError(f"player={self.player}: choose one of {', '.join(PLAYERS)}")
-        if (self.player == "network") != (self.checkpoint is not None):
+        if self.player != "network" and self.checkpoint is not None:
             raise UsageError(
                 f"player={self.player} checkpoint={self.checkpoint}: a network is played from a checkpoint, "
                 "checkpoint=FILE; player=rollouts and player=uniform need none"
+            )
+        if self.player == "network" and self.checkpoint is None and not packaged_by_board():
+            raise UsageError(
+                "player=network checkpoint=None: no network comes along with this hexlit; "
+                "add checkpoint=FILE, or play with player=rollouts or player=uniform"
             )
         if self.board is not None and not 2 <= self.board <= 19:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
@@ -87,8 +93,8 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     """Answer commands until `quit` or the end of the input.
 
     Args:
-        config: of `HtpConfig`.
-        incoming: commands, of which those about the program itself are answered already.
+        config: of the schema `HtpConfig`.
+        incoming: commands; those about the program itself are answered already.
         write: writes an answer.
     """
     started = time.monotonic()
@@ -103,18 +109,21 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     def load() -> Loaded:
         import numba
 
-        # The kernels work on one game: further threads would only be waited for. The number is this thread's own.
+        # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
         numba.set_num_threads(1)
         with closing(Compiling(["search", "roots"], processes=usable_cores())) as kernels:  # beside the import of torch
             make_evaluator, board, knows_swap = judge(settings, waits=kernels.running)
             print("hexlit htp: getting ready; the first time, kernels are compiled", file=sys.stderr, flush=True)
             kernels.wait()
-        thinker = Thinker(settings.search, make_evaluator, knows_swap=knows_swap, reuse=settings.reuse)
+        # Policies of packaged networks have the swap in games with the rule alone: some know it and others do not.
+        always_swap = knows_swap and settings.checkpoint is not None
+        thinker = Thinker(settings.search, make_evaluator, knows_swap=always_swap, reuse=settings.reuse)
         return Loaded(thinker, board, knows_swap)
 
     def say_ready() -> None:
-        name = settings.checkpoint if settings.player == "network" else f"player={settings.player}"
         size = session.thinker.size
+        network = settings.checkpoint or fitting_network(size)
+        name = network if settings.player == "network" else f"player={settings.player}"
         seconds = time.monotonic() - started
         print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)
 
@@ -123,9 +132,9 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     session.get_ready()
     worker.begin(say_ready)
     try:
-        with contextlib.suppress(BrokenPipeError):  # the other side has left without a word
+        with contextlib.suppress(BrokenPipeError):  # the other side has left
             if not serve(incoming, write, session):
-                worker.do(lambda: None)  # the input has ended, perhaps as loading failed: raises that error
+                worker.do(lambda: None)  # the input has ended, perhaps because loading failed: raises that error
     except KeyboardInterrupt:
         leave(worker, 130)
         raise
@@ -133,7 +142,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
 
 
 def leave(worker: "Worker", code: int) -> None:
-    """End the process while its worker compiles, which nothing can stop; else do nothing.
+    """End the process while its worker compiles, which cannot be stopped; otherwise do nothing.
 
     Nothing is lost: the worker only reads, and compiled code reaches the cache by renaming.
     """
@@ -143,14 +152,21 @@ def leave(worker: "Worker", code: int) -> None:
 
 
 def judge(settings: HtpConfig, *, waits: bool) -> tuple["MakeEvaluator", int, bool]:
-    """Makes evaluators; the size of the board they suit best, and whether they know the swap.
+    """A maker of evaluators, the size of the board that suits them best, and whether they know the swap.
 
-    Where the caller `waits` for kernels anyway, those of the network itself are compiled meanwhile.
+    If the caller `waits` for kernels anyway, those of the network itself are compiled meanwhile.
     """
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 
-    if settings.checkpoint is not None:
-        return judge_by_network(settings.checkpoint, settings.accelerator, settings.search.leaves if waits else None)
+    if settings.player == "network":
+        from hexlit.commands.network_judges import judge_by_network, judge_by_packaged
+
+        ahead = settings.search.leaves if waits else None
+        if settings.checkpoint is not None:
+            found = judge_by_network(settings.checkpoint, settings.accelerator, ahead)
+        else:
+            found = judge_by_packaged(settings.board or BOARD_WITHOUT_NETWORK, settings.accelerator, ahead)
+        return found.make_evaluator, found.size, found.knows_swap(found.size)
 
     def make(size: int, swap: bool, batch: int) -> Evaluator:
         del size, swap, batch
@@ -159,24 +175,3 @@ def judge(settings: HtpConfig, *, waits: bool) -> tuple["MakeEvaluator", int, bo
         return RolloutEvaluator(settings.rollouts, settings.seed)
 
     return make, BOARD_WITHOUT_NETWORK, False
-
-
-def judge_by_network(
-    checkpoint: str, accelerator: AcceleratorConfig, ahead: int | None
-) -> tuple["MakeEvaluator", int, bool]:
-    """As `judge`, by the network of a checkpoint; its kernels for `ahead` positions a call are compiled at once."""
-    from hexlit.accelerate.profile import build_profile
-    from hexlit.nets.choice import compile_ahead
-    from hexlit.nets.evaluator import NetworkEvaluator
-    from hexlit.tasks.hex.checkpoint import load_network
-
-    profile = build_profile(accelerator)
-    profile.apply()
-    loaded = load_network(Path(checkpoint))
-    if ahead is not None:
-        compile_ahead(loaded.net, loaded.size, ahead, profile)
-
-    def make(size: int, swap: bool, batch: int) -> NetworkEvaluator:
-        return NetworkEvaluator(loaded.net, size=size, swap=swap, batch=batch, profile=profile)
-
-    return make, loaded.size, loaded.swap

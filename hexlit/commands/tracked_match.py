@@ -1,4 +1,4 @@
-"""A match as a run on Weights & Biases: ratings, the cross table, games with pictures, and the networks that played."""
+"""A match as a run on Weights & Biases: ratings, the cross table, games with pictures, and the networks."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ from hexlit.arena.player_spec import PlayerSpec
 from hexlit.commands.choices import facts_of
 from hexlit.commands.hex_media import in_words
 from hexlit.reporting.board_image import game_image
+from hexlit.tasks.hex.checkpoint import network_file
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.checkpoint import checkpoint_file
 from hexlit.training.tracked_files import checkpoint_files, without_doubles
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", 
 def track_match(
     config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, log: GameLog, document: Mapping[str, Any]
 ) -> None:
-    """Log the match in `folder`, whose content of `match.json` is `document`."""
+    """Log the match in `folder`; `document` is the content of its `match.json`."""
     run = open_run(
         config.logger.wandb,
         folder,
@@ -73,5 +73,5 @@ def track_match(
 
 
 def networks(specs: Sequence[PlayerSpec]) -> list[Files]:
-    """The checkpoints that play."""
-    return [checkpoint_files(checkpoint_file(Path(spec.source))) for spec in specs if spec.of_network]
+    """The checkpoints of the players."""
+    return [checkpoint_files(network_file(spec.source)) for spec in specs if spec.of_network]

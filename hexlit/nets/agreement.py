@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from hexlit.nets.backends import Planes
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.fold import folded_twin
 from hexlit.nets.heads import masked_logits
-from hexlit.nets.paths import Planes
 from hexlit.nets.tower import HexNet
 
 LEAST_SAME_MOVES = 0.98

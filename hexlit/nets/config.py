@@ -37,11 +37,11 @@ class NetConfig:
     other weights of hex stay 0. They are multiplied as ever, so it saves neither time nor operations."""
 
     activation: str = "relu"
-    """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fast paths of the CPU."""
+    """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fast backends of the CPU."""
 
     attention: str = "none"
     """Attention: none, se (each residual block weighs its channels by the whole board) or self (after each stage, every
-    cell attends to every other). self has none of the fast paths of the CPU."""
+    cell attends to every other). self has none of the fast backends of the CPU."""
 
     attention_heads: int = 4
     """Heads of attention self; they share the channels evenly."""

@@ -18,7 +18,7 @@ OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolut
 
 
 def fused_obstacle(net: HexNet) -> str:
-    """Why `net` cannot take the fused path here; empty where it can."""
+    """Why `net` cannot take the fused backend here; empty where it can."""
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} has no fused operator, only relu has"
     if net.config.attention == "self":

@@ -29,7 +29,7 @@ from hexlit.search.simulate import back_up, expand, finished, write_leaf
 from hexlit.search.tree import NONE, Tree
 
 
-class Flight(NamedTuple):
+class LeafBatch(NamedTuple):
     """The leaves of G games that wait for their evaluation, up to K of a game; N nodes a game."""
 
     leaf: NDArray[np.int32]
@@ -42,9 +42,9 @@ class Flight(NamedTuple):
     """Sums of values of the nodes with such leaves, as they are without them, `[G, N]`."""
 
 
-def empty_flight(games: int, leaves: int, nodes: int) -> Flight:
+def empty_leaf_batch(games: int, leaves: int, nodes: int) -> LeafBatch:
     """Nothing waits in `games` games of up to `nodes` nodes."""
-    return Flight(
+    return LeafBatch(
         leaf=np.zeros((games, leaves), np.int32),
         leaves=np.zeros(games, np.int32),
         waiting=np.zeros((games, nodes), np.int32),
@@ -53,19 +53,19 @@ def empty_flight(games: int, leaves: int, nodes: int) -> Flight:
 
 
 @inline
-def depart(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
+def add_virtual_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
     """`leaf` waits from now on: a visit and a virtual loss on its whole way.
 
     Nobody chose the root: its mean stays as it is.
     """
-    flight.leaf[g, flight.leaves[g]] = leaf
-    flight.leaves[g] += 1
+    batch.leaf[g, batch.leaves[g]] = leaf
+    batch.leaves[g] += 1
     node = leaf
     while node != NONE:
         record = tree.node[g, node]
-        if flight.waiting[g, node] == 0:
-            flight.value_sum[g, node] = record.value_sum
-        flight.waiting[g, node] += 1
+        if batch.waiting[g, node] == 0:
+            batch.value_sum[g, node] = record.value_sum
+        batch.waiting[g, node] += 1
         if record.parent != NONE:
             record.value_sum += 1.0  # for the player to move at the node: what is good for one harms the other
         elif record.visits > 0:
@@ -75,23 +75,23 @@ def depart(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
 
 
 @inline
-def land(tree: Tree, flight: Flight, g: int) -> None:
+def remove_virtual_losses(tree: Tree, batch: LeafBatch, g: int) -> None:
     """Take all virtual visits and losses back."""
-    for k in range(flight.leaves[g]):
-        node = flight.leaf[g, k]
-        while node != NONE and flight.waiting[g, node] > 0:  # above a node put back already, all are
-            tree.node[g, node].visits -= flight.waiting[g, node]
-            tree.node[g, node].value_sum = flight.value_sum[g, node]
-            flight.waiting[g, node] = 0
+    for k in range(batch.leaves[g]):
+        node = batch.leaf[g, k]
+        while node != NONE and batch.waiting[g, node] > 0:  # above a node put back already, all are
+            tree.node[g, node].visits -= batch.waiting[g, node]
+            tree.node[g, node].value_sum = batch.value_sum[g, node]
+            batch.waiting[g, node] = 0
             node = tree.node[g, node].parent
 
 
 @inline
-def back_up_loss(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
+def back_up_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
     """Back up a decided game, lost for the player to move at `leaf`, while others wait."""
     node, value = leaf, np.float32(-1.0)
     while node != NONE:
-        flight.value_sum[g, node] += value
+        batch.value_sum[g, node] += value
         value = -value
         node = tree.node[g, node].parent
     back_up(tree, g, leaf, -1.0)
@@ -100,7 +100,7 @@ def back_up_loss(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
 @borrowing_part
 def receive_leaves(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     g: int,
     planes: NDArray[np.int8],
     policy: NDArray[np.float32],
@@ -108,20 +108,20 @@ def receive_leaves(
     params: Params,
 ) -> None:
     """Take in the evaluations of the leaves of game `g` that wait; their rows begin at `g * K`."""
-    land(tree, flight, g)
-    for k in range(flight.leaves[g]):
-        row, leaf = g * flight.leaf.shape[1] + k, int(flight.leaf[g, k])
+    remove_virtual_losses(tree, batch, g)
+    for k in range(batch.leaves[g]):
+        row, leaf = g * batch.leaf.shape[1] + k, int(batch.leaf[g, k])
         expand(tree, g, leaf, planes[row], policy[row], float(value[row]), params)
         if tree.game[g].faulty:
             return
         back_up(tree, g, leaf, float(value[row]))
-    flight.leaves[g] = 0
+    batch.leaves[g] = 0
 
 
 @borrowing_part
 def select_apart(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     roots: Stones,
     walk: Stones,
     g: int,
@@ -132,21 +132,21 @@ def select_apart(
     """As `select`; NONE where it comes to a leaf that waits or, with `root_batch`, to a root move that has one."""
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
-    while tree.node[g, node].visits > flight.waiting[g, node] and not tree.node[g, node].lost:
+    while tree.node[g, node].visits > batch.waiting[g, node] and not tree.node[g, node].lost:
         at_root = node == 0
         node = choose(tree, g, node, params)
-        if at_root and root_batch and flight.waiting[g, node] > 0:
+        if at_root and root_batch and batch.waiting[g, node] > 0:
             return NONE
         won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
         tree.node[g, node].lost = won
         colour = -colour
-    return NONE if flight.waiting[g, node] > 0 else node
+    return NONE if batch.waiting[g, node] > 0 else node
 
 
 @borrowing_part
 def simulate_apart(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     roots: Stones,
     walk: Stones,
     g: int,
@@ -156,23 +156,23 @@ def simulate_apart(
     table: Geometry,
 ) -> None:
     """Run simulations of game `g` until its batch is at its end; the leaves' positions are then in `planes`."""
-    while flight.leaves[g] < flight.leaf.shape[1] and not finished(tree, g):
-        if flight.leaves[g] > 0 and needs_all_values(tree, g, params):
+    while batch.leaves[g] < batch.leaf.shape[1] and not finished(tree, g):
+        if batch.leaves[g] > 0 and needs_all_values(tree, g, params):
             break
-        leaf = select_apart(tree, flight, roots, walk, g, root_batch, params, table)
+        leaf = select_apart(tree, batch, roots, walk, g, root_batch, params, table)
         if leaf == NONE:
             break
         if tree.node[g, leaf].lost:
-            back_up_loss(tree, flight, g, leaf)
+            back_up_loss(tree, batch, g, leaf)
             continue
-        write_leaf(tree, walk, g, leaf, planes, g * flight.leaf.shape[1] + flight.leaves[g], params, table)
-        depart(tree, flight, g, leaf)
+        write_leaf(tree, walk, g, leaf, planes, g * batch.leaf.shape[1] + batch.leaves[g], params, table)
+        add_virtual_loss(tree, batch, g, leaf)
 
 
 @borrowing_kernel
 def advance_leaves(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     roots: Stones,
     walk: Stones,
     planes: NDArray[np.int8],
@@ -186,8 +186,8 @@ def advance_leaves(
     waiting = 0
     for g in range(tree.game.size):
         if tree.game[g].nodes > 0:
-            receive_leaves(tree, flight, g, planes, policy, value, params)
+            receive_leaves(tree, batch, g, planes, policy, value, params)
             if not tree.game[g].faulty:
-                simulate_apart(tree, flight, roots, walk, g, planes, root_batch, params, table)
-            waiting += flight.leaves[g]
+                simulate_apart(tree, batch, roots, walk, g, planes, root_batch, params, table)
+            waiting += batch.leaves[g]
     return waiting

@@ -15,7 +15,7 @@ from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch
-from hexlit.search.leaves import Flight, advance_leaves, empty_flight
+from hexlit.search.leaves import LeafBatch, advance_leaves, empty_leaf_batch
 from hexlit.search.params import Params
 from hexlit.search.simulate import advance, begin_all
 from hexlit.search.subtree import with_room
@@ -77,7 +77,7 @@ class Search:
         self.evaluator_calls = 0
         self.rows_used = 0
         self.tree: Tree = empty_tree(games, config.simulations, self.actions)
-        self._flight = self._empty_flight()
+        self._leaf_batch = self._empty_leaf_batch()
         self.batch: Batch = empty_batch(self.rows, size, self.actions)
         self.roots: Stones = empty_stones(games, size)
         self._walk = empty_stones(games, size)
@@ -139,13 +139,13 @@ class Search:
         """
         scales = np.full(len(to_move), noise, np.float32)
         begin_all(self.tree, to_move, ply, self.config.simulations, scales, keys)
-        self._flight.leaves[:] = 0
-        self._flight.waiting[:] = 0
+        self._leaf_batch.leaves[:] = 0
+        self._leaf_batch.waiting[:] = 0
 
     def make_room(self, nodes: int) -> None:
         """Let every tree have `nodes` nodes; nothing must wait for the evaluator."""
         self.tree = with_room(self.tree, nodes)
-        self._flight = self._empty_flight()
+        self._leaf_batch = self._empty_leaf_batch()
 
     def read(self, batch: int) -> SearchResult:
         """What the trees of the first `batch` games have found; each has run one simulation or more."""
@@ -169,7 +169,7 @@ class Search:
             arguments = self.tree, *trees, self._cache, *rules
             waiting = sum(over_slices(lambda first, last: advance(first, last, *arguments), self.games))
         else:
-            waiting = advance_leaves(self.tree, self._flight, *trees, self.config.root_batch, *rules)
+            waiting = advance_leaves(self.tree, self._leaf_batch, *trees, self.config.root_batch, *rules)
         check_answers(self.tree)
         self.rows_used += waiting
         return waiting
@@ -181,9 +181,9 @@ class Search:
         if self._keeps:
             remember(self._cache, *self.batch)
 
-    def _empty_flight(self) -> Flight:
+    def _empty_leaf_batch(self) -> LeafBatch:
         nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf never looks there
-        return empty_flight(self.games, self.config.leaves, nodes)
+        return empty_leaf_batch(self.games, self.config.leaves, nodes)
 
 
 def check_answers(tree: Tree) -> None:

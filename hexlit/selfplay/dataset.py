@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import make_folder_once
-from hexlit.selfplay.flat_games import FlatGames, read_games
+from hexlit.selfplay.flat_games import FlatGames, read_flat_games
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_move_played
 from hexlit.selfplay.store import part_files
 
@@ -63,7 +63,7 @@ class GamePositions:
         digest = _digest(parts, [LAYOUT, size, swap, claimed_results])
 
         def build(target: Path) -> None:
-            games, left_out = read_games(parts, size=size, swap=swap, claimed_results=claimed_results)
+            games, left_out = read_flat_games(parts, size=size, swap=swap, claimed_results=claimed_results)
             for name, array in games._asdict().items():
                 np.save(target / f"{name}.npy", array, allow_pickle=False)
             (target / "left_out.json").write_text(json.dumps(left_out), encoding="utf-8")

@@ -44,7 +44,9 @@ class FlatGames(NamedTuple):
     """+1 Black, -1 White, `[G]`."""
 
 
-def read_games(parts: list[Path], *, size: int, swap: bool, claimed_results: bool) -> tuple[FlatGames, dict[str, int]]:
+def read_flat_games(
+    parts: list[Path], *, size: int, swap: bool, claimed_results: bool
+) -> tuple[FlatGames, dict[str, int]]:
     """The games in `parts` of a store that one can learn from, and how many games or plies were left out, by reason.
 
     Raises:

@@ -14,7 +14,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
 from hexlit.selfplay.identity import Duplicates, game_identity
 from hexlit.selfplay.sources import SUMMARY, GameReader, Sources, claimed_winner, file_name
-from hexlit.selfplay.store import GameStore, part_files, read_games
+from hexlit.selfplay.store import GameStore, part_files, read_records
 from hexlit.selfplay.tally import Tally
 
 GAMES_AT_ONCE = 500
@@ -189,7 +189,7 @@ def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
         raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error}); remove it to go on") from error
     if rule != duplicates:
         raise UsageError(f"target={target}: its games were imported with duplicates={rule}; go on so, or elsewhere")
-    first = next((game for part in part_files(target)[:1] for game in read_games(part)[:1]), None)
+    first = next((game for part in part_files(target)[:1] for game in read_records(part)[:1]), None)
     if first is not None and first.game_id != game_identity(first, duplicates)[0]:
         raise UsageError(f"target={target}: its games were not imported with duplicates={rule}; choose another folder")
     _write_summary(target, duplicates, history)

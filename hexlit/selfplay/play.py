@@ -221,20 +221,20 @@ def undecided_plies(stones: Stones, g: int, order: NDArray[np.int16], table: Geo
 
 
 @inline
-def sampled_action(policy: NDArray[np.float32], heat: float, draw: float) -> int:
-    """Action drawn with probability proportional to policy^(1 / heat); `draw` lies in [0, 1)."""
+def sampled_action(policy: NDArray[np.float32], temperature: float, draw: float) -> int:
+    """Action drawn with probability proportional to policy^(1 / temperature); `draw` lies in [0, 1)."""
     highest = np.float32(0.0)
     for action in range(policy.size):
         highest = max(highest, policy[action])
     total = 0.0
     for action in range(policy.size):
-        total += (policy[action] / highest) ** (1.0 / heat)
+        total += (policy[action] / highest) ** (1.0 / temperature)
     left = draw * total
     last = NONE
     for action in range(policy.size):
         if policy[action] > 0.0:
             last = action
-            left -= (policy[action] / highest) ** (1.0 / heat)
+            left -= (policy[action] / highest) ** (1.0 / temperature)
             if left < 0.0:
                 break
     return last
@@ -301,11 +301,11 @@ def finish_move(
     slot, row = games.slot[g], games.row[g]
     ply = int(slot.ply)
     colour = colour_at(ply)
-    heat = float(tree.game[g].noise)
+    temperature = float(tree.game[g].noise)
     action = root_result(tree, g, params, row)
     value = root_value(tree, g, action)
-    if leaves_draw_to_player(params) and heat > 0.0:
-        action = sampled_action(row, heat, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
+    if leaves_draw_to_player(params) and temperature > 0.0:
+        action = sampled_action(row, temperature, uniform(key(rules.seed, slot.game_id, ply, MOVE), 0))
     if rules.gamble_share > 0.0 and value < -rules.gamble_value:
         k = key(rules.seed, slot.game_id, ply, GAMBLE)
         if uniform(k, 0) < rules.gamble_share and may_gamble(games, g, colour):

@@ -33,7 +33,7 @@ class Played(NamedTuple):
 
     counts: SelfPlayCounts
     in_progress: list[Snapshot]
-    """The games in progress after it, as `Player.snapshot` gives them."""
+    """The games in progress after it, as `SelfPlayer.snapshot` gives them."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Workplace:
         return Workplace(self.settings | {"part": part, "parts": parts}, make_host)
 
 
-class Player(Protocol):
+class SelfPlayer(Protocol):
     """Plays an epoch's games, wherever that is."""
 
     def prepare(self) -> None:
@@ -96,7 +96,7 @@ class Player(Protocol):
 
 
 @runtime_checkable
-class BackgroundPlayer(Player, Protocol):
+class BackgroundSelfPlayer(SelfPlayer, Protocol):
     """A player that also plays while its caller does something else."""
 
     def begin(
@@ -135,7 +135,7 @@ class LocalPlayer:
         return SelfPlay(**self._settings)
 
     def prepare(self) -> None:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         alone = {"games": 1, "groups": 1, "part": 0, "parts": 1}
         games: list[GameRecord] = []
         actor = SelfPlay(**self._settings | alone)
@@ -156,7 +156,7 @@ class LocalPlayer:
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         evaluator = self._host.refreshed(weights)
         counts = self._actor.play(
             evaluator,
@@ -171,11 +171,11 @@ class LocalPlayer:
         return counts
 
     def snapshot(self) -> list[Snapshot]:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         return [self._actor.snapshot()]
 
     def restore(self, snapshots: list[Snapshot]) -> None:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         self.restore_own(part_of(snapshots, *self._share))
 
     def restore_own(self, snapshot: Snapshot) -> None:
@@ -183,11 +183,11 @@ class LocalPlayer:
         self._actor.restore(snapshot)
 
     def cpu_seconds(self) -> float:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         return 0.0
 
     def close(self) -> None:
-        """See `Player`; there is nothing to end."""
+        """See `SelfPlayer`; there is nothing to end."""
 
 
 def sum_of(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
-from hexlit.selfplay.player import BackgroundPlayer, Played, Player, sum_of
+from hexlit.selfplay.player import BackgroundSelfPlayer, Played, SelfPlayer, sum_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
 
@@ -30,7 +30,7 @@ class RoundState(NamedTuple):
     """What it takes to go on with self-play as if it had not been interrupted."""
 
     in_progress: list[Snapshot]
-    """The games in progress before the next round, as `Player.snapshot` gives them."""
+    """The games in progress before the next round, as `SelfPlayer.snapshot` gives them."""
     begun: list[Begun]
     """The rounds that were set off and are not consumed, the next one first."""
 
@@ -57,7 +57,7 @@ class SelfPlayRounds:
 
     def __init__(
         self,
-        player: Player,
+        player: SelfPlayer,
         store: GameStore | None,
         *,
         positions: int,
@@ -70,7 +70,7 @@ class SelfPlayRounds:
         Where several processes play rounds together, all of them have all games; `gather(own)` is what each of them
         has of something, in their order. One of them has the `store`.
         """
-        if ahead and not isinstance(player, BackgroundPlayer):
+        if ahead and not isinstance(player, BackgroundSelfPlayer):
             raise UsageError("selfplay.ahead=true: needs processes that play; set selfplay.workers to 1 or more")
         self.player = player
         self.store = store
@@ -152,7 +152,7 @@ class SelfPlayRounds:
 
     def _begin(self, current: _Round) -> None:
         if current.ended is None:
-            assert isinstance(self.player, BackgroundPlayer)
+            assert isinstance(self.player, BackgroundSelfPlayer)
             current.ended = self.player.begin(current.begun.weights, **self._settings(current, lambda _: None))
 
     def _settings(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def read_rows(file: Path) -> list[GameRecord | RecordError]:
     return _rows_of(_read_part(file), file)
 
 
-def read_games(file: Path) -> list[GameRecord]:
+def read_records(file: Path) -> list[GameRecord]:
     """The games of one part file or journal; see `read_rows`.
 
     Raises:
@@ -233,7 +233,7 @@ class GameStore:
         for part in self.parts():
             rows = pq.read_metadata(part).num_rows
             if seen + rows > first:
-                yield from read_games(part)[max(0, first - seen) :]
+                yield from read_records(part)[max(0, first - seen) :]
             seen += rows
 
     def find(self, ids: Sequence[int]) -> list[GameRecord]:
@@ -246,7 +246,7 @@ class GameStore:
         for part in reversed(self.parts()):
             if not missing:
                 break
-            for record in read_games(part):
+            for record in read_records(part):
                 if record.game_id in missing:
                     found[record.game_id] = record
             missing.difference_update(found)

@@ -18,7 +18,7 @@ import psutil
 from hexlit.hex.compiled import is_compiled
 from hexlit.lifeline import spawn_tied
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, part_of
-from hexlit.selfplay.player import LocalPlayer, OnGames, OnTargets, Played, Player, Workplace, no_targets, sum_of
+from hexlit.selfplay.player import LocalPlayer, OnGames, OnTargets, Played, SelfPlayer, Workplace, no_targets, sum_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 
 NICENESS = 5
@@ -55,7 +55,7 @@ class WorkerPlayers:
         self._rounds = ThreadPoolExecutor(1, "self-play")
 
     def prepare(self) -> None:
-        """See `Player`. What is not on disk the first worker compiles; the others find it there."""
+        """See `SelfPlayer`. What is not on disk the first worker compiles; the others find it there."""
         places = list(enumerate(self._connections))
         loads = is_compiled("selfplay")
         for together in [places] if loads else [places[:1], places[1:]]:
@@ -75,7 +75,7 @@ class WorkerPlayers:
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
-        """See `Player`. Games are heard of as they end; seconds inside the network are the workers' mean."""
+        """See `SelfPlayer`. Games are heard of as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
         # Clocks of processes need not agree, stretches of time do.
         seconds = None if deadline is None else deadline - time.monotonic()
@@ -108,7 +108,7 @@ class WorkerPlayers:
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> Future[Played]:
-        """See `BackgroundPlayer`. Rounds are played one after the other."""
+        """See `BackgroundSelfPlayer`. Rounds are played one after the other."""
 
         def played() -> Played:
             counts = self.play(
@@ -125,20 +125,20 @@ class WorkerPlayers:
         return self._rounds.submit(played)
 
     def snapshot(self) -> list[Snapshot]:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         for worker, connection in enumerate(self._connections):
             self._send(worker, connection, ("snapshot",))
         return [self._receive(worker, connection) for worker, connection in enumerate(self._connections)]
 
     def restore(self, snapshots: list[Snapshot]) -> None:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         for worker, connection in enumerate(self._connections):
             own = part_of(snapshots, self._games, self._first + worker, self._parts)
             self._send(worker, connection, ("restore", own))
             self._receive(worker, connection)
 
     def cpu_seconds(self) -> float:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         for worker, process in enumerate(self._processes):
             with contextlib.suppress(psutil.Error):  # of a process that is gone, the latest is kept
                 times = psutil.Process(process.pid).cpu_times()
@@ -146,7 +146,7 @@ class WorkerPlayers:
         return sum(self._cpu_seconds)
 
     def close(self) -> None:
-        """See `Player`. The processes hold nothing that could be lost; a thread within `play` hears of their end."""
+        """See `SelfPlayer`. The processes hold nothing that could be lost; `play` in another thread is told."""
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -174,7 +174,7 @@ class WorkerPlayers:
         return RuntimeError(f"self-play worker {worker} ended with exit code {self._processes[worker].exitcode}")
 
 
-def make_player(workplace: Workplace, workers: int) -> Player:
+def make_player(workplace: Workplace, workers: int) -> SelfPlayer:
     """A player in this process (`workers` = 0), or in `workers` others."""
     return WorkerPlayers(workplace, workers) if workers else LocalPlayer(workplace)
 

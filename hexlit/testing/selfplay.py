@@ -9,7 +9,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, Player, Workplace
+from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
 from hexlit.testing.stand_ins import KeyedHost
 
 Games = dict[int, GameRecord]
@@ -28,12 +28,12 @@ def workplace() -> Workplace:
 
 
 class SelfPlayConformance:
-    """The promises of `hexlit.selfplay.player.Player`; see `hexlit.testing` for how to run them.
+    """The promises of `hexlit.selfplay.player.SelfPlayer`; see `hexlit.testing` for how to run them.
 
     The tests share a player where `make` gives the same one again, as it may: each restores the games it began with.
     """
 
-    def make(self, place: Workplace) -> Player:
+    def make(self, place: Workplace) -> SelfPlayer:
         """A player that plays the whole of `place`."""
         raise NotImplementedError
 
@@ -91,14 +91,14 @@ class SelfPlayConformance:
         counts = player.play(b"a", positions=10**9, network_version=0, on_games=lambda *_: None, deadline=0.0)
         assert 0 < counts.positions < 1000, f"{counts.positions} positions"
 
-    def _played(self, weights: bytes = b"a") -> tuple[Player, Games, SelfPlayCounts]:
+    def _played(self, weights: bytes = b"a") -> tuple[SelfPlayer, Games, SelfPlayCounts]:
         """A round of 60 positions from the first games on."""
         player = self.make(workplace())
         player.restore(LocalPlayer(workplace()).snapshot())
         return player, *played(player, 60, weights)
 
 
-def played(player: Player, positions: int, weights: Any = b"a") -> tuple[Games, SelfPlayCounts]:
+def played(player: SelfPlayer, positions: int, weights: Any = b"a") -> tuple[Games, SelfPlayCounts]:
     """The games, by number, of a round of `positions` positions, and its counts."""
     games: list[GameRecord] = []
     counts = player.play(

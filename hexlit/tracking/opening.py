@@ -86,7 +86,7 @@ def _init(
                 reason = f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
                 identity = replace(identity, id=f"{identity.id}-offline")  # the attempt still holds its id
         _log.warning(
-            "W&B online: %s; going on offline, `wandb sync` uploads the run from %s later",
+            "W&B online: %s; continuing offline, `wandb sync` uploads the run from %s later",
             reason,
             place / "wandb",
         )

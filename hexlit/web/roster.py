@@ -36,8 +36,8 @@ class Offer:
     name: str
     title: str
     """For people: what it is, in a few words."""
-    judge: Callable[[], Judge] | None = None
-    """Loads what the player judges by; called once. Only players with a judge can study."""
+    judge: Callable[[int], Judge] | None = None
+    """Rows of the board -> what the player judges by there; called once a board. Players without it cannot study."""
     one_game: Callable[[int], GamePlayer] | None = None
     """Rows of the board -> the player, where there is no judge."""
     foreign: bool = False
@@ -56,7 +56,7 @@ class Roster:
         """Players with a judge search as `search` says."""
         self.offers = {offer.name: offer for offer in offers}
         self.search = search
-        self._judges: dict[str, Judge] = {}
+        self._judges: dict[tuple[str, int], Judge] = {}
         self._evaluators: OrderedDict[tuple[str, int, bool, int], Evaluator] = OrderedDict()
 
     def offer(self, name: str) -> Offer:
@@ -65,14 +65,14 @@ class Roster:
             raise UsageError(f"player: there is no {name!a}; choose from {', '.join(self.offers)}")
         return self.offers[name]
 
-    def judge(self, name: str) -> Judge:
-        """The judge of the player `name`; raises `UsageError` where it has none."""
+    def judge(self, name: str, size: int) -> Judge:
+        """The judge of the player `name` on boards of `size` rows; raises `UsageError` where it has none."""
         load = self.offer(name).judge
         if load is None:
             able = ", ".join(offer.name for offer in self.offers.values() if offer.judge is not None)
             raise UsageError(f"player: {name!a} plays, but shows no analysis; choose from {able}")
-        if name not in self._judges:
-            made, knows_swap = load()
+        if (name, size) not in self._judges:
+            made, knows_swap = load(size)
 
             def shared(size: int, swap: bool, batch: int) -> Evaluator:
                 key = name, size, swap, batch
@@ -83,8 +83,8 @@ class Roster:
                     self._evaluators.popitem(last=False)
                 return self._evaluators[key]
 
-            self._judges[name] = Judge(shared, knows_swap)
-        return self._judges[name]
+            self._judges[name, size] = Judge(shared, knows_swap)
+        return self._judges[name, size]
 
 
 class Seats:
@@ -107,14 +107,15 @@ class Seats:
         """Whether the player `name` is a program of its own; raises `UsageError` where there is none of that name."""
         return self._roster.offer(name).foreign
 
-    def knows_swap(self, name: str) -> bool:
-        """Whether the player `name`, who searches, was trained with the swap rule."""
-        return self._roster.judge(name).knows_swap
+    def knows_swap(self, name: str, size: int) -> bool:
+        """Whether the player `name`, who searches, was trained with the swap rule for boards of `size` rows."""
+        return self._roster.judge(name, size).knows_swap
 
     def thinker(self, name: str, size: int, *, swap: bool) -> Thinker:
         """The player `name`, ready for a game on a board of `size` rows."""
-        judge = self._roster.judge(name)
-        if name not in self._thinkers:
+        judge = self._roster.judge(name, size)
+        before = self._thinkers.get(name)
+        if before is None or before.size != size:
             search = self._roster.offer(name).search or self._roster.search
             self._thinkers[name] = Thinker(
                 search, judge.make_evaluator, knows_swap=judge.knows_swap, tree_bytes=self._tree_bytes

@@ -68,7 +68,7 @@ class Thinking:
 
     def _thinker(self, name: str, board: Board) -> Thinker:
         """The player `name`, who searches; one that never learned to swap thinks about moves without it."""
-        return self._seats.thinker(name, board.size, swap=board.swap and self._seats.knows_swap(name))
+        return self._seats.thinker(name, board.size, swap=board.swap and self._seats.knows_swap(name, board.size))
 
     def _move(self, request: Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]) -> Answer:
         check_undecided(board)

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
+from hexlit.arena.baselines.perfect import SolverPlayer
 from hexlit.arena.baselines.rollout import RolloutPlayer
-from hexlit.arena.baselines.solver import SolverPlayer
 from hexlit.arena.match import Player, play_match
 from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError

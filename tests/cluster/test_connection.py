@@ -131,6 +131,18 @@ def test_a_cluster_of_its_own_has_room_for_all_actors_and_no_dashboard(ray: Fake
     assert wanted.items() <= ray.asked.items()
 
 
+def test_what_was_imported_before_with_other_settings_is_not_waited_for(
+    ray: FakeRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes of a cluster of its own would listen where Ray, as it was imported, does not look."""
+    monkeypatch.delenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+    with pytest.raises(UsageError, match=r"^where=ray: Ray was imported before; set RAY_\w+=0 in the environment"):
+        connect(RayConfig(), 2)
+    assert ray.asked == {}
+    ray.running = True
+    assert not connect(RayConfig(), 2).owned
+
+
 def test_a_connection_that_was_there_is_used_and_left_open(ray: FakeRay) -> None:
     ray.running = True
     connect(RayConfig(), 2).close()

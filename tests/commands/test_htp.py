@@ -14,6 +14,7 @@ import pytest
 
 from hexlit import __version__
 from hexlit.cli import main
+from hexlit.tasks.hex import packaged
 from tests.arena.networks import write_checkpoint
 
 ROLLOUTS = ["player=rollouts", "rollouts=4", "search.simulations=16", "interval=0.02"]
@@ -274,7 +275,7 @@ def test_a_checkpoint_that_is_none_ends_the_conversation_with_one_line(tmp_path:
 @pytest.mark.parametrize(
     ("overrides", "part"),
     [
-        ([], "player=network checkpoint=None: a network is played from a checkpoint"),
+        ([], "player=network checkpoint=None: no network comes along with this hexlit"),
         (["player=rollouts", "checkpoint=x.ckpt"], "need none"),
         (["player=human"], "player=human: choose one of network, rollouts, uniform"),
         (["checkpoint=nowhere.ckpt"], "checkpoint=nowhere.ckpt: there is no such file"),
@@ -291,6 +292,7 @@ def test_a_mistake_is_one_line_and_no_conversation(
     overrides: list[str], part: str, capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(packaged, "FOLDER", Path("/no/networks"))
     assert main(["htp", *overrides]) == 2
     captured = capfd.readouterr()
     assert captured.out == ""

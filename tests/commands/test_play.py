@@ -8,6 +8,7 @@ import pytest
 from hexlit.commands import export, play
 from hexlit.commands.play import PlayConfig, shared_by_all
 from hexlit.errors import UsageError
+from hexlit.tasks.hex import packaged
 from hexlit.tasks.hex.portable import write_safetensors
 from hexlit.web.serving import address, listen
 from tests.nets.test_evaluator import trained_like
@@ -55,7 +56,8 @@ def test_it_listens_on_this_computer_alone() -> None:
         assert address(found) == f"http://127.0.0.1:{port}/"
 
 
-def test_players_are_those_of_a_match() -> None:
+def test_players_are_those_of_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packaged, "FOLDER", Path("/no/networks"))
     settings = PlayConfig(players=["two_distance depth=1 name=quick", {"kind": "random", "name": "dice"}])
     roster = shared_by_all(settings).roster
     assert list(roster.offers) == ["rollouts", "two_distance", "resistance", "random", "quick", "dice"]

@@ -435,7 +435,7 @@ def test_a_run_ended_by_the_clock_names_the_command_that_goes_on_to_its_end(
     assert said[-2].startswith("trainer.max_time ended the run after 1 of 3 epochs, before it was proved: openings ")
     assert "(wanted: openings 9/9, search optimal 99.0%, policy optimal 95.0%, in 2 evaluations in a row)" in said[-2]
     start, _, command = said[-1].partition(": ")
-    assert start == "To go on to its end"
+    assert start == "To continue to its end"
     program, name, *arguments = shlex.split(command)
     assert (program, name) == ("hexlit", "train")
     assert arguments == ["resume=run", "trainer.max_time=null", "trainer.max_flops=null"]

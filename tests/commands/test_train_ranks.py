@@ -39,6 +39,10 @@ def trained(folder: Path, *arguments: str, starter: tuple[str, ...] = ()) -> lis
     whole = [*starter, *command(folder, *arguments)]
     done = subprocess.run(whole, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
+    return rows_of(folder)
+
+
+def rows_of(folder: Path) -> list[dict[str, str]]:
     with (folder / "metrics.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 

@@ -265,7 +265,7 @@ def test_an_interrupted_run_says_what_it_had_reached_and_how_to_go_on(sent: sign
     assert re.match(
         r"The run was interrupted after \d+ of 1000 epochs, before it was proved: openings \d/9, search", said
     )
-    assert command_line == "To go on to its end: hexlit train resume=run trainer.max_time=null"
+    assert command_line == "To continue to its end: hexlit train resume=run trainer.max_time=null"
     assert not (tmp_path / "run" / "summary.json").exists()
 
 

@@ -281,7 +281,7 @@ def test_an_interrupted_trial_is_no_failure() -> None:
     assert "through no fault of their own" in page.text
     file = io.StringIO()
     print_results(found, Console(file=file, width=140), rows=20)
-    assert "Interrupted, to be done again" in file.getvalue()
+    assert "Interrupted, to be repeated" in file.getvalue()
     assert "Failures" not in file.getvalue()
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
-from hexlit.search.leaves import advance_leaves, depart, empty_flight, land
+from hexlit.search.leaves import add_virtual_loss, advance_leaves, empty_leaf_batch, remove_virtual_losses
 from hexlit.search.search import Search, SearchResult
 from hexlit.search.tree import Tree
 from hexlit.testing.stand_ins import KeyedEvaluator
@@ -87,10 +87,10 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
     for number, game in enumerate(random_games(seed=63, count=30, swap=True)):
         config = replace(VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1)
         search = begun(game, config)
-        flight = empty_flight(1, 1, config.simulations + 1)
+        batch = empty_leaf_batch(1, 1, config.simulations + 1)
         while advance_leaves(
             search.tree,
-            flight,
+            batch,
             search.roots,
             search._walk,
             *search.batch,
@@ -113,7 +113,7 @@ def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> No
         search = begun(game, SearchConfig(algorithm, 200, leaves=8, root_batch=root_batch))
         evaluated: set[int] = set()
         while waiting := search.advance():
-            leaves = search._flight.leaf[0, :waiting].tolist()
+            leaves = search._leaf_batch.leaf[0, :waiting].tolist()
             assert len(set(leaves)) == waiting
             assert all(leaf not in evaluated for leaf in leaves)
             evaluated.update(leaves)
@@ -134,19 +134,19 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
         search.evaluate(KeyedEvaluator(salt=b"thirds"))
     tree, random = search.tree, np.random.default_rng(1)
     before = tree.node.copy()
-    flight = empty_flight(1, 40, 301)
+    batch = empty_leaf_batch(1, 40, 301)
     for leaf in random.choice(np.arange(1, 301), 40, replace=False):
-        depart(tree, flight, 0, int(leaf))
+        add_virtual_loss(tree, batch, 0, int(leaf))
     assert tree.node["visits"][0, 0] == before["visits"][0, 0] + 40
-    virtual = flight.waiting[0] > 0
+    virtual = batch.waiting[0] > 0
     virtual[0] = False
     added = tree.node["value_sum"][0] - before["value_sum"][0]
-    assert added[virtual] == pytest.approx(flight.waiting[0][virtual], abs=1e-4)
+    assert added[virtual] == pytest.approx(batch.waiting[0][virtual], abs=1e-4)
     root, root_before = tree.node[0, 0], before[0, 0]
     assert root["value_sum"] / root["visits"] == pytest.approx(root_before["value_sum"] / root_before["visits"])
-    land(tree, flight, 0)
+    remove_virtual_losses(tree, batch, 0)
     assert np.array_equal(tree.node, before)
-    assert not flight.waiting.any()
+    assert not batch.waiting.any()
 
 
 @pytest.mark.row("E7")

@@ -312,11 +312,11 @@ def test_temperature_falls_by_half_in_its_halflife() -> None:
     assert len(firsts) == len(answers) > 2  # the first move is drawn, everything after it follows from it
 
 
-@pytest.mark.parametrize("heat", [1.0, 0.5, 2.0])
-def test_moves_are_drawn_in_proportion_to_the_heated_policy(heat: float) -> None:
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
+def test_moves_are_drawn_in_proportion_to_the_policy_at_its_temperature(temperature: float) -> None:
     policy = np.array([0.5, 0.0, 0.2, 0.3, 0.0], np.float32)
-    draws = Counter(int(sampled_action(policy, heat, (i + 0.5) / 10_000)) for i in range(10_000))
-    expected = policy ** (1 / heat) / (policy ** (1 / heat)).sum()
+    draws = Counter(int(sampled_action(policy, temperature, (i + 0.5) / 10_000)) for i in range(10_000))
+    expected = policy ** (1 / temperature) / (policy ** (1 / temperature)).sum()
     assert [draws[action] / 10_000 for action in range(5)] == pytest.approx(expected, abs=2e-4)
 
 

@@ -11,7 +11,7 @@ from hexlit.hex.notation import format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.parquet import descriptions
 from hexlit.selfplay.columns import MOVES_TEXT, PART_SCHEMA, SCHEMA, moves_text
-from hexlit.selfplay.store import GameStore, read_games
+from hexlit.selfplay.store import GameStore, read_records
 from tests.selfplay.recorded_games import random_games, save
 
 GAMES = [*random_games(6, swaps=True), *random_games(3, size=11, first=6)]
@@ -68,9 +68,9 @@ def test_duckdb_reads_games_and_descriptions(part: Path) -> None:
 
 
 def test_a_part_of_version_3_without_texts_and_descriptions_is_read(tmp_path: Path, part: Path) -> None:
-    whole = read_games(part)
+    whole = read_records(part)
     pq.write_table(pq.read_table(part).drop_columns([MOVES_TEXT]).replace_schema_metadata(None), part)
-    assert [vars(one)["moves"].tolist() for one in read_games(part)] == [one.moves.tolist() for one in whole]
+    assert [vars(one)["moves"].tolist() for one in read_records(part)] == [one.moves.tolist() for one in whole]
     with GameStore(tmp_path) as store:
         store.append(random_games(1, first=100))
     assert [pq.read_schema(one).names == PART_SCHEMA.names for one in store.parts()] == [False, True]

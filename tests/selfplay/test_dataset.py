@@ -146,9 +146,9 @@ def test_arrays_are_made_once_for_a_state_of_the_store(tmp_path: Path, monkeypat
 
     def counted(parts: list[Path], **settings: Any) -> Any:
         built.append(parts)
-        return flat_games.read_games(parts, **settings)
+        return flat_games.read_flat_games(parts, **settings)
 
-    monkeypatch.setattr(dataset, "read_games", counted)
+    monkeypatch.setattr(dataset, "read_flat_games", counted)
     folder = save(tmp_path / "store", random_games(10))
     first = opened(folder)
     assert len(opened(folder)) == len(first)

@@ -14,7 +14,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.columns import PART_SCHEMA, SCHEMA
-from hexlit.selfplay.store import JOURNAL, GameStore, _read_journal, read_games, to_records, to_table
+from hexlit.selfplay.store import JOURNAL, GameStore, _read_journal, read_records, to_records, to_table
 
 
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
@@ -305,7 +305,7 @@ def test_a_part_with_numbers_that_no_game_has_is_damaged(tmp_path: Path) -> None
     rows = to_table([record(0)]).to_pylist()
     pq.write_table(pa.Table.from_pylist([{**rows[0], "ending": "by magic"}], SCHEMA), tmp_path / "part-000000.parquet")
     with pytest.raises(UsageError, match="by magic"):
-        read_games(tmp_path / "part-000000.parquet")
+        read_records(tmp_path / "part-000000.parquet")
 
 
 def test_a_store_in_a_file_is_refused(tmp_path: Path) -> None:
@@ -317,12 +317,12 @@ def test_a_store_in_a_file_is_refused(tmp_path: Path) -> None:
 def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> None:
     store = GameStore(tmp_path)
     store.append([record(0), record(1)])
-    assert_same(read_games(tmp_path / JOURNAL), [record(0), record(1)])
+    assert_same(read_records(tmp_path / JOURNAL), [record(0), record(1)])
     journal = (tmp_path / JOURNAL).read_bytes()
     store.flush()
     (tmp_path / JOURNAL).write_bytes(journal)  # as after a kill between the part and the end of the journal
-    assert read_games(tmp_path / JOURNAL) == []
-    assert_same(read_games(tmp_path / "part-000000.parquet"), [record(0), record(1)])
+    assert read_records(tmp_path / JOURNAL) == []
+    assert_same(read_records(tmp_path / "part-000000.parquet"), [record(0), record(1)])
 
 
 @pytest.mark.row("E9")

@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.selfplay.player import LocalPlayer, Player, Workplace
+from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
 from hexlit.selfplay.workers import WorkerPlayers, make_player
 from hexlit.testing import SelfPlayConformance
 from hexlit.testing.selfplay import played, workplace
@@ -27,7 +27,7 @@ def two() -> Iterator[WorkerPlayers]:
 @pytest.mark.row("A25")
 @pytest.mark.row("E9")
 class TestOneProcess(SelfPlayConformance):
-    def make(self, place: Workplace) -> Player:
+    def make(self, place: Workplace) -> SelfPlayer:
         return LocalPlayer(place)
 
 
@@ -41,7 +41,7 @@ class TestWorkers(SelfPlayConformance):
     def _started(self, two: WorkerPlayers) -> None:
         self.two = two
 
-    def make(self, place: Workplace) -> Player:
+    def make(self, place: Workplace) -> SelfPlayer:
         return self.two
 
 

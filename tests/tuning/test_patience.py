@@ -14,6 +14,7 @@ from optuna.trial import TrialState
 from sqlalchemy.exc import OperationalError
 
 from hexlit.tuning import patience
+from hexlit.tuning.address import secrets_of
 from hexlit.tuning.patience import Patience, PatientStorage, StorageGoneError, lost_connection
 
 pytestmark = pytest.mark.row("F23")
@@ -48,6 +49,20 @@ def test_a_call_waits_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None
         "mysql://host/db: the database answers again, after 0 s",
     ]
     assert waits.back > 0
+
+
+def test_no_message_shows_a_password(caplog: pytest.LogCaptureFixture) -> None:
+    """Drivers may say how they tried to connect."""
+    secrets = secrets_of("mysql://me:ge%40heim@host/db")
+
+    def work() -> None:
+        raise OperationalError("SELECT 1", {}, Exception(2003, "no way to me:ge%40heim@host with ge@heim"))
+
+    with pytest.raises(StorageGoneError) as given_up:
+        Patience(0.1).call(work, "mysql://me:***@host/db", secrets)
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == 1
+    assert not [text for text in (str(given_up.value), *said) if "heim" in text or "***@host with ***" not in text]
 
 
 def refused() -> None:

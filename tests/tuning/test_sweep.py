@@ -512,7 +512,7 @@ def test_a_study_in_a_database(place: Place) -> None:
     assert place.results()["counts"]["complete"] == 4
     assert not (place.sweep / "study.journal").exists()
     told = place.run(LR, *database, "hydra.sweep.dir=elsewhere", code=2).stderr
-    assert "there is such a study in sqlite:///" in told
+    assert "this study exists already in sqlite:///" in told
     assert "add sweep.join=true" in told
     assert len(told.strip().splitlines()) == 1
     # Another device and another count, but the same study, from a folder of its own.

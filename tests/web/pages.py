@@ -2,15 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from fastapi.testclient import TestClient
 
 from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.tasks.hex import packaged as packaged_networks
 from hexlit.web.app import make_app
 
 HOST = "127.0.0.1"
+NOWHERE = Path("/no/networks")
 
 
 class Page:
@@ -39,9 +43,12 @@ class Page:
         return self.receive(self.send(do, **content))[-1]
 
 
-def client(**settings: Any) -> TestClient:
+def client(*, packaged: bool = False, **settings: Any) -> TestClient:
+    """A server; it offers the packaged networks only where they are asked for."""
     settings = {"open": False, "board": 3, "rollouts": 1, "interval": 0.01} | settings
-    return TestClient(make_app(shared_by_all(PlayConfig(**settings))), base_url=f"http://{HOST}")
+    with nullcontext() if packaged else patch.object(packaged_networks, "FOLDER", NOWHERE):
+        shared = shared_by_all(PlayConfig(**settings))
+    return TestClient(make_app(shared), base_url=f"http://{HOST}")
 
 
 @contextmanager

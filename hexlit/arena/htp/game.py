@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from hexlit.arena.htp.arguments import RESIGN, colour_letter, colour_name, parse_colour, parse_move, parse_whole
+from hexlit.arena.htp.loadsgf import read_first_game, replay
 from hexlit.arena.htp.protocol import quoted
 from hexlit.arena.htp.session import Session
-from hexlit.arena.htp.sgf import read_sgf, replay
 from hexlit.errors import UsageError
 from hexlit.hex.notation import SWAP, format_cell
 from hexlit.hex.records.sgf import board_of
@@ -120,7 +120,7 @@ def loadsgf(session: Session, arguments: Sequence[str]) -> str:
     """Take over the main line of an SGF file, all of it or its first N moves."""
     count = parse_whole(arguments[1], "number of moves", 0, 999_999_999) if len(arguments) == 2 else None
     try:
-        game = read_sgf(Path(arguments[0]))
+        game = read_first_game(Path(arguments[0]))
         size = playable(*board_of(game))
         position = replay(game, count)
     except UsageError as error:

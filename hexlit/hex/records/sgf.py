@@ -21,7 +21,7 @@ from hexlit.hex.records.game import (
     RecordedMove,
 )
 from hexlit.hex.records.results import check_writable
-from hexlit.hex.records.sgf_tree import Property, SgfGame, escaped, one_line, read_games, unescaped
+from hexlit.hex.records.sgf_tree import Property, SgfGame, escaped, one_line, read_main_lines, unescaped
 from hexlit.hex.records.turns import read_swaps
 
 DEFAULT_SIZE = 11
@@ -67,7 +67,7 @@ def read_sgf(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | Re
 
 def read_cells(lines: Iterable[str], file: str, parse: ParseCell) -> Iterator[RecordedGame | RecordError]:
     """As `read_sgf`, with cells named as `parse` knows."""
-    for game in read_games(lines, file):
+    for game in read_main_lines(lines, file):
         try:
             yield game if isinstance(game, RecordError) else _recorded(game, parse)
         except RecordError as error:

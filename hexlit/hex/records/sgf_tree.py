@@ -38,7 +38,7 @@ class SgfGame:
     place: Place
 
 
-def read_games(lines: Iterable[str], file: str = "") -> Iterator[SgfGame | RecordError]:
+def read_main_lines(lines: Iterable[str], file: str = "") -> Iterator[SgfGame | RecordError]:
     """The games of a collection in order, or what is wrong with one; text before the first game is passed over."""
     reader = _Reader(file)
     for kind, text, line, column in _tokens(lines):

@@ -9,7 +9,8 @@ import torch
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net, playing_state
-from hexlit.tasks.hex.portable import PACKAGED, SUFFIX, packaged_network, read_safetensors
+from hexlit.tasks.hex.packaged import is_packaged, packaged_file
+from hexlit.tasks.hex.portable import SUFFIX, read_safetensors
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
 
 
@@ -22,18 +23,29 @@ class LoadedNetwork:
     swap: bool
 
 
-def load_network(path: Path, key: str = "checkpoint") -> LoadedNetwork:
-    """The network of the checkpoint `path`, its averaged weights where it has them, in evaluation mode on the CPU.
+def network_file(where: str | Path, key: str = "checkpoint") -> Path:
+    """The file of the network that `where` names; every setting that takes a network of Hex resolves it here.
 
-    `path` may be the folder of a run, see `checkpoint_file`; a file in safetensors; or the name of a network that comes
-    along with the package, such as `hexlit:small`. Messages call it by the setting `key`.
+    Args:
+        where: a checkpoint, a file in safetensors, the folder of a run (see `checkpoint_file`), or the name of a
+            network that comes along with the package, such as `hexlit:small`.
+        key: the setting, for messages.
+
+    Raises:
+        UsageError: a folder without a checkpoint, or an unknown name.
+    """
+    return packaged_file(str(where), key) if is_packaged(where) else checkpoint_file(Path(where), key)
+
+
+def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
+    """The network that `where` names, its averaged weights where it has them, in evaluation mode on the CPU.
+
+    `where` is as in `network_file`. Messages call it by the setting `key`.
 
     Raises:
         UsageError: there is no such file, or it is no checkpoint of a Hex network.
     """
-    if str(path).startswith(PACKAGED):
-        return LoadedNetwork(*read_safetensors(packaged_network(str(path), key), key))
-    path = checkpoint_file(path, key)
+    path = network_file(where, key)
     if not path.is_file():
         raise UsageError(f"{key}={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
     if path.suffix == SUFFIX:

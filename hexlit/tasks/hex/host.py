@@ -43,9 +43,11 @@ class EvaluatorHost:
 
     @property
     def description(self) -> str:
-        """Path and number format in use, such as `fused bfloat16`."""
+        """Backend and number format in use, such as `fused bfloat16`."""
         return (
-            "" if self._evaluator is None else f"{self._evaluator.path} {self._evaluator.dtype}".replace("torch.", "")
+            ""
+            if self._evaluator is None
+            else f"{self._evaluator.backend} {self._evaluator.dtype}".replace("torch.", "")
         )
 
 
@@ -99,7 +101,10 @@ def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
 
 
 def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) -> AcceleratorConfig:
-    """Of `accelerator`, what holds for evaluating on another machine's `device` with `threads` threads."""
+    """Of `accelerator`, what holds for evaluating on another machine's `device` with `threads` threads.
+
+    Its cap of memory holds for each process there that has a device with a memory of its own.
+    """
     return AcceleratorConfig(
         device=device,
         threads=threads,
@@ -109,6 +114,7 @@ def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) ->
         deterministic=accelerator.deterministic,
         channels_last=accelerator.channels_last,
         cudnn_benchmark=accelerator.cudnn_benchmark,
+        memory_cap=None if device == "cpu" else accelerator.memory_cap,
     )
 
 

@@ -15,7 +15,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import Placement, placement_of
-from hexlit.selfplay.player import Player, Workplace
+from hexlit.selfplay.player import SelfPlayer, Workplace
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, elsewhere_from
 
@@ -24,7 +24,7 @@ from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, elsewhere_from
 class Players:
     """The player of this process, and where it plays."""
 
-    player: Player
+    player: SelfPlayer
     placement: Placement
     devices: tuple[str, ...]
     """Devices of the processes that play, in turn; types of devices on a cluster."""

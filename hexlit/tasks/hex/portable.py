@@ -5,7 +5,6 @@ holds no code, and neither do its readers run any.
 """
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ from hexlit.nets.graph import graph_obstacle
 from hexlit.nets.tower import HexNet, build_net
 
 SUFFIX = ".safetensors"
-PACKAGED = "hexlit:"
-"""Begins the name of a network that comes along with the package."""
 FORMAT = "hexlit network 1"
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16}
@@ -129,19 +126,3 @@ def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
 def inputs_file(path: Path) -> Path:
     """The text beside an ONNX model."""
     return path.with_name(f"{path.name}.md")
-
-
-def packaged_networks() -> dict[str, Path]:
-    """Name -> file of each network that comes along with the package."""
-    folder = Path(str(files("hexlit.tasks.hex").joinpath("networks")))
-    return {file.stem: file for file in sorted(folder.glob(f"*{SUFFIX}"))}
-
-
-def packaged_network(name: str, key: str = "checkpoint") -> Path:
-    """The file of a packaged network, such as that of `hexlit:small`; raises `UsageError` where there is none."""
-    found = packaged_networks()
-    wanted = name.removeprefix(PACKAGED)
-    if wanted not in found:
-        known = ", ".join(f"{PACKAGED}{one}" for one in found) or "none"
-        raise UsageError(f"{key}={name}: no such network comes along with hexlit; there is {known}")
-    return found[wanted]

@@ -26,7 +26,7 @@ class HexTrainConfig(RunConfig):
     swap: bool = False
     """Whether White may answer the first move by swap-pieces."""
     init_from: str | None = None
-    """Checkpoint, or folder of a run, whose network a new run begins with instead of random weights."""
+    """Network that a new run begins with, not random weights: a checkpoint, the folder of a run, or `hexlit:NAME`."""
     policy_weight: float = 1.0
     """Weight of the policy loss in the loss that is minimised."""
     value_weight: float = 1.0

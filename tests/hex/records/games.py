@@ -32,7 +32,7 @@ def read(form: RecordFormat, text: str) -> list[RecordedGame | RecordError]:
     return list(form.read(io.StringIO(text, newline=None), "f"))
 
 
-def read_games(form: RecordFormat, text: str) -> list[RecordedGame]:
+def sound_games(form: RecordFormat, text: str) -> list[RecordedGame]:
     found = read(form, text)
     games = [one for one in found if isinstance(one, RecordedGame)]
     assert games == found

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from hexlit.errors import UsageError
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.portable import FORMAT, inputs_file, packaged_network, write_onnx, write_safetensors
+from hexlit.tasks.hex.portable import FORMAT, inputs_file, write_onnx, write_safetensors
 from tests.nets.test_evaluator import plain, random_positions, trained_like
 
 
@@ -83,8 +83,3 @@ def test_a_damaged_or_foreign_file_is_refused_in_one_line(tmp_path: Path) -> Non
     for wrong in (net, {"format": FORMAT}, {**net, "net": "{}"}, {**net, "net": '{"os": 1}'}, {**net, "net": "["}):
         save_file({"x": torch.zeros(2)}, path, wrong)
         refused("not a network of hexlit")
-
-
-def test_an_unknown_packaged_network_names_those_that_there_are() -> None:
-    with pytest.raises(UsageError, match="checkpoint=hexlit:huge: no such network"):
-        packaged_network("hexlit:huge")

@@ -12,7 +12,7 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.records.boards import parse_point
 from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedMove
 from hexlit.hex.records.sgf import board_of, steps
-from hexlit.hex.records.sgf_tree import SgfGame, read_games
+from hexlit.hex.records.sgf_tree import SgfGame, read_main_lines
 
 MOST_STEPS = 2000
 """Moves, and nodes that set up stones."""
@@ -20,7 +20,7 @@ LARGEST_FILE = 1 << 19
 """Bytes; one game has a few thousand, and the worst text of this length is read in a second."""
 
 
-def read_sgf(path: Path) -> SgfGame:
+def read_first_game(path: Path) -> SgfGame:
     """The main line of the first game in `path`; raises `UsageError` when there is none."""
     try:
         there = path.is_file()
@@ -34,12 +34,12 @@ def read_sgf(path: Path) -> SgfGame:
         raise UsageError("there is no such file")
     if len(content) > LARGEST_FILE:
         raise UsageError(f"more than {LARGEST_FILE} bytes are no game")
-    return parse_sgf(content.decode("utf-8", errors="replace"))
+    return first_game(content.decode("utf-8", errors="replace"))
 
 
-def parse_sgf(text: str) -> SgfGame:
+def first_game(text: str) -> SgfGame:
     """The main line of the first game of `text`; raises `UsageError`."""
-    for game in read_games(io.StringIO(text, newline=None)):
+    for game in read_main_lines(io.StringIO(text, newline=None)):
         if isinstance(game, UsageError):
             raise game
         return game

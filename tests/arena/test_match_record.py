@@ -5,7 +5,7 @@ import re
 import pytest
 
 from hexlit.arena.arena_game import ArenaGame
-from hexlit.arena.sgf import as_collection
+from hexlit.arena.match_record import as_collection
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending
 from hexlit.hex.records.errors import RecordError

@@ -5,7 +5,7 @@ import pytest
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.bench.measure import Effort
-from hexlit.bench.solver import POSITIONS, measure_solver
+from hexlit.bench.solver_speed import POSITIONS, measure_solver
 from hexlit.errors import UsageError
 from hexlit.hex.solver import Ingredients
 

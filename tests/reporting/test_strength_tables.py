@@ -10,8 +10,8 @@ from rich.console import Console
 from hexlit.reporting.figures import draw
 from hexlit.reporting.grid import Grid
 from hexlit.reporting.search_quality import print_search, search_markdown
-from hexlit.reporting.strength import interval_text, print_truth, truth_markdown
 from hexlit.reporting.strength_figures import growth_figure, reliability_figure
+from hexlit.reporting.strength_tables import interval_text, print_truth, truth_markdown
 
 
 def share(hits: int, count: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `hexlit strength` finds, drawn: opening maps, optimality by simulations, calibration of the value."""
+"""The results of `hexlit strength`, drawn: opening maps, optimality by simulations, calibration of the value."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from hexlit.reporting.openings import draw_openings
 from hexlit.reporting.quantities import DASH, format_count, format_share
 
 KINDS = {"games": "positions from games", "random": "random cells"}
-"""Kinds of positions in a document, and what they are called."""
+"""Kinds of positions in a document, and their names."""
 
 _BAR = 40  # characters of a reliability bar
 _WIDE = 116  # columns in which two maps stand beside each other
 
 
 def print_truth(console: Console, document: Mapping[str, Any]) -> None:
-    """Print the document of `measure_truth`, with what the command has added to it."""
+    """Print the document of `measure_truth`, with the command's additions."""
     if not console.is_terminal:
         console.width = max(console.width, _WIDE)
     console.print(Text(headline(document), "bold"), soft_wrap=True)
@@ -42,7 +42,7 @@ def truth_markdown(document: Mapping[str, Any]) -> str:
 
 
 def headline(document: Mapping[str, Any]) -> str:
-    """What was measured, on one line."""
+    """The subject of the measurement, on one line."""
     size = document["board"]
     return f"{document['checkpoint']} · {size}×{size} · {document['search']['algorithm']} · {document['device']}"
 
@@ -68,7 +68,7 @@ def interval_text(share: Mapping[str, Any]) -> str:
 
 
 def opening_maps(maps: Mapping[str, Sequence[float]], truth: Sequence[bool] | None, width: int) -> RenderableType:
-    """Maps of openings by the name of who judges, beside each other where `width` has room, else below each other."""
+    """Maps of openings by name of the judge, side by side if `width` has room, else below each other."""
     drawn = [Group(Text(f"Openings: {name}", "bold"), draw_openings(judged, truth)) for name, judged in maps.items()]
     if width < _WIDE:
         return Group(*drawn)
@@ -78,7 +78,7 @@ def opening_maps(maps: Mapping[str, Sequence[float]], truth: Sequence[bool] | No
 
 
 def judged_by(simulations: int) -> str:
-    """Who judges with so many simulations, in words."""
+    """The judge with `simulations` simulations, in words."""
     return "the value alone" if simulations == 0 else f"searched, {simulations:,} simulations"
 
 
@@ -126,7 +126,7 @@ def _calibration(kind: str, levels: list[Mapping[str, Any]]) -> Grid:
 
 
 def _origin(kind: str, positions: Mapping[str, Any]) -> Grid:
-    """Where the positions come from: a row a source, a column a stage."""
+    """The origin of the positions: a row per source, a column per stage."""
     by_source: dict[str, list[Mapping[str, Any]]] = {}
     for share in positions["shares"]:
         by_source.setdefault(share["source"], []).append(share)
@@ -143,7 +143,7 @@ def _origin(kind: str, positions: Mapping[str, Any]) -> Grid:
 
 
 def _reliability(kind: str, level: Mapping[str, Any]) -> Text:
-    """Bars of the share won, a bin a line, with a mark where the bar of a calibrated value would end."""
+    """Bars of the share won, a bin per line, with a mark at the end of a calibrated value's bar."""
     text = Text(f"Reliability: {judged_by(level['simulations'])}, {KINDS[kind]}\n", "bold", no_wrap=True)
     text.append("predicted         positions    won  share won; │ is what was predicted\n", "dim")
     for entry in level["bins"]:

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hexlit.training.lean import Adafactor, AdamWBf16, rounded_to_bf16
+from hexlit.training.low_memory import Adafactor, AdamWBf16, rounded_to_bf16
 
-LEAN = [AdamWBf16, Adafactor]
+LOW_MEMORY = [AdamWBf16, Adafactor]
 
 
 def net() -> nn.Module:
@@ -74,11 +74,11 @@ def test_second_moment_in_bf16_falls_as_in_fp32_where_the_nearest_value_would_st
 def test_bf16_moments_take_the_steps_of_adamw() -> None:
     ours, theirs = net(), net()
     settings: dict[str, Any] = {"lr": 0.01, "betas": (0.8, 0.99), "weight_decay": 0.1}
-    lean, plain = AdamWBf16(ours.parameters(), **settings), torch.optim.AdamW(theirs.parameters(), **settings)
-    train(ours, lean, range(1))
+    low_memory, plain = AdamWBf16(ours.parameters(), **settings), torch.optim.AdamW(theirs.parameters(), **settings)
+    train(ours, low_memory, range(1))
     train(theirs, plain, range(1))
     assert torch.allclose(weights(ours), weights(theirs), atol=1e-7), "the first step knows no rounding"
-    train(ours, lean, range(1, 30))
+    train(ours, low_memory, range(1, 30))
     train(theirs, plain, range(1, 30))
     moved = (weights(theirs) - weights(net())).abs().mean()
     assert (weights(ours) - weights(theirs)).abs().mean() < 0.02 * moved
@@ -101,7 +101,7 @@ def test_bf16_draws_depend_on_the_seed_alone_and_leave_the_stream_of_torch_alone
 
 
 @pytest.mark.row("A22")
-@pytest.mark.parametrize("kind", LEAN)
+@pytest.mark.parametrize("kind", LOW_MEMORY)
 def test_state_goes_through_a_file_and_training_goes_on_as_if_never_stopped(kind: type[AdamWBf16 | Adafactor]) -> None:
     model = net()
     optimizer = kind(model.parameters(), lr=0.01)
@@ -127,7 +127,7 @@ def test_state_goes_through_a_file_and_training_goes_on_as_if_never_stopped(kind
     assert torch.equal(weights(resumed), weights(model))
 
 
-@pytest.mark.parametrize("kind", LEAN)
+@pytest.mark.parametrize("kind", LOW_MEMORY)
 def test_closure_is_evaluated_with_gradients_and_its_loss_returned(kind: type[AdamWBf16 | Adafactor]) -> None:
     """Lightning always passes a closure."""
     parameter = nn.Parameter(torch.ones(3))
@@ -150,9 +150,9 @@ def test_adafactor_takes_the_steps_of_torch_where_matrices_are_matrices() -> Non
     torch.manual_seed(0)
     ours = nn.Sequential(nn.Linear(5, 4), nn.LayerNorm(4), nn.Linear(4, 1))
     theirs = copy.deepcopy(ours)
-    lean = Adafactor(ours.parameters(), lr=0.1, weight_decay=0.1, smallest_scale=0.02)
+    low_memory = Adafactor(ours.parameters(), lr=0.1, weight_decay=0.1, smallest_scale=0.02)
     plain = torch.optim.Adafactor(theirs.parameters(), lr=0.1, weight_decay=0.1, eps=(None, 0.02))
-    train(ours, lean, range(200))  # 1/sqrt(t) falls below the rate on the way
+    train(ours, low_memory, range(200))  # 1/sqrt(t) falls below the rate on the way
     train(theirs, plain, range(200))
     assert torch.allclose(weights(ours), weights(theirs), atol=1e-5)
 
@@ -163,20 +163,20 @@ def test_adafactor_sees_a_kernel_as_a_matrix(memory_format: torch.memory_format)
     torch.manual_seed(0)
     kernel = nn.Parameter(torch.randn(6, 4, 3, 3).to(memory_format=memory_format))
     matrix = nn.Parameter(kernel.detach().flatten(1).clone())
-    lean = Adafactor([kernel], lr=0.1, smallest_scale=1e-3)
+    low_memory = Adafactor([kernel], lr=0.1, smallest_scale=1e-3)
     plain = torch.optim.Adafactor([matrix], lr=0.1)
     for step in range(20):
         kernel.grad, matrix.grad = torch.sin(kernel.detach() * 7 + step), torch.sin(matrix.detach() * 7 + step)
-        lean.step()
+        low_memory.step()
         plain.step()  # type: ignore[no-untyped-call]
     assert torch.allclose(kernel.detach().flatten(1), matrix.detach(), atol=1e-5)
     assert kernel.is_contiguous(memory_format=memory_format)
-    assert sum(tensor.numel() for tensor in lean.state[kernel].values() if isinstance(tensor, Tensor)) == 6 + 36
+    assert sum(tensor.numel() for tensor in low_memory.state[kernel].values() if isinstance(tensor, Tensor)) == 6 + 36
 
 
 @pytest.mark.row("A22")
 @pytest.mark.gpu
-@pytest.mark.parametrize("kind", LEAN)
+@pytest.mark.parametrize("kind", LOW_MEMORY)
 def test_cuda_takes_the_steps_of_the_cpu(kind: type[AdamWBf16 | Adafactor]) -> None:
     """Bf16 moments up to their rounding, as devices draw differently."""
     host, device = net(), net().cuda()

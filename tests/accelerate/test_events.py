@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.accelerate.marks import DeviceMarks, marks_for, on_its_way
+from hexlit.accelerate.events import DeviceEvents, events_for, on_its_way
 
 
 class Queue:
@@ -35,14 +35,14 @@ class Queue:
 @pytest.mark.row("A16")
 def test_device_times_are_those_between_events_and_wait_only_once() -> None:
     queue = Queue()
-    marks, instants = DeviceMarks(queue.event, queue.wait), []
+    events, instants = DeviceEvents(queue.event, queue.wait), []
     for milliseconds in (5.0, 10.0, 20.0):
-        instants.append(marks.mark())
+        instants.append(events.record())
         queue.now += milliseconds
     assert queue.waited == 0
-    assert marks.between(instants) == [0.005, 0.010]
+    assert events.between(instants) == [0.005, 0.010]
     assert queue.waited == 1
-    assert marks.between([]) == []
+    assert events.between([]) == []
 
 
 def test_a_number_on_its_way_arrives() -> None:
@@ -51,9 +51,9 @@ def test_a_number_on_its_way_arrives() -> None:
 
 
 def test_the_cpu_is_timed_by_the_host() -> None:
-    marks = marks_for(torch.device("cpu"))
+    events = events_for(torch.device("cpu"))
     start = time.perf_counter()
-    first = marks.mark()
+    first = events.record()
     time.sleep(0.02)
-    (found,) = marks.between([first, marks.mark()])
+    (found,) = events.between([first, events.record()])
     assert 0.019 < found <= time.perf_counter() - start

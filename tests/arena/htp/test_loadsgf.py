@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.arena.htp.sgf import LARGEST_FILE, parse_sgf, read_sgf, replay
+from hexlit.arena.htp.loadsgf import LARGEST_FILE, first_game, read_first_game, replay
 from hexlit.arena.position import Position
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell
@@ -24,7 +24,7 @@ def stones(position: Position) -> dict[str, str]:
 
 
 def test_moves_of_the_main_line_are_played_and_variations_left_out() -> None:
-    game = parse_sgf("(;FF[4]GM[11]SZ[5]C[a ; (in\\] a comment)];B[c3](;W[b2];B[a1])(;W[d4]))")
+    game = first_game("(;FF[4]GM[11]SZ[5]C[a ; (in\\] a comment)];B[c3](;W[b2];B[a1])(;W[d4]))")
     assert board_of(game) == (5, 5)
     assert stones(replay(game)) == {"c3": "b", "b2": "w", "a1": "b"}
     assert stones(replay(game, 2)) == {"c3": "b", "b2": "w"}
@@ -33,13 +33,13 @@ def test_moves_of_the_main_line_are_played_and_variations_left_out() -> None:
 
 
 def test_sizes() -> None:
-    assert board_of(parse_sgf("(;GM[11])")) == (11, 11)
-    assert board_of(parse_sgf("(;SZ[13:13])")) == (13, 13)
-    assert board_of(parse_sgf("(;SZ[13:11])")) == (13, 11)
+    assert board_of(first_game("(;GM[11])")) == (11, 11)
+    assert board_of(first_game("(;SZ[13:13])")) == (13, 13)
+    assert board_of(first_game("(;SZ[13:11])")) == (13, 11)
 
 
 def test_stones_are_set_up_and_taken_away() -> None:
-    game = parse_sgf("(;SZ[4]AB[a1][b1]AW[c1];AE[b1]AW[d4];B[b2])")
+    game = first_game("(;SZ[4]AB[a1][b1]AW[c1];AE[b1]AW[d4];B[b2])")
     position = replay(game)
     assert stones(position) == {"a1": "b", "c1": "w", "d4": "w", "b2": "b"}
     assert stones(replay(game, 0)) == {"a1": "b", "c1": "w", "d4": "w"}
@@ -58,11 +58,11 @@ def test_stones_are_set_up_and_taken_away() -> None:
     ],
 )
 def test_the_colour_of_the_next_move_says_which_swap_it_was(moves: str, expected: dict[str, str]) -> None:
-    assert stones(replay(parse_sgf(f"(;SZ[5];{moves})"))) == expected
+    assert stones(replay(first_game(f"(;SZ[5];{moves})"))) == expected
 
 
 def test_a_resignation_ends_the_game_and_a_pass_changes_nothing() -> None:
-    position = replay(parse_sgf("(;SZ[5];B[c3];W[pass];B[a1];W[resign])"))
+    position = replay(first_game("(;SZ[5];B[c3];W[pass];B[a1];W[resign])"))
     assert position.winner == 1
     assert stones(position) == {"c3": "b", "a1": "b"}
 
@@ -85,13 +85,13 @@ def test_a_resignation_ends_the_game_and_a_pass_changes_nothing() -> None:
 )
 def test_what_is_no_legal_game_is_refused_in_words(text: str, part: str) -> None:
     with pytest.raises(UsageError, match=part):
-        replay(parse_sgf(text))
+        replay(first_game(text))
 
 
 @given(st.text(alphabet="(;)[]\\BWASZGM1159:ab swp-\n", max_size=60))
 def test_no_text_does_worse_than_a_usage_error(text: str) -> None:
     with contextlib.suppress(UsageError):
-        game = parse_sgf(text)
+        game = first_game(text)
         if 2 <= board_of(game)[0] <= 19:
             replay(game)
 
@@ -101,10 +101,10 @@ def test_files_that_are_none_or_too_large(tmp_path: Path) -> None:
     large.write_bytes(b" " * (LARGEST_FILE + 1))
     for path, part in ((tmp_path / "none.sgf", "no such file"), (tmp_path, "no such file"), (large, "no game")):
         with pytest.raises(UsageError, match=part):
-            read_sgf(path)
+            read_first_game(path)
     for path in (Path("/dev/zero"), Path("x" * 5000)):
         with pytest.raises(UsageError):
-            read_sgf(path)
+            read_first_game(path)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_files_that_are_none_or_too_large(tmp_path: Path) -> None:
 )
 def test_what_would_take_minutes_to_set_up_is_refused_at_once(text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        replay(parse_sgf(text))
+        replay(first_game(text))
 
 
 def test_a_board_that_is_set_up_many_times_over_is_still_read() -> None:
-    assert replay(parse_sgf("(;SZ[26]AB" + "[a1:z26]" * 20 + "AE[a1:z26]AB[b2])")).cells.sum() == 1
+    assert replay(first_game("(;SZ[26]AB" + "[a1:z26]" * 20 + "AE[a1:z26]AB[b2])")).cells.sum() == 1

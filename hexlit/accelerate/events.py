@@ -1,4 +1,4 @@
-"""Instants on the clock of a device: work that a device does on its own is timed without waiting for it."""
+"""Events on the clock of a device: work that a device does on its own is timed without waiting for it."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -9,23 +9,23 @@ import torch
 from torch import Tensor
 
 
-class Marks:
-    """Instants of a host that works itself (the cpu): a mark is a time of `time.perf_counter`."""
+class Events:
+    """Instants of a host that works itself (the cpu): an event is a time of `time.perf_counter`."""
 
-    def mark(self) -> Any:
+    def record(self) -> Any:
         """The instant at which the work handed over so far is done."""
         return time.perf_counter()
 
-    def between(self, marks: Sequence[Any]) -> list[float]:
-        """Seconds from each mark to the next; waits until the last is reached."""
-        return [end - start for start, end in pairwise(marks)]
+    def between(self, events: Sequence[Any]) -> list[float]:
+        """Seconds from each event to the next; waits until the last is reached."""
+        return [end - start for start, end in pairwise(events)]
 
 
-class DeviceMarks(Marks):
-    """Instants in the queue of cuda or mps: a mark is an event, which costs microseconds and waits for nothing.
+class DeviceEvents(Events):
+    """Events in the queue of cuda or mps: recording one costs microseconds and waits for nothing.
 
-    The seconds between two marks are those of the device: from the end of the work before the first to the end of the
-    work before the second, idle time included. They add up to the time from the first mark to the last.
+    The seconds between two events are those of the device: from the end of the work before the first to the end of the
+    work before the second, idle time included. They add up to the time from the first event to the last.
     """
 
     def __init__(self, make_event: Callable[[], Any], wait: Callable[[], None]) -> None:
@@ -36,28 +36,28 @@ class DeviceMarks(Marks):
         self._make_event = make_event
         self._wait = wait
 
-    def mark(self) -> Any:
+    def record(self) -> Any:
         event = self._make_event()
         event.record()
         return event
 
-    def between(self, marks: Sequence[Any]) -> list[float]:
-        if not marks:
+    def between(self, events: Sequence[Any]) -> list[float]:
+        if not events:
             return []
         self._wait()
-        return [start.elapsed_time(end) / 1000 for start, end in pairwise(marks)]
+        return [start.elapsed_time(end) / 1000 for start, end in pairwise(events)]
 
 
-def marks_for(device: torch.device) -> Marks:
+def events_for(device: torch.device) -> Events:
     """The clock of `device`."""
     if device.type == "cuda":
-        return DeviceMarks(
+        return DeviceEvents(
             lambda: torch.cuda.Event(enable_timing=True),  # type: ignore[no-untyped-call]
             lambda: synchronize(device),
         )
     if device.type == "mps":
-        return DeviceMarks(lambda: torch.mps.event.Event(enable_timing=True), lambda: synchronize(device))
-    return Marks()
+        return DeviceEvents(lambda: torch.mps.event.Event(enable_timing=True), lambda: synchronize(device))
+    return Events()
 
 
 def on_its_way(value: Tensor) -> Callable[[], float]:

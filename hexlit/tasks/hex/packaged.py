@@ -1,0 +1,62 @@
+"""Networks that come along with the package, by name: `hexlit:small` and `hexlit:medium`.
+
+This module imports no torch: commands ask it for names before anything is loaded.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+from hexlit.arena.player_spec import PACKAGED
+from hexlit.errors import UsageError
+
+FOLDER = Path(str(files("hexlit.tasks.hex"))) / "networks"
+"""Holds one file in safetensors for each name."""
+
+LARGEST_BOARD = {"small": 7, "medium": 13}
+"""Name -> rows of the largest board that the network was trained for, in ascending order."""
+
+
+def is_packaged(where: str | Path) -> bool:
+    """Whether `where` is written as the name of a packaged network."""
+    return str(where).startswith(PACKAGED)
+
+
+def packaged_networks() -> dict[str, Path]:
+    """Full name, such as `hexlit:small` -> file, of each network that the package holds."""
+    return {f"{PACKAGED}{file.stem}": file for file in sorted(FOLDER.glob("*.safetensors"))}
+
+
+def packaged_file(name: str, key: str = "checkpoint") -> Path:
+    """The file of the packaged network `name`, such as `hexlit:small`.
+
+    Messages call it by the setting `key`.
+
+    Raises:
+        UsageError: the package holds no such network.
+    """
+    found = packaged_networks()
+    if name not in found:
+        known = ", ".join(found) or "none"
+        raise UsageError(f"{key}={name}: no such network comes along with hexlit; there is {known}")
+    return found[name]
+
+
+def packaged_by_board() -> list[str]:
+    """Full names of the networks that players take without being asked, those of small boards first."""
+    found = packaged_networks()
+    return [name for name in (f"{PACKAGED}{one}" for one in LARGEST_BOARD) if name in found]
+
+
+def fitting_network(size: int) -> str | None:
+    """Full name of the packaged network for boards of `size` rows, None if the package holds none.
+
+    The smallest network whose boards reach `size` fits; above all of them, the one with the largest boards.
+    """
+    there = packaged_by_board()
+    fitting = [name for name in there if size <= largest_board(name)] or there[-1:]
+    return fitting[0] if fitting else None
+
+
+def largest_board(name: str) -> int:
+    """Rows of the largest board that the packaged network `name` was trained for."""
+    return LARGEST_BOARD[name.removeprefix(PACKAGED)]

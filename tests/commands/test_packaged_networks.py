@@ -1,0 +1,140 @@
+"""Packaged networks: by name in every command, and without a name where people play."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hexlit
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.api.models import Model
+from hexlit.api.searching import Search
+from hexlit.arena.player_spec import parse_player
+from hexlit.commands import export
+from hexlit.commands.htp_program import HtpConfig, judge
+from hexlit.commands.match_networks import load_networks
+from hexlit.commands.network_judges import judge_by_packaged
+from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.commands.tracked_match import networks
+from hexlit.search.config import SearchConfig
+from hexlit.tasks.hex import packaged
+from hexlit.tasks.hex.checkpoint import load_network
+from tests.nets.test_evaluator import plain, random_positions
+from tests.tasks.hex.stand_ins import put_networks
+from tests.web.pages import client, game, opened
+
+EAGER = AcceleratorConfig(device="cpu", inference="eager", inference_precision="fp32")
+
+
+@pytest.fixture(autouse=True)
+def _stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_networks(monkeypatch, tmp_path / "networks", "small", "medium")
+    monkeypatch.chdir(tmp_path)
+
+
+def values_of(evaluator: Any, size: int) -> Any:
+    planes = random_positions(1, size)
+    planes[:, 4] = 0
+    policy, value = np.zeros((1, evaluator.actions), np.float32), np.zeros(1, np.float32)
+    evaluator.evaluate(planes, policy, value)
+    return value
+
+
+def expected(name: str, size: int) -> Any:
+    planes = random_positions(1, size)
+    planes[:, 4] = 0
+    return plain(load_network(name).net, planes, size * size)[1]
+
+
+@pytest.mark.row("F20")
+def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCaptureFixture) -> None:
+    found = judge_by_packaged(5, EAGER, None)
+    for size, name in ((5, "hexlit:small"), (9, "hexlit:medium"), (15, "hexlit:medium"), (6, "hexlit:small")):
+        with caplog.at_level(logging.WARNING, "hexlit.commands"):
+            evaluator = found.make_evaluator(size, False, 1)
+        np.testing.assert_allclose(values_of(evaluator, size), expected(name, size), atol=1e-5)
+        assert found.knows_swap(size) == (name == "hexlit:medium")
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("hexlit.commands")]
+    assert said == ["hexlit:medium plays on 15 rows; it was trained for boards of up to 13"]
+
+
+@pytest.mark.row("F20")
+def test_play_without_a_checkpoint_offers_them_and_changes_with_the_board() -> None:
+    cpu = {"accelerator": EAGER}
+    with opened(client(packaged=True, **cpu)) as page:
+        first = page.ask("hello")["players"][0]
+        assert first == {
+            "name": "network",
+            "title": "network hexlit:small to 7 rows, hexlit:medium to 13 rows and above",
+            "studies": True,
+        }
+        for size, name in ((3, "hexlit:small"), (8, "hexlit:medium"), (4, "hexlit:small")):
+            own = page.ask("look", position=game(size=size), player="network")["value"]
+            assert own == pytest.approx(Search(name).look(hexlit.Board(size)).value, abs=1e-2)
+    with opened(client(packaged=True, checkpoint="hexlit:medium", board=None, **cpu)) as page:
+        assert page.ask("hello")["board"] == 8
+        assert page.ask("hello")["players"][0]["title"] == "hexlit:medium"
+
+
+def test_without_packaged_networks_play_and_htp_are_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_networks(monkeypatch, tmp_path / "none")
+    assert next(iter(shared_by_all(PlayConfig()).roster.offers)) == "rollouts"
+    with pytest.raises(hexlit.UsageError, match="no network comes along with this hexlit; add checkpoint=FILE"):
+        HtpConfig()
+
+
+@pytest.mark.row("F20")
+def test_htp_without_a_checkpoint_plays_the_network_that_fits_the_board() -> None:
+    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER), waits=False)
+    assert (size, knows_swap) == (11, True)
+    make, size, knows_swap = judge(HtpConfig(accelerator=EAGER, board=5), waits=False)
+    assert (size, knows_swap) == (5, False)
+    np.testing.assert_allclose(values_of(make(9, False, 1), 9), expected("hexlit:medium", 9), atol=1e-5)
+
+
+@pytest.mark.row("F20")
+def test_players_of_a_match_have_their_names() -> None:
+    specs = [parse_player("checkpoint=hexlit:small simulations=8"), parse_player("policy=hexlit:medium")]
+    assert [spec.label for spec in specs] == ["hexlit-small@8", "policy-hexlit-medium"]
+    found = load_networks([spec.source for spec in specs], SearchConfig(), EAGER, board=None)
+    assert found.board == 3
+    assert {name: network.swap for name, network in found.loaded.items()} == {
+        "hexlit:small": False,
+        "hexlit:medium": True,
+    }
+    assert [files.paths for files in networks(specs)] == [
+        [path]
+        for path in (
+            packaged.FOLDER / "small.safetensors",
+            packaged.FOLDER / "medium.safetensors",
+        )
+    ]
+
+
+@pytest.mark.row("F20")
+def test_python_and_export_take_the_names(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    model = hexlit.load("hexlit:small")
+    assert isinstance(model, Model)
+    assert (model.task, model.board) == ("hex", 3)
+    assert model.player(simulations=0) == "policy=hexlit:small"
+    assert model.look(hexlit.Board(3)).value == Search("hexlit:small").look(hexlit.Board(3)).value
+    with pytest.raises(hexlit.UsageError, match="there is hexlit:medium, hexlit:small"):
+        hexlit.load("hexlit:huge")
+    assert export.main(["checkpoint=hexlit:small", "format=safetensors"]) == 0
+    assert "small.safetensors" in capfd.readouterr().out
+    assert load_network(tmp_path / "small.safetensors").size == 3
+
+
+def test_no_taker_of_a_network_of_hex_resolves_its_file_by_itself() -> None:
+    """`network_file` knows the names; `checkpoint_file` does not."""
+    root = Path(hexlit.__file__).parent
+    callers = {
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        if "import checkpoint_file" in path.read_text(encoding="utf-8")
+        or ", checkpoint_file" in path.read_text(encoding="utf-8")
+    }
+    assert {name for name in callers if not name.startswith("tasks/")} == {"commands/predict.py"}
+    assert "tasks/hex/checkpoint.py" in callers
