@@ -1,4 +1,4 @@
-"""Who plays what, decided without Ray: nobody waits without need, nothing is lost and nothing comes twice."""
+"""The distribution of work, without Ray: no needless wait, nothing is lost and nothing comes twice."""
 
 import logging
 import random
@@ -30,7 +30,7 @@ def kill_all(workers: LightWorkers, *lost: int) -> None:
 
 
 def look_each_second(workers: LightWorkers, seconds: int, log: list[logging.LogRecord]) -> list[int]:
-    """Seconds at which something was said."""
+    """Seconds of the messages."""
     said = []
     for second in range(seconds):
         workers.now, before = second, len(log)

@@ -42,7 +42,7 @@ def cluster() -> Iterator[Any]:
 
 
 def refused(what: str, call: Callable[[], Any]) -> str:
-    """The one line in which `call` is refused; how long it took is printed."""
+    """The one-line refusal of `call`; how long it took is printed."""
     started = time.monotonic()
     with pytest.raises(UsageError) as error:
         call()

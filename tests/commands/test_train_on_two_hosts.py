@@ -19,7 +19,7 @@ from tests.two_hosts import Host, missing, two_hosts
 pytestmark = [pytest.mark.services, pytest.mark.row("F22")]
 
 WITHIN = 15.0
-"""Seconds after which the ranks of a host have ended that can reach the other no more."""
+"""Seconds for the ranks of a host to end after they lose the other host."""
 
 
 @pytest.fixture
