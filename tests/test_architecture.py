@@ -34,6 +34,7 @@ ARROWS: dict[str, set[str]] = {
         "accelerate",
         "hex",
     },
+    "testing": {"arena", "selfplay", "search", "hex"},  # for tests, of other packages too; nothing imports it
     "web": {"arena", "search", "hex"},  # networks come from the commands, as evaluators
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
     "planning": set(),  # what was measured comes as a file
@@ -53,6 +54,7 @@ ARROWS: dict[str, set[str]] = {
 FOR_ALL = {
     "errors",
     "files",
+    "interruption",
     "lifeline",
     "locks",
     "parquet",
@@ -78,7 +80,7 @@ FREE_OF_THE_GAME = ("training", "accelerate", "tuning", "tracking")
 """Rooms that serve every task: their names and texts have no word of a single one."""
 WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "policies", "strength", "hex"}
 HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
-NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.cli"}  # the table of tasks, and what `hexlit --help` says
+NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.commands.table"}  # the table of tasks, and what `hexlit --help` says
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
 OPTIONAL = (
     "tensorboard",
@@ -99,6 +101,7 @@ IMPORT_NAMES = {
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
     "pillow": "PIL",
+    "pyyaml": "yaml",
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}

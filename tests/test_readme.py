@@ -87,3 +87,18 @@ def test_the_example_of_a_task_is_the_one_that_the_tests_train() -> None:
         )
         assert found is not None, name
         assert found[1] == (ROOT / "tests" / "outside" / "linetask" / name).read_text(encoding="utf-8")
+
+
+def test_the_messages_that_the_pages_on_problems_quote_are_those_of_the_code() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "hexlit").rglob("*.py"))
+    code = re.sub(r"\"\s*\n\s*f?\"", "", code)
+    quoted = [
+        message
+        for name, page in PAGES.items()
+        if name.startswith("problems/")
+        for message in [*re.findall(r"^\| `([^`=]+)` \|", page, re.MULTILINE), *re.findall(r"```text\n(.*)\n```", page)]
+    ]
+    assert len(quoted) > 10
+    for message in quoted:
+        for part in re.split(r"\.\.\.|\d+|\bN\b", message):
+            assert part.strip(" %") in code, f"{message}: {part}"

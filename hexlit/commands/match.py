@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -24,6 +25,7 @@ from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import SearchConfig
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
@@ -69,6 +71,8 @@ class MatchConfig:
     """Folder of an interrupted match to continue."""
     json: bool = False
     """Whether to print the content of `match.json` instead of tables."""
+    boards: int = 0
+    """Number of games whose last position is drawn at the end: the longest ones of the closest two players."""
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
     where: str = "here"
@@ -91,6 +95,8 @@ class MatchConfig:
         for name in ("pairs", "at_once", "workers"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
+        if self.boards < 0:
+            raise UsageError(f"boards={self.boards}: must be 0 or more")
         check_place(self.where)
         if self.mode not in MODES:
             raise UsageError(f"mode={self.mode}: choose one of {', '.join(MODES)}")
@@ -157,7 +163,10 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
     folder = Path(HydraConfig.get().runtime.output_dir)
     if settings.resume is None:  # a resumed match keeps its settings
         settings_writer(config, folder)()
-    play(settings, specs, folder, console)
+    place = os.path.relpath(folder)
+    again = f"hexlit match {shlex.join([f'resume={place}'])}"
+    with says_how_to_go_on("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
+        play(settings, specs, folder, console)
     return folder
 
 
@@ -184,17 +193,11 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     before = len(log.games)
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"
-    try:
-        with (
-            halls(config, specs, tournament, table, console) as elsewhere,
-            MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
-        ):
-            tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
-    except KeyboardInterrupt:
-        console.print(
-            f"\n{len(log.games):,} games are saved; continue with hexlit match resume={folder}", soft_wrap=True
-        )
-        raise
+    with (
+        halls(config, specs, tournament, table, console) as elsewhere,
+        MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
+    ):
+        tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
     document = {**document_of(config, specs, tournament, log), **pace}
@@ -209,6 +212,10 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
         print(json.dumps(document, indent=2, allow_nan=False))
         return
     print_match(console, document)
+    if config.boards:
+        from hexlit.commands.match_boards import closest_games, draw_games
+
+        console.print(draw_games(closest_games(log.games, config.boards), log.size))
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
 
 

@@ -1,9 +1,10 @@
 """`hexlit strength`: a network against the exact truth, and the value of each way of searching."""
 
 import math
+import os
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from importlib.metadata import version
@@ -14,13 +15,16 @@ from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import RayConfig, check_place
+from hexlit.commands.again import same_command
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
+from hexlit.commands.strength_progress import Advance, progress
 from hexlit.commands.strength_results import Document, show, write
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
 
@@ -123,17 +127,19 @@ def strength(config: DictConfig) -> None:
     size = settings.board or loaded.size
     check_board(settings.what, size)
     folder = new_folder(settings.output)
-    profile = build_profile(settings.accelerator)
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    profile.apply()
-    evaluators = Evaluators(loaded, size, profile)
-    games = settings.games or profile.evaluation_batch
-    measure = measure_truth if settings.what == "truth" else measure_search
-    facts = about(settings, evaluators, games)
-    with progress() as advance:
-        for found in measure(settings, evaluators, games, advance):
-            document = facts | found
-            write(folder, document)
+    again = same_command("hexlit strength", f"output={os.path.relpath(folder)}")
+    with says_how_to_go_on("hexlit strength", lambda: f"what was measured is in {folder}", lambda: again):
+        profile = build_profile(settings.accelerator)
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
+        evaluators = Evaluators(loaded, size, profile)
+        games = settings.games or profile.evaluation_batch
+        measure = measure_truth if settings.what == "truth" else measure_search
+        facts = about(settings, evaluators, games)
+        with progress() as advance:
+            for found in measure(settings, evaluators, games, advance):
+                document = facts | found
+                write(folder, document)
     if settings.report:
         write_beside(folder)
     if settings.logger.wandb.mode != "disabled":
@@ -187,25 +193,6 @@ def new_folder(output: str | None) -> Path:
     except UsageError as error:
         raise UsageError(f"output={error}") from error
     return folder
-
-
-Advance = Callable[[str, float], None]
-"""Called with the present activity, and the share of the work that is done, in [0, 1]."""
-
-
-@contextmanager
-def progress() -> Iterator[Advance]:
-    """A bar with the time left on the error stream; nothing if that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    from hexlit.reporting.screen import is_screen
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not is_screen(console), transient=True) as bar:
-        task = bar.add_task("measuring", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
 def measure_truth(

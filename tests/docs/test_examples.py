@@ -31,7 +31,7 @@ def examples(*, slow: bool) -> list[Any]:
     found = []
     for page in manual():
         named: dict[str, list[Fence]] = {}
-        files = []
+        files: list[Fence] = []
         for fence in fences(page):
             if "run" in fence.marks:
                 named.setdefault(fence.marks["run"], []).extend([*files, fence])
