@@ -1,4 +1,4 @@
-"""Ctrl-C, and SIGTERM, by which batch systems end what runs: what is kept, and the one command that goes on."""
+"""Ctrl-C, and SIGTERM, the signal of batch systems: the saved files, and the one command that continues."""
 
 import signal
 import sys
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 TOLD = "what is kept, and how to go on, was printed"
-"""Note on an interruption of which nothing further is to be said."""
+"""Note on an interruption without further remarks."""
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def says_how_to_go_on(command: str, kept: Callable[[], str], again: Callable[[],
     Args:
         command: who says so, such as `hexlit match`.
         kept: what is kept, and where.
-        again: the command, ready for a shell, that goes on.
+        again: the command, ready for a shell, that continues.
     """
     try:
         with terminated_as_interrupted():

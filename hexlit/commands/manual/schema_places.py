@@ -1,4 +1,4 @@
-"""Where the dataclasses stand that defaults lists name, as `module:Class`, and where tasks from elsewhere have YAML."""
+"""Places of the dataclasses in defaults lists, as `module:Class`, and of the YAML files of external tasks."""
 
 import ast
 from collections.abc import Iterable
