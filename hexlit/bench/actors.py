@@ -13,7 +13,7 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import Player
+from hexlit.selfplay.player import SelfPlayer
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, elsewhere_from, weights_of
 
@@ -26,9 +26,9 @@ def measure_actors(
     cluster: RayConfig,
     accelerator: AcceleratorConfig,
 ) -> list[Measurement]:
-    """Evaluations a second of self-play in 1, 2 and 4 workers, and in as many actors of `cluster`.
+    """Evaluations per second of self-play in 1, 2 and 4 workers, and in as many actors of `cluster`.
 
-    All have the threads of an actor. What is measured begins when all of them are ready.
+    All have the threads of an actor. The measurement begins when all of them are ready.
 
     Raises:
         UsageError: there is no such cluster, or it has no room for all.
@@ -38,7 +38,7 @@ def measure_actors(
     found = []
     for count in COUNTS:
         for kind in ("worker", "actor"):
-            player: Player
+            player: SelfPlayer
             if kind == "worker":
                 player = make_player(workplace(net, game, profile, count, partial(HostMaker, profile=one)), count)
                 device = str(profile.device)
@@ -59,7 +59,7 @@ def measure_actors(
 
 
 def wait_for_all(player: RayPlayers, count: int, cluster: RayConfig) -> None:
-    """Wait until `count` actors can play; raise `UsageError` where they have no room within `cluster.wait` seconds."""
+    """Wait until `count` actors can play; raise `UsageError` if they have no room within `cluster.wait` seconds."""
     end = None if cluster.wait is None else time.monotonic() + cluster.wait
     while player.ready < count:
         if end is not None and time.monotonic() > end:

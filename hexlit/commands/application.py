@@ -1,4 +1,4 @@
-"""What every command shares: a small Hydra application whose user errors are one line and exit code 2.
+"""The shared part of every command: a small Hydra application whose user errors are one line and exit code 2.
 
 A command is three things: a dataclass that is the schema of its configuration, a YAML in `conf/` that names the schema
 in its defaults, and a task:
@@ -6,7 +6,7 @@ in its defaults, and a task:
     register_schema("solve", SolveConfig)               # conf/solve.yaml: defaults: [solve_schema, ..., _self_]
 
     def task(config: DictConfig) -> None:
-        settings = typed(config, SolveConfig)           # __post_init__ refuses what is out of range
+        settings = typed(config, SolveConfig)           # __post_init__ refuses values out of range
 
     def main(argv: list[str]) -> int:
         return run(task, "solve", argv)
@@ -44,7 +44,7 @@ FINE, BUG, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 
 
 def register_schema(name: str, schema: type[Any]) -> None:
-    """Make the dataclass `schema` known to Hydra as `<name>_schema`, to stand first in the defaults of a YAML."""
+    """Make the dataclass `schema` known to Hydra as `<name>_schema`, the first entry in the defaults of a YAML."""
     ConfigStore.instance().store(name=f"{name}_schema", node=schema, provider="hexlit")
 
 
@@ -66,7 +66,7 @@ def typed(config: DictConfig, schema: type[Schema]) -> Schema:
 
 
 def _refuse_extra_keys(config: DictConfig, prefix: str = "") -> None:
-    """Hydra's +key=value adds keys that no schema has and that nothing would ever read."""
+    """Refuse keys added with Hydra's +key=value that no schema has and no code would read."""
     schema = OmegaConf.get_type(config)
     fields = {field.name for field in dataclasses.fields(schema)} if dataclasses.is_dataclass(schema) else None
     for key in config:
@@ -88,10 +88,10 @@ def run(
 ) -> int:
     """Compose `conf/<config_name>.yaml` with the overrides `argv`, run `task` on it, and return the exit code.
 
-    `prepare` may rewrite the arguments first, and raise `UsageError`. Mistakes are told in the name of `command`, None
-    for `config_name`.
+    `prepare` may rewrite the arguments first, and raise `UsageError`. Messages name `command`, or `config_name` where
+    it is None.
 
-    Everything Hydra's own command line can do works: `--multirun`, `--cfg job`, `--help`, `--info`, completion.
+    All of Hydra's own command line works: `--multirun`, `--cfg job`, `--help`, `--info`, completion.
 
     Returns:
         0; 2 after a mistake of the user, told in one line on stderr; 1 after a bug, with its traceback; 130 after
@@ -141,7 +141,7 @@ def _run(
 
 
 def _arguments(argv: list[str]) -> list[str]:
-    """`argv` with flags first, as argparse takes overrides in one piece only; refuses what Hydra does not know."""
+    """`argv` with flags first, since argparse takes overrides in one piece; refuses flags unknown to Hydra."""
     parser = get_args_parser()
     parser.error = _refuse_flag  # type: ignore[method-assign]  # argparse prints its whole usage instead
     known, rest = parser.parse_known_args(argv)
@@ -175,7 +175,7 @@ def _command_line(arguments: list[str]) -> Iterator[None]:
 
 
 def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Callable[[DictConfig], None]:
-    """`task`, telling mistakes of the user from bugs, which are written down in `bugs`."""
+    """`task`, separating mistakes of the user from bugs, which are added to `bugs`."""
 
     @functools.wraps(task)
     def watched(config: DictConfig) -> None:
@@ -188,26 +188,26 @@ def _watched(task: Callable[[DictConfig], None], bugs: list[Exception]) -> Calla
                 raise
             if HydraConfig.get().mode == RunMode.RUN:
                 raise Refused(mistake) from error
-            raise mistake from error  # one job of a sweep: Hydra records its failure and goes on
+            raise mistake from error  # one job of a sweep: Hydra records its failure and continues
 
     return watched
 
 
 def mistake_of_task(error: Exception) -> Exception | None:
-    """The user's mistake that `error` from a task is, or wraps; None where it is a bug."""
+    """The user's mistake in `error` from a task, wrapped or not; None for a bug."""
     if isinstance(error, UsageError | MissingMandatoryValue):
         return error
-    if isinstance(error, InstantiationException):  # hydra.utils.instantiate wraps what the constructor raised
+    if isinstance(error, InstantiationException):  # hydra.utils.instantiate wraps the constructor's error
         cause = error.__cause__
         return cause if isinstance(cause, UsageError) else None
     return machine_error(error)
 
 
 def is_mistake(error: Exception) -> bool:
-    """Whether an error from outside the task, so while composing, is the user's."""
+    """Whether an error outside the task, while composing, is the user's."""
     if isinstance(error, UsageError | CompactHydraException | OmegaConfBaseException | OSError):
         return True
-    # Hydra raises a plain ValueError on flags and on group=3, and trips over other things where a name should stand.
+    # Hydra raises a plain ValueError on flags and on group=3, and other errors where it expects a name.
     frames = traceback.extract_tb(error.__traceback__)
     return any(f"{os.sep}{package}{os.sep}" in frames[-1].filename for package in ("hydra", "omegaconf"))
 

@@ -1,4 +1,4 @@
-"""`hexlit bench`: how fast this machine plays, searches, evaluates and trains. Medians, with their spread."""
+"""`hexlit bench`: the speed of this machine in play, search, evaluation and training. Medians, with their spread."""
 
 from omegaconf import DictConfig
 
@@ -21,7 +21,7 @@ def main(argv: list[str]) -> int:
 
 
 def bench(config: DictConfig) -> None:
-    """Measure what the configuration asks for, and print it."""
+    """Measure the kinds in the configuration, and print the figures."""
     settings = typed(config, BenchConfig)
     from rich.console import Console
 

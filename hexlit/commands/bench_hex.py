@@ -1,4 +1,4 @@
-"""What `hexlit bench` measures of Hex: one kind after the other, and the report of all of them."""
+"""The measurements of `hexlit bench` for Hex: one kind after the other, and the report of all of them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.commands.bench_output import machine
 from hexlit.commands.bench_settings import QUICK, BenchConfig
 
-if TYPE_CHECKING:  # torch is imported only when something is measured
+if TYPE_CHECKING:  # torch is imported only for a measurement
     from hexlit.accelerate.profile import DeviceProfile
     from hexlit.bench.grid import Grid
     from hexlit.bench.measure import Effort, Measurement
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # torch is imported only when something is measured
 
 
 def measured(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
-    """What `settings` ask for, on their device; `say` is told which is being measured."""
+    """The measurements of `settings`, on their device; `say` gets the name of each one."""
     import numba
 
     from hexlit.accelerate.profile import build_profile
@@ -30,7 +30,7 @@ def measured(settings: BenchConfig, say: Callable[[str], None]) -> "Report":
 
 
 def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], None]) -> "Report":
-    """Every kind that was asked for; `say` is told which is being measured."""
+    """All requested kinds of measurements; `say` gets the name of each one."""
     from hexlit.bench.actors import measure_actors
     from hexlit.bench.engine import measure_games, measure_search
     from hexlit.bench.evaluation import measure_table
@@ -42,7 +42,7 @@ def measure(config: BenchConfig, profile: "DeviceProfile", say: Callable[[str], 
     from hexlit.bench.play import Game, measure_selfplay, measure_workers
     from hexlit.bench.positions import Recipe, positions_trainee
     from hexlit.bench.report import Report
-    from hexlit.bench.solver import measure_solver
+    from hexlit.bench.solver_speed import measure_solver
     from hexlit.bench.trials import measure_trials
     from hexlit.training.run import quiet_lightning
 
@@ -117,7 +117,7 @@ def network(config: BenchConfig) -> tuple["HexNet", int]:
 def find_batch(
     config: BenchConfig, net: "HexNet", recipe: "Recipe", effort: "Effort", profile: "DeviceProfile"
 ) -> tuple[list["Measurement"], list[str]]:
-    """Row A7: the batch size of this machine; written to a config where that is asked for."""
+    """Row A7: the batch size of this machine; written to a config if requested."""
     from hexlit.bench.batches import SIZES, best_batch, measure_batches, write_accelerator
 
     found = dict(zip(SIZES, measure_batches(net, recipe, effort, profile), strict=False))

@@ -1,4 +1,4 @@
-"""Where the figures of `hexlit bench` go, and what they belong to."""
+"""The output of `hexlit bench`, and the machine behind the figures."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from hexlit.commands.bench_settings import BenchConfig
 from hexlit.errors import UsageError
 
-if TYPE_CHECKING:  # torch is imported only when something is measured
+if TYPE_CHECKING:  # torch is imported only for a measurement
     from hexlit.accelerate.profile import DeviceProfile
     from hexlit.bench.report import Report
 
 
 def make_folders(config: BenchConfig) -> None:
-    """Make the folders that results go to, before minutes are spent on them."""
+    """Make the folders for results, before minutes are spent on them."""
     for key, folder in (("output", config.output), ("write", config.write and Path(config.write).parent)):
         try:
             if folder:
@@ -22,7 +22,7 @@ def make_folders(config: BenchConfig) -> None:
 
 
 def give_out(report: "Report", config: BenchConfig) -> None:
-    """Print the report, and write it where that is asked for."""
+    """Print the report, and write it if requested."""
     from hexlit.files import write_text_atomic
 
     if config.json:
@@ -37,7 +37,7 @@ def give_out(report: "Report", config: BenchConfig) -> None:
 
 
 def machine(profile: "DeviceProfile") -> dict[str, str | int]:
-    """What the figures belong to."""
+    """The machine behind the figures."""
     import platform
     from importlib.metadata import version
 

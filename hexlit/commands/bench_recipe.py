@@ -14,7 +14,7 @@ from hexlit.tasks.hex.train_config import HexTrainConfig
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides, those of `hexlit train` among them; returns the exit code."""
+    """Run the command with Hydra overrides, including those of `hexlit train`; returns the exit code."""
     recipe = ["task=hex", *argv]
     tasks.register(recipe)
     asked: list[BenchConfig] = []
@@ -31,7 +31,7 @@ def main(argv: list[str]) -> int:
 
 
 def bench_recipe(asked: BenchConfig, settings: HexTrainConfig) -> None:
-    """Measure what is `asked`, with the `settings` of the recipe."""
+    """Measure the kinds in `asked`, with the `settings` of the recipe."""
     from rich.console import Console
 
     asked = replace(

@@ -1,4 +1,4 @@
-"""What `hexlit bench` takes for Hex, and of it for any task. Nothing heavy is imported here."""
+"""The settings of `hexlit bench`, for Hex and for other tasks. Nothing heavy is imported here."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,30 +18,30 @@ KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "trials", "pace", "acto
 
 @dataclass
 class BenchConfig:
-    """What `hexlit bench` takes."""
+    """Settings of `hexlit bench`."""
 
     what: str = "all"
-    """games, search, forward, train, selfplay, loader, workers, or all of these; leaves, batch, compare, solver,
-    trials; pace, from which `hexlit plan` works out larger machines; actors, those of the Ray cluster of the section
-    `ray` beside as many workers of this machine."""
+    """Subject of the measurement. games, search, forward, train, selfplay, loader, workers, or all of these; leaves,
+    batch, compare, solver, trials. pace: the rates for `hexlit plan`. actors: those of the Ray cluster in the section
+    `ray`, beside as many workers of this machine."""
     board: int = 11
-    """Size of the board, 2 to 19; for the solver 2 to 8."""
+    """Rows of the board, 2 to 19; 2 to 8 for the solver."""
     checkpoint: str | None = None
-    """Network that is measured on the board it was trained for, such as `hexlit:small`; null is a fresh `net`."""
+    """Network to measure, on its own board, such as `hexlit:small`. Null: a fresh network from `net`."""
     repeats: int = 7
-    """Measurements after the warm-up; their median and quartiles are shown."""
+    """Number of measurements after the warm-up; the report shows their median and quartiles."""
     seconds: float = 0.5
-    """Length of one measurement, about."""
+    """Approximate length of one measurement, in seconds."""
     compiled: bool = True
-    """Whether what=forward measures `torch.compile`, too, at the smallest and the largest batch: a minute or more."""
+    """Whether what=forward also measures `torch.compile`, at the smallest and the largest batch. It takes minutes."""
     json: bool = False
-    """Print JSON instead of a table."""
+    """Whether to print JSON instead of a table."""
     markdown: bool = False
-    """Print Markdown instead of a table."""
+    """Whether to print Markdown instead of a table."""
     output: str | None = None
-    """Folder for `bench.json` and `bench.md`; null writes neither."""
+    """Folder for `bench.json` and `bench.md`. Null: no files."""
     write: str | None = None
-    """For `what=batch`: a YAML in a folder `accelerator` to write the batch size found to."""
+    """YAML file for the batch size that `what=batch` finds, in a folder `accelerator`. Null: no file."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -51,7 +51,7 @@ class BenchConfig:
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
+        """Refuse impossible combinations."""
         if self.what not in (*KINDS, "all"):
             raise UsageError(f"what={self.what}: choose one of {', '.join((*KINDS, 'all'))}")
         if not 2 <= self.board <= 19:

@@ -13,11 +13,11 @@ from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
 from hexlit.errors import UsageError
 from hexlit.tasks.run_config import RunConfig
 
-if TYPE_CHECKING:  # torch is imported only when something is measured
+if TYPE_CHECKING:  # torch is imported only for a measurement
     from hexlit.bench.report import Report
 
 OF_THE_BENCH = ("what", "repeats", "seconds", "compiled", "checkpoint", "json", "markdown", "output", "write")
-"""Settings of `hexlit bench` that are not the task's."""
+"""Settings that belong to `hexlit bench`, not to the task."""
 
 
 def main(argv: list[str]) -> int:
@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
 
 
 def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
-    """What the bench is asked for, and the arguments that are left for the task.
+    """The settings of the bench, and the remaining arguments for the task.
 
     Raises:
         UsageError: a setting of the bench is out of range.
@@ -50,10 +50,10 @@ def split(argv: list[str]) -> tuple[BenchConfig, list[str]]:
 
 
 def of_training(argv: list[str]) -> tuple[BenchConfig, list[str]]:
-    """As `split`, for a task of which only training is measured.
+    """As `split`, for a task with only training to measure.
 
     Raises:
-        UsageError: the bench is asked for something else, or a setting of it is out of range.
+        UsageError: another measurement is requested, or a setting is out of range.
     """
     settings, rest = split(argv)
     if settings.what != "train":
@@ -72,7 +72,7 @@ def bench_task(settings: RunConfig, asked: BenchConfig) -> None:
 
 
 def measured(settings: RunConfig, asked: BenchConfig) -> "Report":
-    """Training steps of the task with its `settings`, as long as `asked`."""
+    """Measurements of the task's training steps with its `settings`, as long as `asked`."""
     for name in ("resume", "best"):
         if getattr(settings, name) is not None:
             raise UsageError(f"{name}={getattr(settings, name)}: a bench trains fresh weights; leave it out")

@@ -27,13 +27,13 @@ def choices() -> dict[str, Any]:
 
 
 def facts_of(settings: Any, **more: Any) -> dict[str, Any]:
-    """The whole configuration in the dataclass `settings`, what was chosen, the code and its versions, and `more`."""
+    """The whole configuration in the dataclass `settings`, the choices, the code and its versions, and `more`."""
     from hexlit.tracking.provenance import git_state, versions
 
     return {**asdict(settings), **choices(), "git": git_state(), "versions": versions(), **more}
 
 
 def refuse_tensorboard(config: LoggerConfig) -> None:
-    """Raise `UsageError` where a command without epochs is asked for TensorBoard."""
+    """Raise `UsageError` if TensorBoard is chosen for a command without epochs."""
     if config.tensorboard:
         raise UsageError("logger=tensorboard: there are no epochs to draw here; choose logger=wandb or logger=csv")

@@ -1,7 +1,7 @@
-"""The folder that a command writes to: held from before its first file on, and left tidy.
+"""The folder of a command's output: held from before its first file on, and left tidy.
 
-Hydra makes the folder of a run and its log before it calls the command. `Claim` is told of the folder earlier, as a
-callback of Hydra; `hexlit.commands.application.run` lets go at the command's end.
+Hydra makes the folder of a run and its log before it calls the command. `Claim` holds the folder earlier, as a
+callback of Hydra; `hexlit.commands.application.run` releases it at the command's end.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from hexlit.files import remove_temporary
 from hexlit.locks import LOCK, FolderLock
 
 OWN_SWEEPER = "optuna"
-"""The sweeper of `hexlit.tuning`, which finds the folder of its sweep itself, and holds it."""
+"""The sweeper of `hexlit.tuning`, which finds and holds the folder of its sweep itself."""
 
 _WITHOUT_WORTH = {LOCK, "multirun.yaml", "phases.csv"}
-"""Files that a run has before it has done anything."""
+"""Files that a run has before it has done any work."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class _Held:
     folder: Path
     lock: FolderLock
     made: tuple[Path, ...]
-    """Folders that were made for it, the innermost first."""
+    """Folders that were made for it, innermost first."""
 
 
 _held: list[_Held] = []
@@ -48,9 +48,9 @@ class Claim(Callback):
 
 
 def claim(folder: Path, *, below: bool = True) -> None:
-    """Hold `folder`, which is made where it is missing, and remove what a killed process was writing there.
+    """Hold `folder`, make it if it is missing, and remove the unfinished files of a killed process.
 
-    Its folders are tidied, too, unless `below` says that others may be at work in them.
+    Folders below it are tidied too; `below` is False if other processes may work in them.
 
     Raises:
         UsageError: another process is at work there, or it cannot be made.
@@ -66,15 +66,15 @@ def claim(folder: Path, *, below: bool = True) -> None:
 
 
 def folder() -> Path | None:
-    """The folder that was claimed first; None where none is."""
+    """The first claimed folder; None without one."""
     return _held[0].folder if _held else None
 
 
 def check() -> None:
-    """Look whether the folders that are held are there still.
+    """Check that the held folders still exist.
 
     Raises:
-        UsageError: one was removed, or another stands in its place.
+        UsageError: one was removed, or replaced by another.
     """
     for held in _held:
         if not held.lock.stands():
@@ -82,7 +82,7 @@ def check() -> None:
 
 
 def leave(*, refused: bool) -> None:
-    """Let go of all that this process has claimed; `refused` folders that were made for nothing are removed."""
+    """Release all folders of this process; with `refused` remove folders that were made for nothing."""
     while _held:
         held = _held.pop()
         if refused and held.made and held.lock.stands() and _bare(held.folder):
@@ -93,18 +93,18 @@ def leave(*, refused: bool) -> None:
 def _claim_or_refuse(folder: Path, *, below: bool = True) -> None:
     try:
         claim(folder, below=below)
-    except UsageError as error:  # of a callback Hydra lets nothing else pass
+    except UsageError as error:  # Hydra lets no other exception of a callback pass
         raise Refused(error) from error
 
 
 def _bare(folder: Path) -> bool:
-    """Whether nothing in `folder` is the work of a run: settings, a log and a lock are not."""
+    """Whether `folder` has no work of a run: settings, a log and a lock do not count."""
     files = [path for path in folder.rglob("*") if not path.is_dir()]
     return all(path.name in _WITHOUT_WORTH or path.suffix == ".log" or path.parent.name == ".hydra" for path in files)
 
 
 def _remove(held: _Held) -> None:
-    for path in sorted(held.folder.rglob("*"), reverse=True):  # what is in a folder comes before it
+    for path in sorted(held.folder.rglob("*"), reverse=True):  # the content of a folder comes before it
         path.rmdir() if path.is_dir() else path.unlink()
     for path in held.made:
         if any(path.iterdir()):

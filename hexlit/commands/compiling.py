@@ -1,9 +1,9 @@
-"""Kernels compiled in processes of their own, while this one does other things.
+"""Kernels compiled in other processes, while this one does other things.
 
-Numba compiles one function at a time in a process. Another process writes its machine code to the folder on disk from
-which this one, and those that it starts, then load it. Two that compile the same function at once do no harm: every
-file there is written whole. A process that is killed or fails does no harm either: the kernels it has not written
-are compiled in the process that needs them.
+Numba compiles one function at a time in a process. Another process writes its machine code to the folder on disk.
+This process, and those that it starts, load it from there. Two processes may compile the same function at once:
+every file there is written whole. A killed or failed process does no harm either: the process that needs its
+missing kernels compiles them.
 """
 
 import contextlib
@@ -25,29 +25,29 @@ from hexlit.reporting.quantities import time_left
 log = logging.getLogger(__name__)
 
 Advance = Callable[[int, int, str], None]
-"""Hears how many functions of how many are compiled, and what they are for."""
+"""Called with the number of compiled functions, their total, and their purpose."""
 
 BESIDE = 10
-"""Niceness of a process that compiles beside self-play."""
+"""Niceness of a process that compiles during self-play."""
 
 _LATER = 5
-"""Added to the niceness of processes that have less than half of the work of the one that takes longest."""
+"""Added to the niceness of processes with less than half of the longest one's work."""
 
 
 class Compiling:
-    """Compiles sets of kernels that are not on disk already, in one process or several side by side.
+    """Compiles sets of kernels that are not on disk yet, in one process or several.
 
     Attributes:
-        names: the sets that were missing.
-        total: about how many functions are compiled for them.
-        seconds: wall time it has taken, up to now or to its end; 0 where nothing had to be compiled.
+        names: the missing sets.
+        total: approximate number of their functions.
+        seconds: wall time so far, or until its end; 0 if nothing had to be compiled.
     """
 
     def __init__(self, names: Sequence[str], *, processes: int = 1, niceness: int = 0) -> None:
         """Start to compile the sets `names` of `hexlit.commands.kernels`, in at most `processes` processes.
 
         The first set begins at `niceness` in a process of its own, so name the longest one first. Processes with much
-        less to do leave the cores to it and to the caller, so that neither ends late. Sets that share functions with
+        less work leave the cores to it and to the caller, so that neither ends late. Sets that share functions with
         others come before them.
         """
         self.names = [name for name in names if not is_compiled(name)]
@@ -79,12 +79,12 @@ class Compiling:
         return max((process.ended for process in self._processes), default=self._started) - self._started
 
     def state(self) -> tuple[int, str]:
-        """How many functions are compiled, and what those under way are for; empty once nothing is."""
+        """Number of compiled functions, and the purpose of those in work; empty once all is done."""
         what = " and ".join(dict.fromkeys(process.what for process in self._processes if process.running))
         return sum(process.done for process in self._processes), what
 
     def status(self) -> str:
-        """The same as a line: `compiling self-play 12/52 · 20.0 s left`; empty once nothing is compiled."""
+        """The same as a line: `compiling self-play 12/52 · 20.0 s left`; empty once all is done."""
         done, what = self.state()
         if not what:
             return ""
@@ -92,7 +92,7 @@ class Compiling:
         return f"compiling {what} {done}/{self.total}" + (f" · {left}" if left else "")
 
     def wait(self, advance: Advance = lambda done, total, what: None) -> None:
-        """Wait for the end; `advance` hears four times a second how far it is."""
+        """Wait for the end; `advance` gets the progress four times a second."""
         for process in self._processes:
             while process.running:
                 process.join(0.25)
@@ -105,13 +105,13 @@ class Compiling:
         return sum(process.cpu_seconds() for process in self._processes)
 
     def close(self) -> None:
-        """End it, wherever it is."""
+        """End it at any stage."""
         for process in self._processes:
             process.close()
 
 
 class _Process:
-    """A process that compiles sets one after the other; a thread hears how far it is."""
+    """A process that compiles sets one after the other; a thread follows its progress."""
 
     def __init__(self, functions: Mapping[str, int], niceness: int) -> None:
         self.ended = math.inf
@@ -140,16 +140,16 @@ class _Process:
 
     @property
     def done(self) -> int:
-        """Functions that are compiled."""
+        """Number of compiled functions."""
         return sum(min(self._compiled[name], functions) for name, functions in self._functions.items())
 
     @property
     def what(self) -> str:
-        """The set that is compiled, for people."""
+        """Name of the present set, for people."""
         return SETS[self._under_way].what
 
     def join(self, seconds: float) -> None:
-        """Wait for its end, but no longer than `seconds`."""
+        """Wait for its end, at most `seconds`."""
         self._reader.join(seconds)
 
     def cpu_seconds(self) -> float:
@@ -191,7 +191,7 @@ def _seconds_of(names: Sequence[str]) -> float:
 
 
 def functions_of(names: Sequence[str]) -> dict[str, int]:
-    """About how many functions each of the sets `names` compiles."""
+    """Approximate number of functions in each of the sets `names`."""
 
     def known(name: str) -> int:
         return max((n for other, n in SETS[name].shared.items() if other in names or is_compiled(other)), default=0)

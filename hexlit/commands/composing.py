@@ -1,8 +1,8 @@
-"""Hydra composes the configuration once a command, without copies of all that it knows.
+"""Hydra composes the configuration once per command, without copies of all that it knows.
 
-Left alone, Hydra composes everything twice: first to learn whether `hydra.mode` asks for a sweep, then to run. It also
-copies every registered schema for each group that it lists. Both together are half of the time in which a command
-refuses a mistake, and most of that of `--help`.
+By default Hydra composes everything twice: first to see whether `hydra.mode` asks for a sweep, then to run. It also
+copies every registered schema for each group that it lists. Together this takes half of the time of a refused
+command, and most of the time of `--help`.
 """
 
 import copy
@@ -14,7 +14,7 @@ from hydra._internal.hydra import Hydra
 from hydra.types import RunMode
 
 NAME_FILES = ("hydra.searchpath", "--config", "-cd", "-cn", "-cp")
-"""Words of a command line by which files outside `conf` are read, which may set the mode. No file of `conf` does."""
+"""Words of a command line that load files outside `conf`, which may set the mode. No file of `conf` does."""
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def composed_once(arguments: Sequence[str]) -> Iterator[None]:
     if {*set_here} <= {*RunMode.__members__} and not any(word in one for one in arguments for word in NAME_FILES):
         mode = RunMode[set_here[-1]] if set_here else None
         Hydra.get_mode = lambda *_, **__: mode  # type: ignore[method-assign]
-    # A copy gets sources of its own, and what the store of schemas gives out is a copy itself.
+    # A copy has sources of its own, and the store of schemas gives out copies itself.
     ConfigRepository.__deepcopy__ = lambda self, memo: copy.copy(self)  # type: ignore[attr-defined]
     try:
         yield

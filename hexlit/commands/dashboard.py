@@ -11,7 +11,7 @@ from hexlit.tracking.config import check_project
 from hexlit.tracking.environment import has_credentials
 
 _LONGEST = 10.0
-"""Seconds to wait for the server's first answer."""
+"""Longest wait for the server's first answer, in seconds."""
 
 
 def save_dashboard(target: str, as_json: bool) -> None:
@@ -32,14 +32,14 @@ def save_dashboard(target: str, as_json: bool) -> None:
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             workspace.save()
-    except Exception as error:  # whatever the client and the server raise between them
+    except Exception as error:  # the client and the server may raise anything
         said = " ".join(str(error).split())[:200] or "no message"
         raise UsageError(f"wandb={target}: W&B did not save the page ({type(error).__name__}: {said})") from error
     print(f"saved: {workspace.url}")
 
 
 def built(entity: str, project: str) -> Any:
-    """The workspace, where its package is installed."""
+    """The workspace, if its package is installed."""
     try:
         from hexlit.reporting.workspace import build_workspace
     except ModuleNotFoundError as error:
@@ -50,7 +50,7 @@ def built(entity: str, project: str) -> Any:
 
 
 def check_reachable(target: str) -> None:
-    """Raise `UsageError` without a key, or without a network; W&B's own client would ask, or try for minutes."""
+    """Raise `UsageError` without a key or a network; W&B's own client would ask, or retry for minutes."""
     import wandb
 
     if not has_credentials():

@@ -1,4 +1,4 @@
-"""`hexlit doctor`: what this machine can do, found by trying it: devices, precisions, compiling, memory, versions."""
+"""`hexlit doctor`: abilities of this machine, found by trying: devices, precisions, compiling, memory, versions."""
 
 import json
 from contextlib import nullcontext
@@ -10,18 +10,18 @@ from rich.console import Console
 
 from hexlit.commands.application import register_schema, run, typed
 
-if TYPE_CHECKING:  # torch is imported only when the machine is really looked at
+if TYPE_CHECKING:  # torch is imported only for the inspection
     from hexlit.accelerate.inspection import Inspection
 
 
 @dataclass
 class DoctorConfig:
-    """What `hexlit doctor` takes."""
+    """Settings of `hexlit doctor`."""
 
     compile: bool = True
-    """Whether `torch.compile` is tried, which takes most of the time."""
+    """Whether to try `torch.compile`, which takes most of the time."""
     json: bool = False
-    """Print one JSON object instead of text."""
+    """Whether to print one JSON object instead of text."""
 
 
 register_schema("doctor", DoctorConfig)
@@ -33,7 +33,7 @@ def main(argv: list[str]) -> int:
 
 
 def doctor(config: DictConfig) -> None:
-    """Look at the machine and print what was found; what does not work is part of the answer."""
+    """Inspect the machine and print the results; failures are part of the answer."""
     settings = typed(config, DoctorConfig)
     from hexlit.accelerate.inspection import inspect_machine
     from hexlit.reporting.doctor import print_report
@@ -55,7 +55,7 @@ def as_json(found: "Inspection") -> dict[str, object]:
 
 
 def fused_obstacle() -> str:
-    """Why the cpu does not evaluate networks by its fused operators; empty where it does, with the right results."""
+    """Why the cpu does not evaluate networks with its fused operators; empty if it does, with the right results."""
     from hexlit.accelerate.config import AcceleratorConfig
     from hexlit.accelerate.inspection import warnings_of
     from hexlit.accelerate.profile import build_profile
@@ -67,4 +67,4 @@ def fused_obstacle() -> str:
     net = build_net(NetConfig(channels=16, blocks=[1])).eval()
     with warnings_of("hexlit.nets.evaluator") as said:
         evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=profile)
-    return "" if evaluator.path == "fused" else " ".join(said) or f"the {evaluator.path} path is taken instead"
+    return "" if evaluator.backend == "fused" else " ".join(said) or f"the {evaluator.backend} backend is taken instead"

@@ -1,4 +1,4 @@
-"""Matches on a Ray cluster: what its actors play with, and how a host gets ready to play or to judge."""
+"""Matches on a Ray cluster: the players of its actors, and preparing a host for play or for judging."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -22,15 +22,15 @@ from hexlit.tasks.hex.host import profile_there
 
 
 def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:
-    """The profile of the machine this runs on, once it has the sets of `kernels` that it lacked.
+    """The profile of the machine that runs this, once it has all sets of `kernels`.
 
     Raises:
-        UsageError: it has not the hardware that is asked for; the message names it.
+        UsageError: the machine lacks the requested hardware; the message names it.
     """
     profile = profile_there(accelerator)
     numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
     profile.apply()
-    # One actor of a host compiles, the others wait and load.
+    # One actor of a host compiles; the others wait and load.
     with alone(cache_folder() / "actors.lock"), closing(Compiling(kernels)) as compiling:
         compiling.wait()
     return profile
@@ -38,7 +38,7 @@ def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> Device
 
 @dataclass(frozen=True)
 class HallMaker:
-    """Seats the players of a match in another process, which needs none of their files."""
+    """Prepares the players of a match in another process, which needs none of their files."""
 
     specs: Sequence[PlayerSpec]
     networks: Mapping[str, LoadedNetwork]
@@ -50,7 +50,7 @@ class HallMaker:
     swap: bool
 
     def __call__(self) -> Callable[[Block], list[Pair]]:
-        """What plays a block."""
+        """The function that plays a block."""
         profile = made_ready(self.accelerator, sets_of(self.specs))
         networks = Networks(self.networks, self.search, profile, board=self.size) if self.networks else None
         table = Table(self.specs, self.search, self.accelerator, board=self.size, seed=self.seed, networks=networks)

@@ -1,4 +1,4 @@
-"""`hexlit export`: a trained network in a file for other programs, or to hand on."""
+"""`hexlit export`: a trained network as a file for other programs or other people."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,12 @@ class ExportConfig:
     checkpoint: str = MISSING
     """Checkpoint of a Hex network, the folder of its run, or a packaged network such as `hexlit:small`."""
     format: str = "onnx"
-    """onnx (for other programs, every board) or safetensors (for hexlit: weights and shape, without the training)."""
+    """File format: onnx or safetensors. onnx: for other programs, every board. safetensors: for hexlit, weights and
+    shape without the training."""
     dtype: str = "float32"
     """Number format of the weights in safetensors: float32 or float16."""
     target: str | None = None
-    """File to write; null is the name of the run's folder, in the working folder."""
+    """File to write. Null: the name of the run's folder, in the working folder."""
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -44,7 +45,7 @@ def main(argv: list[str]) -> int:
 
 
 def export(config: DictConfig) -> None:
-    """Write the file, and say where it is."""
+    """Write the file, and print its place."""
     settings = typed(config, ExportConfig)
     from hexlit.tasks.hex.checkpoint import load_network
     from hexlit.tasks.hex.portable import inputs_file, write_onnx, write_safetensors
@@ -68,7 +69,7 @@ def export(config: DictConfig) -> None:
 
 
 def _name(checkpoint: str) -> str:
-    """A name of a file for the network of `checkpoint`: that of its run."""
+    """The file's name for the network of `checkpoint`: that of its run."""
     path = Path(checkpoint.rpartition(":")[2]).absolute()
     if path.suffix == ".ckpt" and path.parent.name == "checkpoints":
         path = path.parent.parent

@@ -1,10 +1,8 @@
-"""`hexlit games`: recorded games into a store and out of it, drawn, counted, replayed."""
-
-import os
+"""`hexlit games`: recorded games imported, exported, drawn, counted and replayed."""
 
 from omegaconf import DictConfig
 
-from hexlit.commands.application import FINE, register_schema, run, typed
+from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.games_settings import ACTIONS, EXAMPLE, GamesConfig, no_action
 from hexlit.errors import UsageError
 
@@ -14,9 +12,7 @@ register_schema("games", GamesConfig)
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides; returns the exit code, 1 where `verify` finds something wrong."""
-    if _completes_the_action():
-        return FINE
+    """Run the command with Hydra overrides; returns the exit code, 1 if `verify` finds an error."""
     ends: list[int] = []
 
     def task(config: DictConfig) -> None:
@@ -42,7 +38,7 @@ def named_action(argv: list[str]) -> list[str]:
 
 
 def games(config: DictConfig) -> int:
-    """Do what the action says; returns the exit code."""
+    """Run the action; returns the exit code."""
     settings = typed(config, GamesConfig)
     from hexlit.commands import games_actions as actions
 
@@ -57,18 +53,3 @@ def games(config: DictConfig) -> int:
     elif not actions.verify(settings):
         return SOMETHING_WRONG
     return ALL_WELL
-
-
-def _completes_the_action() -> bool:
-    """Answer a shell that completes the first word; take it away where Hydra shall complete what comes after it."""
-    line = os.environ.get("COMP_LINE")
-    if line is None:
-        return False
-    program, *words = line.split()
-    if not words or (len(words) == 1 and not line[-1].isspace() and "=" not in words[0]):
-        start = words[0] if words else ""
-        print(" ".join(action for action in ACTIONS if action.startswith(start)))
-        return True
-    if words[0] in ACTIONS:
-        os.environ["COMP_LINE"] = f"{program} {line.split(words[0], 1)[1].lstrip()}"
-    return False

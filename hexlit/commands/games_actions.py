@@ -1,4 +1,4 @@
-"""What the actions of `hexlit games` do: reading with progress, the work of `hexlit.selfplay`, and the drawing."""
+"""The actions of `hexlit games`: reading with progress, the work of `hexlit.selfplay`, and the drawing."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,11 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hexlit.commands.again import same_command
 from hexlit.commands.games_settings import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.reporting.game import ShownGame, draw_game
 from hexlit.reporting.game_svg import game_svg
 from hexlit.reporting.games import ReadingProgress, print_export, print_import, print_overview, print_verdict
@@ -29,11 +31,15 @@ _WINNERS = {"black": 1, "white": -1}
 
 
 def import_games_to_store(settings: GamesConfig) -> None:
-    """Add games to a store, and say what became of them."""
+    """Add games to a store, and print the results."""
     target = Path(str(settings.target))
     reader = GameReader(find_sources(settings.sources))
+    again = same_command("hexlit games import", without="action")
     try:
-        with _progress(reader, "importing") as progress:
+        with (
+            says_how_to_go_on("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
+            _progress(reader, "importing") as progress,
+        ):
             result = import_games(
                 reader,
                 target,
@@ -50,7 +56,7 @@ def import_games_to_store(settings: GamesConfig) -> None:
 
 
 def export(settings: GamesConfig) -> None:
-    """Write games to a file, and say what it does not say of them."""
+    """Write games to a file, and print the facts that its format leaves out."""
     target = Path(str(settings.target))
     form = format_for(target, settings.format)
     reader = GameReader(find_sources(settings.sources))
@@ -63,7 +69,7 @@ def export(settings: GamesConfig) -> None:
 
 
 def show(settings: GamesConfig) -> None:
-    """Draw one game on the terminal, and as SVG where that is asked for."""
+    """Draw one game on the terminal, and as SVG if requested."""
     reader = GameReader(find_sources(settings.sources))
     games = (game for game in reader if isinstance(game, GameRecord))
     record = next(islice(games, settings.game - 1, None), None)
@@ -92,7 +98,7 @@ def show(settings: GamesConfig) -> None:
 
 
 def stats(settings: GamesConfig) -> None:
-    """Say what is in the games."""
+    """Print the contents of the games."""
     reader = GameReader(find_sources(settings.sources))
     overview = Overview(settings.opening_plies)
     unreadable = 0
@@ -114,7 +120,7 @@ def stats(settings: GamesConfig) -> None:
 
 
 def verify(settings: GamesConfig) -> bool:
-    """Replay the games; returns whether all is well."""
+    """Replay the games; returns whether all are correct."""
     reader = GameReader(find_sources(settings.sources))
     with _progress(reader, "replaying") as progress:
         verdict = verify_games(reader, most=settings.most, progress=progress)

@@ -20,54 +20,54 @@ _LEAST = {"size": 2, "games": 1, "game": 1, "ply": 0, "simulations": 1, "opening
 
 @dataclass
 class GamesConfig:
-    """What `hexlit games` takes."""
+    """Settings of `hexlit games`."""
 
     action: str = ""
-    """import, export, show, stats or verify; on the command line the first word."""
+    """Action: import, export, show, stats or verify; the first word on the command line."""
     source: Any = None
-    """File of games, store, folder of such, or a list of them."""
+    """Games to read: a file, a store, a folder of these, or a list of them."""
     target: str | None = None
     """Import: folder of the store. Export: file."""
     duplicates: str = "symmetric"
-    """Import: which equal games are dropped: symmetric (also those turned by 180 degrees), exact, keep (none)."""
+    """Import: equal games to drop. symmetric (also those turned by 180 degrees), exact, keep (none)."""
     on_error: str = "skip"
-    """Import, what cannot be read: skip (and count) it, or stop."""
+    """Import: treatment of unreadable games. skip (and count them), or stop."""
     format: str | None = None
-    """Export: name of the format; None: by the name of target."""
+    """Export: name of the format. None: from the name of target."""
     size: int | None = None
-    """Export, stats: only games on boards of so many rows."""
+    """Export, stats: rows of the board; only games on such boards. None: all games."""
     winner: str | None = None
-    """Export, stats: only games that black, or white, has won."""
+    """Export, stats: winner, black or white; only games that it won. None: all games."""
     ending: str | None = None
-    """Export, stats: only games that ended so: connected, resigned, forfeited, unfinished."""
+    """Export, stats: ending, one of connected, resigned, forfeited, unfinished; only such games. None: all games."""
     games: int | None = None
-    """Export, stats: only the first so many of them."""
+    """Export, stats: number of games; only the first ones. None: all games."""
     game: int = 1
     """Show: number of the game, from 1."""
     ply: int | None = None
-    """Show: moves on the board; None: all."""
+    """Show: number of moves on the board. None: all."""
     svg: str | None = None
-    """Show: file for a picture, too."""
+    """Show: file for a picture in addition to the text."""
     html: str | None = None
-    """Show: file for a page that steps through the game, without a server, too."""
+    """Show: file for a page that steps through the game without a server, in addition to the text."""
     review: bool = False
-    """Show: judge every position on that page, by `checkpoint`."""
+    """Show: whether `checkpoint` judges each position on that page."""
     checkpoint: str | None = None
-    """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows, and above the
-    packaged network that fits."""
+    """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows; on larger
+    boards the packaged network that fits."""
     simulations: int = 256
     """Show: simulations for each position that a network judges."""
     seconds: float = 10.0
-    """Show: longest time of the exact solver for a position."""
+    """Show: longest time of the exact solver for a position, in seconds."""
     opening_plies: int = 2
-    """Stats: moves that make an opening."""
+    """Stats: number of moves in an opening."""
     most: int = 10
-    """Stats: openings and players in the tables. Verify: problems told one by one."""
+    """Stats: openings and players in the tables. Verify: problems listed one by one."""
     json: bool = False
-    """Print JSON instead of text."""
+    """Whether to print JSON instead of text."""
 
     def __post_init__(self) -> None:
-        """Refuse what no action takes."""
+        """Refuse combinations that no action accepts."""
         if self.action not in ACTIONS:
             raise UsageError(no_action(self.action))
         if not self.sources:
@@ -99,7 +99,7 @@ class GamesConfig:
 
 
 def no_action(word: str) -> str:
-    """What to say of `word`, which is no action; empty where none was given."""
+    """The message about `word`, which is no action; the word may be empty."""
     near = difflib.get_close_matches(word, ACTIONS, n=1)
     if near:
         return f"{word!r} is no action: did you mean {near[0]}?"

@@ -1,4 +1,4 @@
-"""The games that a Hex network learns from, wired: its own, recorded ones, or both."""
+"""The training games of a Hex network: its own, recorded ones, or both."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hexlit.training.phases import PhaseClock
 def make_data(
     config: HexTrainConfig, profile: DeviceProfile, folder: Path, clock: PhaseClock, deadline: float | None
 ) -> HexDataModule:
-    """The data of a run; games of self-play are kept in `folder`."""
+    """The data of a run; games of self-play are saved in `folder`."""
     if config.data.source == "games":
         return recorded_games(config, profile)
     others = None if config.data.path is None else recorded_games(config, profile).training

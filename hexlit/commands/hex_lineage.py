@@ -1,4 +1,4 @@
-"""Lineage of a network, as artifacts: the games it has learned from, and the checkpoint it began with."""
+"""Lineage of a network, as artifacts: its training games, and its first checkpoint."""
 
 import re
 from pathlib import Path
@@ -15,9 +15,9 @@ GAMES = "games"
 
 
 def used_games(config: HexTrainConfig, data: HexDataModule, identity: Identity) -> list[Files]:
-    """The games of `data` and those recorded beside them, named where they lie; and `init_from`.
+    """The games of `data` and recorded ones, named by their places, and `init_from`.
 
-    Games of self-play belong to the run known by `identity`; a store of recorded games has one name for all runs.
+    Games of self-play belong to the run `identity`; a store of recorded games has one name for all runs.
     """
     files = []
     if config.data.source != GAMES:

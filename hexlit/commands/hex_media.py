@@ -41,14 +41,14 @@ class HexMedia(L.Callback):
     """Logs pictures after every evaluation, in a few milliseconds; nothing without a W&B run that takes media."""
 
     def __init__(self, games: Callable[[int], Sequence[GameRecord]], is_due: Callable[[L.Trainer], bool]) -> None:
-        """`games(count)` are some of the latest games, `is_due(trainer)` says whether this epoch is measured."""
+        """`games(count)` gives some of the latest games; `is_due(trainer)` tells whether this epoch is measured."""
         self._games = games
         self._is_due = is_due
         self.figures: Mapping[str, Any] = {}
-        """Of the latest evaluation."""
+        """Epochs done at the latest evaluation."""
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Draw what the evaluation has found."""
+        """Draw the results of the evaluation."""
         tracked = tracked_run(trainer.loggers)
         if tracked is None or not tracked.media or not self._is_due(trainer):
             return
@@ -57,7 +57,7 @@ class HexMedia(L.Callback):
 
 
 def show_openings(tracked: TrackedRun, figures: Mapping[str, Any], step: int) -> None:
-    """Log the maps of openings, as the search judges them and by the value alone, where `figures` hold them."""
+    """Log the maps of openings, as the search judges them and by the value alone, if `figures` hold them."""
     from hexlit.reporting.board_image import openings_image
 
     truth = figures.get("opening_truth")
@@ -68,7 +68,7 @@ def show_openings(tracked: TrackedRun, figures: Mapping[str, Any], step: int) ->
 
 
 def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> None:
-    """Log a table of `games`; nothing where there are none."""
+    """Log a table of `games`; nothing without games."""
     from hexlit.reporting.board_image import game_image
 
     rows = [
@@ -89,5 +89,5 @@ def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> N
 
 
 def in_words(moves: Sequence[int], size: int) -> str:
-    """`moves` such as `a2 swap c3`."""
+    """The moves as text, such as `a2 swap c3`."""
     return " ".join("swap" if move == size**2 else format_cell(move, size) for move in moves)

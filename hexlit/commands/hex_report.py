@@ -1,4 +1,4 @@
-"""Sections of Hex in the report of a run: they need games, which only the room of self-play reads."""
+"""Sections of Hex in the report of a run: they need games, and only the room of self-play reads these."""
 
 from pathlib import Path
 
@@ -17,14 +17,14 @@ def report_sections(files: RunFiles) -> list[Section]:
 
 
 def sample_games(folder: Path) -> list[GameRecord]:
-    """`SAMPLES` games of the store in `folder`, spread over the run; of each part the one of middling length."""
-    from hexlit.selfplay.store import part_files, read_games
+    """`SAMPLES` games of the store in `folder`, spread over the run; of each part one of medium length."""
+    from hexlit.selfplay.store import part_files, read_records
 
     parts = part_files(folder)
     chosen = sorted({round(place * (len(parts) - 1) / (SAMPLES - 1)) for place in range(SAMPLES)} if parts else ())
     found = []
     for place in chosen:
-        games = sorted(read_games(parts[place]), key=lambda game: len(game.moves))
+        games = sorted(read_records(parts[place]), key=lambda game: len(game.moves))
         if games:
             found.append(games[len(games) // 2])
     return found

@@ -1,4 +1,4 @@
-"""The task `hex`: a policy/value network, the games it learns from, and how its strength is measured."""
+"""The task `hex`: a policy/value network, its training games, and the measure of its strength."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -40,13 +40,13 @@ from hexlit.training.task import Evaluation, Session, Task
 log = logging.getLogger(__name__)
 
 CHECKED_POSITIONS = 1000
-"""Positions over which the number format of self-play is compared with float32 at the end of a run."""
+"""Positions for comparing the number format of self-play with float32 at the end of a run."""
 
 
 class HexTask(Task):
     """Teaches a network Hex, from nothing or from recorded games, and measures it against the exact truth.
 
-    It stands here and not beside its module and its data: nothing that learns may reach the truth.
+    It is here and not beside its module and its data: code that learns must not reach the truth.
     """
 
     unit = "positions"
@@ -58,7 +58,7 @@ class HexTask(Task):
     data: HexDataModule
 
     def __init__(self, config: HexTrainConfig, console: Console, compiling: Compiling) -> None:
-        """Print to `console`; the first kernels are `compiling`."""
+        """Output goes to `console`; the first kernels are `compiling`."""
         self._config = config
         self._console = console
         self._kernels = RunKernels(compiling, sets_to_measure(config) if ranks().writes else [])
@@ -66,7 +66,7 @@ class HexTask(Task):
 
     def set_up(self, session: Session) -> None:
         config, profile = self._config, session.profile
-        # Numba first: where it starts its threads, it gives OpenMP, which torch shares, all cores again.
+        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
         numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
         profile.apply()
         self._session = session
@@ -161,9 +161,9 @@ class HexTask(Task):
         return {"precision": self._precision_check()}
 
     def _precision_check(self) -> dict[str, Any] | None:
-        """How far the number format of self-play is from float32, over positions of the data.
+        """Difference between the number format of self-play and float32, over positions of the data.
 
-        None without positions, and where that format is float32 itself.
+        None without positions, and if that format is float32 itself.
         """
         planes = self.data.some_planes(CHECKED_POSITIONS)
         if not len(planes):

@@ -1,4 +1,4 @@
-"""`hexlit htp`: a network at the table with other programs, by the Hex Text Protocol over standard input and output.
+"""`hexlit htp`: a network that plays with other programs, by the Hex Text Protocol over standard input and output.
 
 The first questions, about name and commands, are answered before anything heavy is imported.
 """
@@ -11,11 +11,11 @@ from hexlit.arena.htp.greeting import greeter
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    if any(argument.startswith("-") for argument in argv):  # --help and other flags lead no conversation
+    if any(argument.startswith("-") for argument in argv):  # --help and other flags start no conversation
         from hexlit.commands.htp_program import explain
 
         return explain(argv)
-    # From here on nothing but the protocol reaches standard output, whatever a library prints.
+    # From here on only the protocol writes to standard output; output of libraries is diverted.
     with private_output() as out:
         answer = partial(write, out)
         incoming = Incoming(0, greeter(answer))

@@ -1,4 +1,4 @@
-"""The conversation of `hexlit htp`: who thinks, and how the program starts and ends."""
+"""The conversation of `hexlit htp`: its player, and the program's start and end."""
 
 import contextlib
 import os
@@ -30,28 +30,28 @@ BOARD_WITHOUT_NETWORK = 11
 
 @dataclass
 class HtpConfig(PlaySettings):
-    """What `hexlit htp` takes."""
+    """Settings of `hexlit htp`."""
 
     player: str = "network"
-    """Who judges positions: network (of `checkpoint`), rollouts (random playouts) or uniform (nobody)."""
+    """Judge of positions: network (of `checkpoint`), rollouts (random playouts) or uniform (no judgement)."""
     checkpoint: str | None = None
     """Checkpoint of the network, the folder of its run, or a packaged network such as `hexlit:small`. Null is the
     packaged network that fits the board."""
     board: int | None = None
-    """Rows of the board until `boardsize` says otherwise, 2 to 19; null is what `checkpoint` was trained for, or 11."""
+    """Rows of the board until `boardsize` sets others, 2 to 19. Null: the network's own board, or 11."""
     swap: bool | None = None
-    """Whether White may swap; null is as the network was trained, else no."""
+    """Whether White may swap. Null: as the network was trained, else no."""
     reuse: bool = True
-    """Whether a search goes on with what the one of the move before has found."""
+    """Whether a search continues with the results of the previous move's search."""
     rollouts: int = 32
-    """Random playouts a leaf of `player=rollouts`."""
+    """Random playouts per leaf of `player=rollouts`."""
     seed: int = 0
-    """Seed of those playouts."""
+    """Seed of the random playouts."""
     search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
+        """Refuse impossible combinations."""
         super().__post_init__()
         if self.player not in PLAYERS:
             raise UsageError(f"player={self.player}: choose one of {', '.join(PLAYERS)}")
@@ -93,8 +93,8 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     """Answer commands until `quit` or the end of the input.
 
     Args:
-        config: of `HtpConfig`.
-        incoming: commands, of which those about the program itself are answered already.
+        config: of the schema `HtpConfig`.
+        incoming: commands; those about the program itself are answered already.
         write: writes an answer.
     """
     started = time.monotonic()
@@ -109,7 +109,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     def load() -> Loaded:
         import numba
 
-        # The kernels work on one game: further threads would only be waited for. The number is this thread's own.
+        # The kernels work on one game, so more threads would only wait. The setting applies to this thread alone.
         numba.set_num_threads(1)
         with closing(Compiling(["search", "roots"], processes=usable_cores())) as kernels:  # beside the import of torch
             make_evaluator, board, knows_swap = judge(settings, waits=kernels.running)
@@ -132,9 +132,9 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     session.get_ready()
     worker.begin(say_ready)
     try:
-        with contextlib.suppress(BrokenPipeError):  # the other side has left without a word
+        with contextlib.suppress(BrokenPipeError):  # the other side has left
             if not serve(incoming, write, session):
-                worker.do(lambda: None)  # the input has ended, perhaps as loading failed: raises that error
+                worker.do(lambda: None)  # the input has ended, perhaps because loading failed: raises that error
     except KeyboardInterrupt:
         leave(worker, 130)
         raise
@@ -142,7 +142,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
 
 
 def leave(worker: "Worker", code: int) -> None:
-    """End the process while its worker compiles, which nothing can stop; else do nothing.
+    """End the process while its worker compiles, which cannot be stopped; otherwise do nothing.
 
     Nothing is lost: the worker only reads, and compiled code reaches the cache by renaming.
     """
@@ -152,9 +152,9 @@ def leave(worker: "Worker", code: int) -> None:
 
 
 def judge(settings: HtpConfig, *, waits: bool) -> tuple["MakeEvaluator", int, bool]:
-    """Makes evaluators; the size of the board they suit best, and whether they know the swap.
+    """A maker of evaluators, the size of the board that suits them best, and whether they know the swap.
 
-    Where the caller `waits` for kernels anyway, those of the network itself are compiled meanwhile.
+    If the caller `waits` for kernels anyway, those of the network itself are compiled meanwhile.
     """
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator, UniformEvaluator
 

@@ -1,4 +1,4 @@
-"""A command called from Python: the same composition and the same code, and nothing of it left in the process."""
+"""A command called from Python: the same composition and the same code, without changes to the process."""
 
 import atexit
 import logging
@@ -38,14 +38,14 @@ def call(
     *,
     prepare: Callable[[list[str]], list[str]] = list,
 ) -> Result:
-    """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return what `task` makes of it.
+    """Compose `conf/<config_name>.yaml` with the overrides `arguments`, and return the result of `task`.
 
-    `prepare` may rewrite the arguments first. As on the command line, the task has a folder, in which its log lies.
-    Unlike there, nothing is printed of mistakes, and the process stays as it was: Hydra's state, the environment,
-    warning filters, loggers, and random generators.
+    `prepare` may rewrite the arguments first. As on the command line, the task has a folder with its log. Unlike there,
+    no mistake is printed, and the process stays unchanged: Hydra's state, the environment, warning filters, loggers,
+    and random generators.
 
     Raises:
-        UsageError: a mistake of the caller, in one line that says what would be right.
+        UsageError: a mistake of the caller, in one line that names the right value.
         KeyboardInterrupt: Ctrl-C, or the interrupt of a notebook.
     """
     refused = False
@@ -71,7 +71,7 @@ def _called(
         with log_file_of_run():
             try:
                 ends.append(task(config))
-            except Exception as error:  # Hydra would print that there was one
+            except Exception as error:  # Hydra would print it
                 ends.append(error)
 
     with untouched_process(), own_hydra(), main_unknown_to_children():
@@ -83,7 +83,7 @@ def _called(
             if isinstance(stop.__context__, KeyboardInterrupt):  # Lightning turns Ctrl-C into an exit
                 raise KeyboardInterrupt from stop
             raise RuntimeError(f"{config_name} asked for the end of the process (code {stop.code})") from stop
-        except Refused as refused:  # by what Hydra calls before the task
+        except Refused as refused:  # raised by callbacks before the task
             raise UsageError(one_line(explain(refused.mistake, config_name, overrides))) from refused
         except Exception as error:
             if is_mistake(error):
@@ -99,14 +99,14 @@ def _called(
 
 
 def told(mistake: Exception, config_name: str, overrides: list[str]) -> UsageError:
-    """The user's mistake in one line that says what would be right."""
-    with own_hydra():  # it composes again, to see which keys there are
+    """The user's mistake in one line that names the right value."""
+    with own_hydra():  # it composes again, to see the existing keys
         return UsageError(one_line(explain(mistake, config_name, overrides)))
 
 
 @contextmanager
 def own_hydra() -> Iterator[None]:
-    """A Hydra of our own for the block; the caller's, where there is one, is put aside meanwhile."""
+    """A Hydra of our own for the block; the caller's is put aside meanwhile."""
     theirs, config, name = GlobalHydra.instance().hydra, HydraConfig.instance().cfg, JobRuntime.instance().get("name")
     base = hydra.version.getbase()
     GlobalHydra.instance().clear()
@@ -122,7 +122,7 @@ def own_hydra() -> Iterator[None]:
 
 @contextmanager
 def untouched_process() -> Iterator[None]:
-    """Put back, at the end of the block, what training changes in the whole process."""
+    """Restore, at the end of the block, settings of the whole process that training changes."""
     import numpy as np
     import torch
 
@@ -140,7 +140,7 @@ def untouched_process() -> Iterator[None]:
             yield
     finally:
         for logger, (level, propagate, disabled, handlers) in loggers.items():
-            logger.setLevel(level)  # drops the answers that loggers remember, too
+            logger.setLevel(level)  # also drops the loggers' cached answers
             logger.propagate, logger.disabled, logger.handlers[:] = propagate, disabled, handlers
         random.setstate(draws[0])
         np.random.set_state(draws[1])  # noqa: NPY002
@@ -152,7 +152,7 @@ def untouched_process() -> Iterator[None]:
 
 @contextmanager
 def quiet_imports() -> Iterator[None]:
-    """Keep warning filters as they are, and tqdm, which Lightning and Optuna import, from asking for ipywidgets."""
+    """Keep warning filters, and keep tqdm, which Lightning and Optuna import, from asking for ipywidgets."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="IProgress not found")
         yield
@@ -160,9 +160,9 @@ def quiet_imports() -> Iterator[None]:
 
 @contextmanager
 def main_unknown_to_children() -> Iterator[None]:
-    """Keep processes that are started in the block from running the caller's script again.
+    """Keep processes started in the block from running the caller's script again.
 
-    Python imports it in every process that it spawns, for what may be defined there; ours need nothing of it.
+    Python imports that script in every spawned process, for its definitions; hexlit's processes need none of them.
     """
     main = sys.modules["__main__"]
     kept: dict[str, Any] = {name: vars(main)[name] for name in ("__spec__", "__file__") if name in vars(main)}
@@ -176,7 +176,7 @@ def main_unknown_to_children() -> Iterator[None]:
 
 @contextmanager
 def log_file_of_run() -> Iterator[None]:
-    """Write what hexlit logs to the file that the command would write; warnings also go the caller's way."""
+    """Write hexlit's log to the file of the command; warnings also go to the caller's handlers."""
     config = HydraConfig.get()
     file = logging.FileHandler(Path(config.runtime.output_dir) / f"{config.job.name}.log", encoding="utf-8")
     file.setFormatter(logging.Formatter("[%(asctime)s][%(name)s][%(levelname)s] %(message)s"))
@@ -198,7 +198,7 @@ def log_file_of_run() -> Iterator[None]:
 
 
 class _ToCaller(logging.Handler):
-    """Hands records to the handlers of the root logger, or where there are none to the error stream."""
+    """Hands records to the handlers of the root logger, or without these to the error stream."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger().callHandlers(record)
@@ -211,7 +211,7 @@ def settings_of(
     *,
     prepare: Callable[[list[str]], list[str]] = list,
 ) -> Schema:
-    """The settings that `conf/<config_name>.yaml` and the overrides `arguments` make up; nothing is run.
+    """The settings from `conf/<config_name>.yaml` and the overrides `arguments`; nothing is run.
 
     Raises:
         UsageError: as `call`.

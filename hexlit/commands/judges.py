@@ -1,4 +1,4 @@
-"""What judges positions to measure a network's strength, in this process or on a Ray cluster."""
+"""Judges of positions, to measure a network's strength, in this process or on a Ray cluster."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -20,11 +20,11 @@ from hexlit.tasks.hex.checkpoint import LoadedNetwork
 from hexlit.tasks.hex.host import elsewhere_from
 
 JudgeWith = Callable[[int], Judge]
-"""Gives what judges with so many simulations of a move; 0 is the network alone."""
+"""Gives the judge with a number of simulations per move; 0 is the network alone."""
 
 
 class Evaluators:
-    """The network's evaluators by the positions that they take a call; each is built once."""
+    """The network's evaluators by number of positions per call; each is built once."""
 
     def __init__(self, loaded: LoadedNetwork, size: int, profile: DeviceProfile) -> None:
         self.loaded = loaded
@@ -33,7 +33,7 @@ class Evaluators:
         self._built: dict[int, NetworkEvaluator] = {}
 
     def __call__(self, batch: int) -> NetworkEvaluator:
-        """The one that takes `batch` positions a call."""
+        """The evaluator of `batch` positions per call."""
         if batch not in self._built:
             self._built[batch] = NetworkEvaluator(
                 self.loaded.net, size=self.size, swap=self.loaded.swap, batch=batch, profile=self.profile
@@ -42,7 +42,7 @@ class Evaluators:
 
 
 def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> JudgeWith:
-    """Judges `games` positions side by side in this process."""
+    """Judges of `games` positions at a time in this process."""
     size, swap = evaluators.size, evaluators.loaded.swap
     evaluator = evaluators(games)
 
@@ -56,12 +56,12 @@ def judges_here(evaluators: Evaluators, search: SearchConfig, games: int) -> Jud
 
 
 Batch = tuple[int, NDArray[np.int8], NDArray[np.int8]]
-"""Simulations of a move, and positions as for `Judge.judge`."""
+"""Simulations per move, and positions as for `Judge.judge`."""
 
 
 @dataclass(frozen=True)
 class JudgeMaker:
-    """Makes what judges `games` positions side by side in another process."""
+    """Makes a judge of `games` positions at a time in another process."""
 
     network: LoadedNetwork
     search: SearchConfig
@@ -70,17 +70,17 @@ class JudgeMaker:
     games: int
 
     def __call__(self) -> Callable[[Batch], Judgement]:
-        """What judges a batch."""
+        """The function that judges a batch."""
         profile = made_ready(self.accelerator, ("search",))
         judge = judges_here(Evaluators(self.network, self.size, profile), self.search, self.games)
         return lambda batch: judge(batch[0]).judge(*batch[1:])
 
 
 class FarJudge:
-    """A `Judge` whose positions are spread over the actors of a cluster, `games` of them at a time."""
+    """A `Judge` that spreads its positions over the actors of a cluster, `games` of them at a time."""
 
     def __init__(self, jobs: RayJobs[Batch, Judgement], simulations: int, games: int) -> None:
-        """`jobs` were made with a `JudgeMaker`."""
+        """`jobs` come from a `JudgeMaker`."""
         self._jobs = jobs
         self._simulations = simulations
         self._games = games
@@ -105,7 +105,7 @@ def judges_there(
     size: int,
     games: int,
 ) -> Iterator[JudgeWith]:
-    """As `judges_here`, by `workers` actors of `cluster`; of `accelerator` holds what other machines can follow."""
+    """As `judges_here`, by `workers` actors of `cluster`, which follow the portable settings of `accelerator`."""
     there = elsewhere_from(accelerator, cluster.device, cluster.threads)
     maker = JudgeMaker(network, search, there, size, games)
     with closing(RayJobs(cluster, workers, maker, name="strength")) as jobs:

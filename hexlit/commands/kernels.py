@@ -1,7 +1,7 @@
-"""The kernels of a run, by what needs them, and how each set is compiled: `python -m hexlit.commands.kernels SET ...`.
+"""The kernels of a run by purpose, and compiling each set: `python -m hexlit.commands.kernels SET ...`.
 
-This is what a process of its own runs that compiles for others (see `hexlit.commands.compiling`). It imports no torch,
-so that it starts at once. For every function that is compiled it writes a line with the name of its set.
+This program runs in the processes that compile for others (see `hexlit.commands.compiling`). It imports no torch, so
+it starts at once. For every compiled function it writes a line with the name of its set.
 """
 
 import os
@@ -20,19 +20,19 @@ class Kernels:
     """A set of kernels."""
 
     what: str
-    """What they do, for people."""
+    """Their purpose, for people."""
     functions: int
-    """About how many functions are compiled for it: for the estimate of the time left."""
+    """Approximate number of functions compiled for it, for the estimate of the time left."""
     seconds: float
-    """About how much processor time that takes, to share sets out among processes: only their ratios matter."""
+    """Approximate processor time, to distribute sets over processes: only ratios matter."""
     compile: Callable[[], None]
-    """Compiles them, or loads what was compiled before."""
+    """Compiles them, or loads compiled code."""
     shared: Mapping[str, int] = field(default_factory=dict)
-    """Other sets -> how many of its functions each of them compiles as well, so that they do not come twice."""
+    """Other sets, and how many of its functions each of them compiles too, so that none is compiled twice."""
 
 
 def compile_selfplay() -> None:
-    """What self-play calls, and what rebuilds its positions for training: on any board the same."""
+    """Kernels of self-play, and of rebuilding its positions for training; the same on any board."""
     from hexlit.hex.record import GameRecord
     from hexlit.search.config import SearchConfig
     from hexlit.search.evaluator import UniformEvaluator
@@ -49,7 +49,7 @@ def compile_selfplay() -> None:
 
 
 def compile_search() -> None:
-    """What searches positions to measure strength."""
+    """Kernels of searching positions to measure strength."""
     from hexlit.search.config import SearchConfig
     from hexlit.search.search import Search
 
@@ -59,7 +59,7 @@ def compile_search() -> None:
 
 
 def compile_roots() -> None:
-    """What a search begins with, and what reads its results."""
+    """Kernels of starting a search, and of reading its results."""
     from hexlit.hex.encoding import encode
     from hexlit.search.config import SearchConfig
     from hexlit.search.search import Search, noise_keys
@@ -72,7 +72,7 @@ def compile_roots() -> None:
 
 
 def compile_solver() -> None:
-    """The exact solver: virtual connections first, while another process may compile `compile_solver_parts`."""
+    """The exact solver: virtual connections first; another process may compile `compile_solver_parts` meanwhile."""
     from hexlit.hex.solver import Solver
     from hexlit.hex.solver.bitboard import ZERO, full_board
     from hexlit.hex.solver.connection import connect, new_connections
@@ -84,7 +84,7 @@ def compile_solver() -> None:
 
 
 def compile_solver_parts() -> None:
-    """What the exact solver calls beside virtual connections."""
+    """Other kernels of the exact solver."""
     from hexlit.hex.solver.bitboard import ZERO, full_board
     from hexlit.hex.solver.inferior import edges, fill_in, inferior_moves
     from hexlit.hex.solver.ordering import order
@@ -101,7 +101,7 @@ def compile_solver_parts() -> None:
 
 
 def compile_positions() -> None:
-    """What plays the games that solved positions come from."""
+    """Kernels of the games that solved positions come from."""
     from hexlit.arena.positions import game_positions
 
     game_positions(3, 12, 0)
@@ -155,7 +155,7 @@ def main(names: list[str]) -> None:
         name = ""
 
         def on_start(self, event: Any) -> None:
-            """Nothing yet."""
+            """Ignored."""
 
         def on_end(self, event: Any) -> None:
             """A function is compiled."""

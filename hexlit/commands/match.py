@@ -1,9 +1,11 @@
-"""`hexlit match`: games between players, and how strong these are by them."""
+"""`hexlit match`: games between players, and the players' ratings."""
 
 import importlib
 import json
 import math
 import os
+import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -23,11 +25,12 @@ from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import SearchConfig
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
 
-if TYPE_CHECKING:  # what plays is imported only when a match is really played
+if TYPE_CHECKING:  # players are imported only for a real match
     from rich.console import Console
 
     from hexlit.arena.blocks import Block, PlayBlocks
@@ -39,40 +42,44 @@ if TYPE_CHECKING:  # what plays is imported only when a match is really played
     from hexlit.commands.match_players import Table
 
 LARGEST_BOARD = 19
+QUOTES = ("'", '"')
+COMMA_BETWEEN_WORDS = re.compile(r""",(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")
+"""A comma outside quotes."""
 
 
 @dataclass
 class MatchConfig:
-    """What `hexlit match` takes."""
+    """Settings of `hexlit match`."""
 
     players: Any = None
     """Two players or more, in the grammar of `hexlit.arena.player_spec`: a list, or a mapping from names."""
     board: int | None = None
-    """Size of the board, 2 to 19; null: the one the first network was trained on."""
+    """Rows of the board, 2 to 19. Null: the board of the first network."""
     pairs: int = 50
-    """Openings, each played twice, colours exchanged, by every two players that meet."""
+    """Openings for each meeting of two players; each is played twice, with colours exchanged."""
     swap: bool = False
-    """The swap rule: an opening is one move, which the second player may answer by swap-pieces."""
+    """Whether the swap rule holds: an opening is one move, and the second player may answer it with swap-pieces."""
     mode: str = "round_robin"
-    """`round_robin`: everybody meets everybody; `gauntlet`: the first player meets all the others."""
+    """Who meets whom. `round_robin`: all players meet each other; `gauntlet`: the first player meets all others."""
     at_once: int = 128
-    """Games in which a player moves at once, at most; twice as many go on side by side."""
+    """Most games that a player moves in at once; twice as many games run at the same time."""
     seed: int = 1
-    """The one seed: of the openings, the players' chance and the intervals of the ratings."""
+    """Seed of the openings, of the players' random draws and of the ratings' intervals."""
     anchor: str | None = None
-    """Player whose rating is 0; null: `random` where it plays, else the first."""
+    """Player with the rating 0. Null: `random` if it plays, else the first player."""
     resume: str | None = None
-    """Folder of an interrupted match to go on with."""
+    """Folder of an interrupted match to continue."""
     json: bool = False
-    """Print the content of `match.json` instead of tables."""
+    """Whether to print the content of `match.json` instead of tables."""
     boards: int = 0
-    """Games whose last position is drawn at the end: the longest ones of the players who came closest to each other."""
+    """Number of games whose last position is drawn at the end: the longest ones of the closest two players."""
     report: bool = True
-    """Write `report.html` when the match has come to its end."""
+    """Whether to write `report.html` at the end of the match."""
     where: str = "here"
-    """`here` (in this process) or `ray` (by actors of a Ray cluster, see the section `ray`): the same games."""
+    """Place of the games: `here` (in this process) or `ray` (actors of a Ray cluster, see the section `ray`). Both play
+    the same games."""
     workers: int = 2
-    """Actors of the cluster; each plays `at_once` openings at a time, fewer where others had none then."""
+    """Number of actors of the cluster. Each plays `at_once` openings at a time, or fewer if others would have none."""
     openings: OpeningsConfig = field(default_factory=OpeningsConfig)
     sprt: SprtConfig = field(default_factory=SprtConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -81,7 +88,7 @@ class MatchConfig:
     logger: LoggerConfig = field(default_factory=LoggerConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
+        """Refuse impossible combinations."""
         refuse_tensorboard(self.logger)
         if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: players take boards of 2 to {LARGEST_BOARD} rows")
@@ -110,30 +117,33 @@ def arguments(argv: list[str]) -> list[str]:
     """`argv` for Hydra: players quoted, and with `resume=FOLDER` the settings of that match.
 
     Raises:
-        UsageError: the folder holds no match, or its settings are to be changed.
+        UsageError: the folder holds no match, or the overrides change its settings.
     """
     if resumed_folder(argv) is not None:
         kept = ("resume=", "json=", "accelerator", "logger", "where=", "workers=", "ray.", "-")
         changed = [argument for argument in argv if not argument.startswith(kept)]
         if changed:
             raise UsageError(
-                f"{changed[0]}: a match goes on with its own settings; only accelerator, logger and where it is played "
-                "(where, workers, ray) may be others"
+                f"{changed[0]}: a match continues with its own settings; only accelerator, logger and its place "
+                "(where, workers, ray) may change"
             )
     return [quoted_players(argument) for argument in resumed_arguments(argv)]
 
 
 def quoted_players(argument: str) -> str:
-    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra wants around a word with `=` in it."""
+    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=` in it.
+
+    Words that have quotes of their own stay as they are.
+    """
     key, _, value = argument.partition("=")
-    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "\"'{\\"):
+    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "{\\"):
         return argument
-    words = [word.strip() for word in value[1:-1].split(",")]
-    return f"players=[{','.join(quoted(word) if '=' in word else word for word in words)}]"
+    words = [word.strip() for word in COMMA_BETWEEN_WORDS.split(value[1:-1])]
+    return f"players=[{','.join(quoted(word) if '=' in word and word[0] not in QUOTES else word for word in words)}]"
 
 
 def match(config: DictConfig) -> None:
-    """Play what is missing of the match, and say what it has come to."""
+    """Play the missing games of the match, and print the results."""
     settings = typed(config, MatchConfig)
     from rich.console import Console
 
@@ -141,19 +151,22 @@ def match(config: DictConfig) -> None:
 
 
 def play_match(config: DictConfig, settings: MatchConfig, console: "Console") -> Path:
-    """Play what is missing of the match; what people see goes to `console`. Returns its folder."""
+    """Play the missing games of the match; output for people goes to `console`. Returns its folder."""
     from hydra.core.hydra_config import HydraConfig
 
     from hexlit.arena.player_spec import parse_players
 
-    # One that goes on has the cluster's settings that it was begun with.
+    # A resumed match keeps the cluster's settings of its beginning.
     refuse_unused(settings, HydraConfig.get().overrides.task if settings.resume is None else ())
     specs = parse_players(settings.players, simulations=settings.search.simulations)
     check_players(settings, specs)
     folder = Path(HydraConfig.get().runtime.output_dir)
-    if settings.resume is None:  # a match goes on with the settings it has
+    if settings.resume is None:  # a resumed match keeps its settings
         settings_writer(config, folder)()
-    play(settings, specs, folder, console)
+    place = os.path.relpath(folder)
+    again = f"hexlit match {shlex.join([f'resume={place}'])}"
+    with says_how_to_go_on("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
+        play(settings, specs, folder, console)
     return folder
 
 
@@ -165,7 +178,7 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     from hexlit.reporting.counting import Waiting
     from hexlit.reporting.match import KernelProgress, MatchProgress, print_match
 
-    # Beside the import of torch and the openings; what cannot be set up is refused before the wait.
+    # During the import of torch and the openings; impossible settings are refused before the wait.
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
     with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
         with Waiting(title_of(specs), loading, kernels.status, console=console):
@@ -180,15 +193,11 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     before = len(log.games)
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"
-    try:
-        with (
-            halls(config, specs, tournament, table, console) as elsewhere,
-            MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
-        ):
-            tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
-    except KeyboardInterrupt:
-        console.print(f"\n{len(log.games):,} games are kept; go on with hexlit match resume={folder}", soft_wrap=True)
-        raise
+    with (
+        halls(config, specs, tournament, table, console) as elsewhere,
+        MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
+    ):
+        tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
     document = {**document_of(config, specs, tournament, log), **pace}
@@ -214,7 +223,7 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
 def halls(
     config: MatchConfig, specs: Sequence["PlayerSpec"], tournament: "Tournament", table: "Table", console: "Console"
 ) -> "Iterator[PlayBlocks | None]":
-    """What plays the blocks of a match on the cluster; None where this process does."""
+    """Plays the blocks of a match on the cluster; None if this process plays them."""
     if config.where == "here":
         yield None
         return
@@ -233,12 +242,12 @@ def halls(
 
 
 def title_of(specs: Sequence["PlayerSpec"]) -> str:
-    """What the bars of a match are called."""
+    """The title of a match's progress bars."""
     return f"hexlit match · {len(specs)} players"
 
 
 def check_players(config: MatchConfig, specs: Sequence["PlayerSpec"]) -> None:
-    """Refuse what the players and the other settings do not allow together."""
+    """Refuse impossible combinations of players and settings."""
     names = [spec.label for spec in specs]
     if len(names) < 2:
         raise UsageError(f"players: {len(names)} of them; a match needs two or more")
@@ -252,7 +261,7 @@ def check_players(config: MatchConfig, specs: Sequence["PlayerSpec"]) -> None:
 
 
 def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> tuple["Tournament", "GameLog", "Table"]:
-    """The players' openings, the games that the folder holds already, and what seats the players."""
+    """The tournament with its openings, the games already in the folder, and the players' table."""
     import numba
 
     from hexlit.accelerate.host import usable_cores
@@ -282,15 +291,15 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
 
 
 def games_at_once(config: MatchConfig, meetings: int) -> int:
-    """Openings of a block, where `meetings` pairs of players meet: on a cluster an even share, at most."""
-    test = config.sprt.elo1 is not None  # one of two players, which looks at the results after each stage
+    """Openings of a block, for `meetings` pairs of players: on a cluster at most an even share."""
+    test = config.sprt.elo1 is not None  # between two players; it checks the results after each stage
     stage = min(config.pairs, config.sprt.every) if test else config.pairs
     most = math.ceil(stage * meetings / config.workers) if config.where == "ray" else stage
     return min(config.at_once, stage, most)
 
 
 def test_of(config: MatchConfig) -> "Sprt | None":
-    """The sequential test that was asked for."""
+    """The requested sequential test."""
     from hexlit.arena.sprt import Sprt
 
     return None if config.sprt.elo1 is None else Sprt(config.sprt)
@@ -322,7 +331,7 @@ def document_of(
 
 def write_results(folder: Path, log: "GameLog", document: Mapping[str, Any]) -> None:
     """Write `match.json` and `games.sgf`; `games.csv` is there already."""
-    from hexlit.arena.sgf import as_collection
+    from hexlit.arena.match_record import as_collection
     from hexlit.files import write_text_atomic
 
     write_text_atomic(folder / "match.json", json.dumps(document, indent=2, allow_nan=False) + "\n")

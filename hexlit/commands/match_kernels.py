@@ -15,10 +15,10 @@ SETS_OF: dict[str, tuple[str, ...]] = {
     "solver": ("solver", "solver_parts", "two_distance"),
     "htp": (),
 }
-"""Kind of a player -> the sets of kernels that it calls."""
+"""Kind of a player -> its sets of kernels."""
 
 
 def sets_of(specs: Iterable[PlayerSpec]) -> list[str]:
-    """The sets that the players call, the longest first: so that processes side by side end together."""
+    """The players' sets, the longest first, so that parallel processes end together."""
     needed = {name for spec in specs for name in SETS_OF[spec.kind]}
     return sorted(needed, key=lambda name: (-SETS[name].seconds, name))

@@ -1,4 +1,4 @@
-"""The networks of a match: each is loaded once, and evaluated as the accelerator's settings say."""
+"""The networks of a match: each is loaded once, and evaluated with the accelerator's settings."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,10 +19,10 @@ from hexlit.tasks.hex.checkpoint import LoadedNetwork, load_network
 def load_networks(
     sources: Sequence[str], search: SearchConfig, accelerator: AcceleratorConfig, *, board: int | None
 ) -> "Networks":
-    """The networks of `sources`, loaded once each; `board` None is that of the first one.
+    """The networks of `sources`, loaded once each; `board` None is the board of the first one.
 
     Raises:
-        UsageError: the accelerator does not support what is asked of it, or a checkpoint cannot be read.
+        UsageError: the accelerator does not support its settings, or a checkpoint cannot be read.
     """
     profile = build_profile(accelerator)
     profile.apply()
@@ -31,17 +31,17 @@ def load_networks(
 
 
 class Networks:
-    """The networks that play, by their sources.
+    """The networks of the players, by source.
 
     Attributes:
         loaded: by source.
-        board: size of the board that they play on.
+        board: rows of their board.
     """
 
     def __init__(
         self, loaded: Mapping[str, LoadedNetwork], search: SearchConfig, profile: DeviceProfile, *, board: int | None
     ) -> None:
-        """Networks by the sources of the players, on a `profile` that is applied; `board` None is that of the first."""
+        """Networks by source, on a `profile` that is applied; `board` None is the board of the first one."""
         self.loaded = loaded
         self._search = search
         self._profile = profile
@@ -54,7 +54,7 @@ class Networks:
             compile_ahead(network.net, self.board, max(games, self._search.leaves), self._profile)
 
     def searching(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        """Makes, for a number of games at once, the player that searches with the network of `spec`.
+        """A maker, by number of games at once, of the player that searches with the network of `spec`.
 
         Raises:
             UsageError: a setting of `spec` is out of range.
@@ -73,7 +73,7 @@ class Networks:
         return make
 
     def judging(self, spec: PlayerSpec) -> Callable[[int], Player]:
-        """As `searching`, of the player that takes the network's best move unsearched."""
+        """As `searching`, for the player that takes the network's best move without search."""
         network = self.loaded[spec.source]
 
         def make(games: int) -> Player:

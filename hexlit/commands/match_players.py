@@ -1,4 +1,4 @@
-"""The players of a match, made from what the configuration says of them."""
+"""The players of a match, made from their configuration."""
 
 import zlib
 from collections.abc import Sequence
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 START_TIMEOUT = 30.0
 MOVE_TIMEOUT = 60.0
-"""Seconds that a foreign program has unless its player says otherwise: to start, and for a move."""
+"""Default time limit of a foreign program, in seconds: to start, and for a move."""
 
 
 class Table:
-    """Seats players; what several of them need, networks and solvers, is there once.
+    """Seats players; networks and solvers exist once and are shared.
 
     Attributes:
-        networks: those that play; None where nobody has one.
-        size: of the board.
+        networks: the networks that play; None without any.
+        size: rows of the board.
     """
 
     def __init__(
@@ -40,12 +40,13 @@ class Table:
         seed: int,
         networks: "Networks | None" = None,
     ) -> None:
-        """Networks are searched as `search` says unless a player says otherwise; `board` None: that of the first one.
+        """Networks are searched with `search`, unless a player has its own settings. `board` None: that of the first
+        one.
 
-        They are loaded from the players' sources, unless they are given: `networks`.
+        They are loaded from the players' sources, or given as `networks`.
 
         Raises:
-            UsageError: a checkpoint cannot be read, or nothing says how large the board is.
+            UsageError: a checkpoint cannot be read, or the size of the board is not known.
         """
         self._seed = seed
         if networks is None and any(spec.of_network for spec in specs):
@@ -78,7 +79,7 @@ class Table:
 
     def _fixed(self, spec: PlayerSpec) -> Player:
         settings: dict[str, Any] = dict(spec.settings)
-        # Of the name, so that two players of a kind do not draw alike, and their order does not matter.
+        # Derived from the name: two players of a kind draw differently, and their order does not matter.
         seed = zlib.crc32(f"{self._seed} {spec.label}".encode())
         try:
             if spec.kind == "random":
@@ -89,7 +90,7 @@ class Table:
                 playouts = settings.pop("playouts", 1)
                 return RolloutPlayer(**settings, rollouts=playouts, seed=seed)
             if spec.kind == "solver":
-                from hexlit.arena.baselines.solver import SolverPlayer
+                from hexlit.arena.baselines.perfect import SolverPlayer
 
                 return SolverPlayer(self.size, **settings, seed=seed)
             from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer

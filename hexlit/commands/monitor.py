@@ -1,4 +1,4 @@
-"""`hexlit monitor`: what a run takes of the machine, watched from outside, and how many such runs fit side by side."""
+"""`hexlit monitor`: a run's use of the machine, watched from outside, and how many such runs fit at a time."""
 
 import math
 from contextlib import closing
@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 
-if TYPE_CHECKING:  # psutil and rich are imported only when something is watched
+if TYPE_CHECKING:  # psutil and rich are imported only for a real watch
     from hexlit.accelerate.process_tree import ProcessTree
     from hexlit.accelerate.resources import ResourceSampler
 
@@ -20,21 +20,21 @@ RUNS = Path("runs")
 
 @dataclass
 class MonitorConfig:
-    """What `hexlit monitor` takes."""
+    """Settings of `hexlit monitor`."""
 
     duration: float | None = 10.0
-    """Minutes to watch; null: until the target ends or Ctrl-C."""
+    """Length of the watch, in minutes. Null: until the target ends or Ctrl-C."""
     interval: float = 5.0
-    """Seconds from one sample to the next."""
+    """Time between two samples, in seconds."""
     pid: int | None = None
-    """The process to watch, with all its descendants."""
+    """Number of the process to watch, with all its descendants."""
     run: str | None = None
-    """Folder of the run to watch; without it and without pid, the newest run that goes on below `runs`."""
+    """Folder of the run to watch. Null, and no pid: the newest running one below `runs`."""
     csv: str | None = None
-    """Table of the samples; null: `monitor.csv` in the run's folder, or `resources-PID.csv` here."""
+    """File for the samples. Null: `monitor.csv` in the run's folder, or `resources-PID.csv` here."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be watched."""
+        """Refuse impossible settings."""
         if not 0 < self.interval < math.inf:
             raise UsageError(f"interval={self.interval:g}: must be above 0 seconds")
         if self.duration is not None and not 0 < self.duration < math.inf:
@@ -47,7 +47,7 @@ class MonitorConfig:
 
 @dataclass(frozen=True)
 class Target:
-    """What is watched."""
+    """The watched process."""
 
     pid: int
     name: str
@@ -63,7 +63,7 @@ def main(argv: list[str]) -> int:
 
 
 def monitor(config: DictConfig) -> None:
-    """Watch the target until it ends, the time is up or Ctrl-C, and say what was seen."""
+    """Watch the target until it ends, the time is up or Ctrl-C, and print the results."""
     settings = typed(config, MonitorConfig)
     target = find_target(settings)
     from hexlit.accelerate.process_tree import ProcessEndedError, ProcessTree
@@ -83,13 +83,13 @@ def monitor(config: DictConfig) -> None:
             with display, sampler:
                 if sampler.ended.wait(seconds):
                     how_it_ended = f"process {target.pid} has ended"
-        except KeyboardInterrupt:  # the one way to end without a time limit: the result is told all the same
+        except KeyboardInterrupt:  # the usual end without a time limit: the result is printed too
             how_it_ended = "interrupted"
         display.summarise(how_it_ended, str(target.table), *recommend(tree, sampler))
 
 
 def find_target(settings: MonitorConfig) -> Target:
-    """The process to watch, and where its table goes.
+    """The process to watch, and the file for its table.
 
     Raises:
         UsageError: there is no such run, or it has ended.
@@ -105,20 +105,22 @@ def find_target(settings: MonitorConfig) -> Target:
             raise UsageError(f"run={settings.run}: there is no such folder")
         process = read_process_file(folder)
         if process is None:
-            raise UsageError(f"run={settings.run}: no run goes on there; name a folder with a process.json, or pid=N")
+            raise UsageError(
+                f"run={settings.run}: no run is running there; name a folder with a process.json, or pid=N"
+            )
         if not process.alive:
-            raise UsageError(f"run={settings.run}: its process {process.pid} has ended; name a run that goes on")
+            raise UsageError(f"run={settings.run}: its process {process.pid} has ended; name a run that is running")
     else:
         found = newest_live_run(RUNS)
         if found is None:
-            raise UsageError(f"run=null: no run goes on below {RUNS}; name what to watch, run=FOLDER or pid=N")
+            raise UsageError(f"run=null: no run is running below {RUNS}; name what to watch, run=FOLDER or pid=N")
         folder, process = found
     table = Path(settings.csv) if settings.csv else folder / "monitor.csv"
     return Target(process.pid, f"{folder}, process {process.pid}", table)
 
 
 def recommend(tree: "ProcessTree", sampler: "ResourceSampler") -> tuple[int, str, str]:
-    """How many trials like the target fit side by side, itself counted in; what limits them; and from which figures."""
+    """Number of trials like the target that fit at a time, itself included; their limit; and the figures behind it."""
     from hexlit.accelerate.host import free_host_bytes, usable_cores
     from hexlit.accelerate.resources import recommended_trials
     from hexlit.reporting.quantities import format_bytes

@@ -1,5 +1,6 @@
-"""Settings of the place of a match or of strength, this process or a cluster, that would change nothing there."""
+"""Settings of a place of work, this process or a cluster, that would have no effect there."""
 
+import logging
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -7,9 +8,11 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 
+log = logging.getLogger(__name__)
+
 
 class Placed(Protocol):
-    """The settings of a command that works here or on a cluster."""
+    """Settings of a command that works here or on a cluster."""
 
     where: str
     ray: RayConfig
@@ -17,7 +20,9 @@ class Placed(Protocol):
 
 
 def refuse_unused(settings: Placed, overrides: Iterable[str]) -> None:
-    """Refuse `overrides` of a cluster that is not used, and a device that is not the one its actors get.
+    """Refuse `overrides` of an unused cluster, and a device other than the one of its actors.
+
+    A number of threads that holds for this process alone is said.
 
     Raises:
         UsageError: there is one.
@@ -33,4 +38,11 @@ def refuse_unused(settings: Placed, overrides: Iterable[str]) -> None:
         raise UsageError(
             f"accelerator.device={device}: with ray.gpus={settings.ray.gpus:g} actors play on {there}; "
             "leave it out, or choose by ray.gpus"
+        )
+    threads = settings.accelerator.threads
+    if threads not in (0, settings.ray.threads):
+        log.warning(
+            "accelerator.threads=%d is for this process; an actor has as many as ray.cpus=%g",
+            threads,
+            settings.ray.cpus,
         )

@@ -1,4 +1,4 @@
-"""`hexlit plan`: how long a recipe takes on machines that one does not have, worked out from measured rates."""
+"""`hexlit plan`: the time of a recipe on other machines, calculated from measured rates."""
 
 import json
 import math
@@ -24,14 +24,14 @@ OF_THE_PLAN = frozenset(PlanConfig.__dataclass_fields__)
 
 
 def main(argv: list[str]) -> int:
-    """Run the command with Hydra overrides, those of `hexlit train` among them; returns the exit code."""
+    """Run the command with Hydra overrides, including those of `hexlit train`; returns the exit code."""
     tasks.register(["task=hex"])
     asked: list[PlanConfig] = []
 
     def taken_apart(argv: list[str]) -> list[str]:
         own = [argument for argument in argv if argument.partition("=")[0].partition(".")[0] in OF_THE_PLAN]
         rest = [argument for argument in argv if argument not in own]
-        if not any(argument.startswith("-") for argument in rest):  # --help and --cfg ask for no plan
+        if not any(argument.startswith("-") for argument in rest):  # --help and --cfg need no plan
             with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
                 asked.append(typed(compose("plan_settings", own), PlanConfig))
         return rest
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
 
 
 def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
-    """Simulate the recipe on the machines `asked` for, and print what it takes."""
+    """Simulate the recipe on the machines in `asked`, and print the results."""
     from rich.console import Console
 
     from hexlit.reporting.plan import print_plan
@@ -56,7 +56,7 @@ def plan(asked: PlanConfig, recipe: HexTrainConfig) -> None:
 
 
 def worked_out(asked: PlanConfig, recipe: HexTrainConfig) -> dict[str, Any]:
-    """Rates, shares of time, hours and cost, and the same with one thing changed, as plain values."""
+    """Rates, shares of time, hours and cost, and the same with one change each, as plain values."""
     chosen = plan_of(asked, recipe)
     outcome = chosen.outcome()
     epochs, goal = _epochs(asked, recipe, outcome.games_per_epoch)
@@ -130,5 +130,5 @@ def _epochs(asked: PlanConfig, recipe: HexTrainConfig, games_per_epoch: float) -
         return math.ceil(target.games / games_per_epoch), f"{target.games:,} games"
     epochs = target.epochs or recipe.trainer.max_epochs
     if epochs is None:
-        raise UsageError("trainer.max_epochs=null: say how far to go, by target.epochs, target.games or target.score")
+        raise UsageError("trainer.max_epochs=null: set the target with target.epochs, target.games or target.score")
     return epochs, f"{epochs:,} epochs"

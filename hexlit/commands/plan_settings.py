@@ -1,4 +1,4 @@
-"""What `hexlit plan` takes beside the settings of a recipe."""
+"""The settings of `hexlit plan` beside those of a recipe."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ MEGABIT = 1e6 / 8
 
 @dataclass
 class TargetConfig:
-    """How far the run has to go; nothing asks for the recipe's `trainer.max_epochs`."""
+    """Target of the run; without one the recipe's `trainer.max_epochs`."""
 
     epochs: int | None = None
-    """So many epochs."""
+    """Number of epochs to reach."""
     games: int | None = None
-    """So many games of self-play."""
+    """Number of self-play games to reach."""
     score: float | None = None
-    """As many games as a measured run needed to `strength.score`; of `run`."""
+    """Value of `strength.score` to reach; the run in `run` tells how many games that takes."""
     run: str | None = None
-    """Folder of that run."""
+    """Folder of the measured run for `score`."""
 
     def __post_init__(self) -> None:
         asked = [name for name in ("epochs", "games", "score") if getattr(self, name) is not None]
@@ -39,42 +39,43 @@ class PlanConfig:
     """The machines of a plan, and their rates."""
 
     rates: str | None = None
-    """What `hexlit bench what=pace experiment=NAME output=FOLDER` wrote on the machine that plays: folder or file."""
+    """Folder or file written by `hexlit bench what=pace experiment=NAME output=FOLDER` on the playing machine."""
     learner_rates: str | None = None
-    """The same of the machine that trains; null: it is of the same kind."""
+    """The same for the training machine. Null: it is of the same kind."""
     workers: int | None = None
-    """Processes that play beside the training; null: 0 with `hosts`, otherwise one on each core."""
+    """Processes that play on the training machine. Null: 0 with `hosts`, otherwise one per core."""
     hosts: int = 0
-    """Further machines, which only play."""
+    """Number of further machines, which only play."""
     host_workers: int | None = None
-    """Processes that play on each of them; null: one on each core."""
+    """Processes that play on each further machine. Null: one per core."""
     host_cores: int | None = None
-    """Cores of each; null: as many as the rates were measured with."""
+    """Cores of each further machine. Null: those of the measured machine."""
     cores: int | None = None
-    """Cores of the machine that trains; null: as many as its rates were measured with."""
+    """Cores of the training machine. Null: those of the measured machine."""
     gpus: int = 1
-    """Devices that train together; 1 is the one that was measured."""
+    """Number of devices that train together; the measured rate is that of one."""
     gpu_scaling: float = 0.9
-    """Share of its rate that each further device adds. It is assumed, not measured."""
+    """Share of one device's rate that each further device adds. It is assumed, not measured."""
     ahead: int | None = None
-    """Epochs that self-play may be ahead of the training; null: as `selfplay.ahead` and
-    `selfplay.versions_behind` say."""
+    """Epochs that self-play may be ahead of the training. Null: from `selfplay.ahead` and
+    `selfplay.versions_behind`.
+    """
     network: float = 1000.0
-    """Speed of the learner's network, in megabit a second."""
+    """Speed of the training machine's network, in megabits per second."""
     latency: float = 1.0
-    """Its latency, in milliseconds."""
+    """Latency of that network, in milliseconds."""
     host_price: float = 0.0
-    """Price of a machine that plays, an hour, in any currency."""
+    """Price of a playing machine per hour, in any currency."""
     learner_price: float = 0.0
-    """Price of the machine that trains, an hour."""
+    """Price of the training machine per hour."""
     json: bool = False
-    """Print one JSON object instead of text."""
+    """Whether to print one JSON object instead of text."""
     target: TargetConfig = field(default_factory=TargetConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range."""
+        """Refuse values out of range."""
         if self.rates is None:
-            raise UsageError("rates=FOLDER: name what hexlit bench what=pace experiment=NAME output=FOLDER has written")
+            raise UsageError("rates=FOLDER: name the output of hexlit bench what=pace experiment=NAME output=FOLDER")
         for name, least in (
             ("workers", 0),
             ("hosts", 0),
@@ -95,7 +96,7 @@ class PlanConfig:
         if not 0 < self.network < math.inf:
             raise UsageError(f"network={self.network}: must be above 0 megabit a second")
         if self.hosts == 0 and self.workers == 0:
-            raise UsageError("workers=0 and hosts=0: somebody has to play; give one of them")
+            raise UsageError("workers=0 and hosts=0: no process would play; set one of them above 0")
 
 
 register_schema("plan", PlanConfig)

@@ -13,7 +13,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import WebSettings
 
-if TYPE_CHECKING:  # loaded only when somebody plays
+if TYPE_CHECKING:  # loaded only for a real game
     from hexlit.web.desk import Shared
     from hexlit.web.roster import Offer
 
@@ -31,29 +31,30 @@ class PlayConfig(WebSettings):
     """Settings of `hexlit play`."""
 
     checkpoint: str | None = None
-    """Checkpoint of a network, the folder of its run, or a packaged network such as `hexlit:small`: the first player on
-    offer. Null is the packaged network that fits the board, where hexlit has one."""
+    """First player on offer: a checkpoint, the folder of its run, or a packaged network such as `hexlit:small`. Null:
+    the packaged network that fits the board.
+    """
     players: list[Any] = field(default_factory=list)
-    """Further players, written as for `hexlit match`."""
+    """Further players, in the notation of `hexlit match`."""
     board: int | None = None
-    """Rows of the first board, 2 to 19; null is what `checkpoint` was trained for, or 11."""
+    """Rows of the first board, 2 to 19. Null: the board of `checkpoint`, or 11."""
     terminal: bool = False
-    """A game on the terminal in place of the page; swap, you and against are for it."""
+    """Whether to play on the terminal instead of the page; swap, you and against belong to it."""
     swap: bool = False
     """Whether White may swap."""
     you: str = "black"
-    """Colour that you play: black, white, both or none."""
+    """Your colour: black, white, both or none."""
     against: str | None = None
-    """Name of the other player; null is the first on offer."""
+    """Name of the other player. Null: the first on offer."""
     rollouts: int = 32
-    """Random playouts a leaf of the player `rollouts`."""
+    """Random playouts per leaf of the player `rollouts`."""
     seed: int = 0
-    """Seed of players that draw."""
+    """Seed of the players with random draws."""
     search: SearchConfig = field(default_factory=SearchConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
+        """Refuse impossible combinations."""
         super().__post_init__()
         if self.board is not None and not 2 <= self.board <= 19:
             raise UsageError(f"board={self.board}: the page shows boards of 2 to 19 rows")
@@ -94,14 +95,14 @@ def play(config: DictConfig) -> None:
 
 
 def check_installed(*packages: str) -> None:
-    """Raise `UsageError` where one of the packages is not installed."""
+    """Raise `UsageError` if one of the packages is not installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise UsageError(f"play needs {', '.join(missing)}: pip install 'hexlit[web]'")
 
 
 def shared_by_all(settings: PlayConfig) -> "Shared":
-    """Things that all browsers have in common: the players, and the locks."""
+    """The things that all browsers share: the players, and the locks."""
     from hexlit.web.baton import Baton
     from hexlit.web.desk import Shared
     from hexlit.web.roster import Roster
@@ -124,7 +125,7 @@ def shared_by_all(settings: PlayConfig) -> "Shared":
 
 
 def get_ready(shared: "Shared") -> None:
-    """Load the first player and compile what it needs, before somebody waits for it."""
+    """Load the first player and compile its kernels before the first request."""
     import logging
 
     from hexlit.web.roster import Seats
@@ -133,12 +134,12 @@ def get_ready(shared: "Shared") -> None:
     try:
         with shared.baton.held():
             Seats(shared.roster, 1 << 20).thinker(first, shared.board, swap=False)
-    except Exception:  # the first request says what is wrong
+    except Exception:  # the first request reports the error
         logging.getLogger(__name__).debug("not ready", exc_info=True)
 
 
 def network_offer(settings: PlayConfig, name: str, checkpoint: str) -> "tuple[Offer, int]":
-    """The network of a checkpoint as a player who searches, and the rows of the board that suit it best."""
+    """The network of a checkpoint as a searching player, and the rows of the board that suit it best."""
     from hexlit.commands.network_judges import judge_by_network
     from hexlit.web.roster import Judge, Offer
 
@@ -159,7 +160,7 @@ def packaged_offer(settings: PlayConfig, board: int) -> "Offer":
 
 
 def rollouts_offer(settings: PlayConfig) -> "Offer":
-    """A search that random playouts judge."""
+    """A search with random playouts as judge."""
     from hexlit.search.evaluator import Evaluator, RolloutEvaluator
     from hexlit.web.roster import Judge, Offer
 
@@ -171,7 +172,7 @@ def rollouts_offer(settings: PlayConfig) -> "Offer":
 
 
 def classic_offers(settings: PlayConfig) -> "list[Offer]":
-    """Players from before networks, and one who draws its moves."""
+    """Classic players without networks, and one with random moves."""
     titles = {
         "two_distance": "alpha-beta over the two-distance",
         "resistance": "alpha-beta over electrical resistance",
@@ -200,7 +201,7 @@ def further_offers(settings: PlayConfig) -> "list[Offer]":
 
 
 def spec_offer(settings: PlayConfig, spec: Any, title: str) -> "Offer":
-    """A player of `hexlit match`, who plays one game."""
+    """A player of `hexlit match`, for one game."""
     from hexlit.arena.game_player import GamePlayer
     from hexlit.web.roster import Offer
 

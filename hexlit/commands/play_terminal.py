@@ -66,7 +66,7 @@ class TerminalGame:
         return self._board.moves
 
     def play(self) -> int:
-        """Play until the end, or until the person leaves; returns the winner, 0 if there is none."""
+        """Play until the end, or until the person leaves; returns the winner, 0 without one."""
         self.show()
         try:
             while not (self._board.winner or self._resigned):
@@ -87,7 +87,7 @@ class TerminalGame:
         self._say(Text.assemble("\n", draw_board(self._board.cells, self._board.size, last=last), "\n"))
 
     def _answer(self) -> None:
-        """The player's move; a player that gives none has lost."""
+        """Play the other side's move; a player without a move has lost."""
         try:
             found = self._chosen()
         except UsageError as error:
@@ -119,7 +119,7 @@ class TerminalGame:
             return False
         try:
             self._obey(words)
-        except (UsageError, OSError, RuntimeError) as error:  # RuntimeError: a home folder of nobody
+        except (UsageError, OSError, RuntimeError) as error:  # RuntimeError: a home folder of an unknown user
             self._say(Text(str(error)))
         return True
 
@@ -160,7 +160,7 @@ class TerminalGame:
 
 
 def play_on_terminal(shared: Shared, *, swap: bool, you: str, against: str | None) -> None:
-    """A game on standard input and output; raises `UsageError` where there is no player `against`."""
+    """A game on standard input and output; raises `UsageError` if there is no player `against`."""
     console = Console(highlight=False, soft_wrap=True)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")

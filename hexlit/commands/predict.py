@@ -14,14 +14,14 @@ from hexlit.tuning.space import quoted
 
 @dataclass
 class PredictConfig:
-    """What `hexlit predict` takes."""
+    """Settings of `hexlit predict`."""
 
     checkpoint: str = MISSING
     """Checkpoint of the network, or the folder of its run."""
     source: str | None = None
     """File with the data."""
     target: str | None = None
-    """File to write to; its name says the format."""
+    """File to write; its name gives the format."""
     text: str | None = None
     """One text instead of files, for networks that classify texts."""
 
@@ -44,14 +44,14 @@ def main(argv: list[str]) -> int:
 
 
 def as_text(argument: str) -> str:
-    """`text=...` as Hydra reads a string: a sentence has commas and apostrophes, which mean something to it."""
+    """`text=...` as a string for Hydra: commas and apostrophes of a sentence have a meaning there."""
     key, _, value = argument.partition("=")
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
     return argument if key != "text" or is_quoted else f"text={quoted(value)}"
 
 
 def predict(config: DictConfig) -> None:
-    """Predict as the task of the checkpoint does."""
+    """Predict with the checkpoint's network, in the way of its task."""
     settings = typed(config, PredictConfig)
     from hexlit.training.checkpoint import checkpoint_file
 
@@ -72,7 +72,7 @@ def predict(config: DictConfig) -> None:
 
 
 def task_of(checkpoint: Path) -> str:
-    """The name of the task that the network of `checkpoint` was trained for.
+    """The task that the network of `checkpoint` was trained for.
 
     Raises:
         UsageError: it is no checkpoint of hexlit.
@@ -90,6 +90,6 @@ def task_of(checkpoint: Path) -> str:
     check_whole(checkpoint, "checkpoint")
     try:
         settings = torch.load(checkpoint, map_location="cpu", weights_only=True)["hyper_parameters"]
-        return str(settings.get("task", "hex"))  # networks of Hex came first, and say no task
+        return str(settings.get("task", "hex"))  # old checkpoints of Hex name no task
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"checkpoint={checkpoint}: not a checkpoint of hexlit ({type(error).__name__})") from error

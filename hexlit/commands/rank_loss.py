@@ -1,6 +1,6 @@
-"""The end of a process whose run has lost a rank: in good order where that takes no longer than seconds, else at once.
+"""The end of a process whose run has lost a rank: orderly if that takes only seconds, else immediate.
 
-A rank that waits for one that is gone hears of nothing: not of Ctrl-C, and of a signal only once its wait is over.
+A rank that waits for a lost one notices neither Ctrl-C nor, until its wait is over, a signal.
 """
 
 import faulthandler
@@ -18,18 +18,18 @@ from typing import NoReturn
 from hexlit.errors import UsageError
 
 GRACE, LAST = 1.0, 3.0
-"""Seconds for this process to notice itself that a rank is gone, and then to end in good order."""
+"""Seconds for this process to notice by itself that a rank is gone, and then to end in good order."""
 
 _STUCK = GRACE + LAST + 1.0
-"""Seconds until a process is ended whose main thread lets no other one run."""
+"""Seconds before a process is ended whose main thread blocks all others."""
 
 
 class RankLoss:
-    """How this process hears of the loss of a rank, from any thread, and ends."""
+    """Tells this process of the loss of a rank, from any thread, and ends it."""
 
     def __init__(self) -> None:
         self.how: str | None = None
-        """The rank that was lost, and how; None as long as all are there."""
+        """The lost rank, and the reason; None while all are there."""
         self._lost, self._over = threading.Event(), threading.Event()
         self._lock = threading.Lock()
         self._hears, self._tells = False, True
@@ -42,7 +42,7 @@ class RankLoss:
 
     @contextmanager
     def heard_of(self) -> Iterator[None]:
-        """Within the block the main thread hears of a loss by a signal, which ends what it waits for."""
+        """Within the block a signal tells the main thread of a loss, and ends its wait."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -62,7 +62,7 @@ class RankLoss:
 
     @contextmanager
     def ends_the_block(self) -> Iterator[None]:
-        """End the block, a run, by a loss; an error that comes of one, such as a broken connection, becomes that."""
+        """End the block, a run, on a loss; errors caused by one, such as a broken connection, become that loss."""
         with self.heard_of():
             try:
                 yield
@@ -72,7 +72,7 @@ class RankLoss:
                 if self._lost.wait(GRACE):
                     raise self._ending() from error
                 raise
-            except (KeyboardInterrupt, SystemExit) as stop:  # torchrun ends those that are left
+            except (KeyboardInterrupt, SystemExit) as stop:  # torchrun ends the remaining ranks
                 if self._lost.is_set():
                     raise self._ending() from stop
                 raise
@@ -83,9 +83,9 @@ class RankLoss:
         return UsageError(str(self.how)) if self._tells else SystemExit(2)
 
     def lose(self, how: str, tells: bool = True) -> None:
-        """Say that a rank is gone; the first call counts. It returns once `over` is called, or never.
+        """Report that a rank is gone; the first call counts. It returns once `over` is called, or never.
 
-        One rank `tells` people how; the others end in silence.
+        One rank `tells` people the reason; the others end silently.
         """
         with self._lock:
             if self.is_known:
@@ -100,10 +100,10 @@ class RankLoss:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
         if self._over.wait(LAST):
             return
-        self._end_at_once(how)  # the main thread waits inside a device's library, which hears nothing
+        self._end_at_once(how)  # the main thread waits inside a device's library, which notices nothing
 
     def _end_at_once(self, how: str) -> NoReturn:
-        """End this process, whatever it waits for; what it has started ends with it. `how` is said without a loss."""
+        """End this process in any state, with all that it has started. `how` is printed if there was no loss."""
         if self._tells:
             print(f"hexlit train: {self.how or how}", file=sys.stderr, flush=True)
         os._exit(2)
@@ -117,12 +117,13 @@ class RankLoss:
 
     @contextmanager
     def _terminated_in_any_wait(self) -> Iterator[None]:
-        """Within the block SIGTERM ends this process even where its main thread does not hear it for `LAST` seconds.
+        """Within the block SIGTERM ends this process even if its main thread does not react for `LAST` seconds.
 
-        So it is until the ranks have met: torch waits for the others. torchrun and srun kill only after half a minute.
+        It is needed until the ranks have met: torch waits for the others. torchrun and srun kill only after half a
+        minute.
         """
         handler = signal.getsignal(signal.SIGTERM)
-        if not callable(handler):  # the system's own way, which needs no help
+        if not callable(handler):  # the system's default, which needs no help
             yield
             return
         heard = threading.Event()

@@ -1,8 +1,8 @@
-"""The other ranks of a run on this machine, where neither torchrun nor srun has started them.
+"""The other ranks of a run on this machine, if neither torchrun nor srun has started them.
 
-Each runs the same command in a folder of its own, `ranks/N` of the run's folder, which has its log, its output and its
-own tables of phases and steps. A rank that dies ends the whole run, see `hexlit.commands.rank_loss`. They die with this
-process, however it ends.
+Each runs the same command in a folder of its own, `ranks/N` of the run's folder. It has its own log, output and
+tables of phases and steps. A rank that dies ends the whole run, see `hexlit.commands.rank_loss`. All ranks end with
+this process, whatever ends it.
 """
 
 import atexit
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from hexlit.accelerate.rank_line import Lost
 
 LIFELINE = "HEXLIT_RANK_LIFELINE"
-"""Variable with the number of a pipe, whose end tells a rank that the first one has ended."""
+"""Variable with the number of a pipe; its end tells a rank that the first one has ended."""
 
 RANKS, OUTPUT = "ranks", "output.log"
-"""Folder of the ranks within that of the run, and the file there to which a rank prints."""
+"""Folder of the ranks within that of the run, and the file of a rank's output."""
 
-_tied = False  # whether this is a rank that hexlit has started, which ends with the first one
+_tied = False  # whether hexlit has started this process as a rank, which ends with the first one
 
 _OF_THE_RUN = ("hydra.mode=", "hydra.run.dir=", "hydra.sweep.", "hydra/sweeper", "hydra.sweeper.", "hydra/launcher")
 
 
 def rank_arguments(argv: list[str]) -> list[str] | None:
-    """The arguments of a rank that hexlit has started, which are complete; None for every other process.
+    """The complete arguments of a rank that hexlit has started; None for every other process.
 
-    The rank dies with the first one from now on.
+    From now on the rank ends with the first one.
     """
     global _tied
     number = os.environ.pop(LIFELINE, None)
@@ -57,7 +57,7 @@ def rank_arguments(argv: list[str]) -> list[str] | None:
 
 
 def folder_arguments() -> list[str]:
-    """An argument with a folder that is removed in the end, for a rank of torchrun or srun other than the first."""
+    """An argument with a temporary folder, for a rank of torchrun or srun other than the first."""
     if ranks().writes:
         return []
     folder = tempfile.mkdtemp(prefix="hexlit-rank-")
@@ -67,12 +67,12 @@ def folder_arguments() -> list[str]:
 
 @contextmanager
 def other_ranks(devices: int | None, folder: Path) -> Iterator["Lost | None"]:
-    """Within the block this process is the first of as many ranks as `devices`, unless it is one of several already.
+    """Within the block this process is the first of `devices` ranks, unless it is one of several already.
 
-    Yields who has to hear of lost ranks from the ranks themselves; None where hexlit has started them.
+    Yields the receiver of lost ranks if the ranks themselves report them; None if hexlit has started them.
 
     Raises:
-        UsageError: one of them died; the line says which, and where its output is.
+        UsageError: a rank died; the line names it and the file of its output.
     """
     if ranks().several:
         loss = RankLoss()
@@ -138,13 +138,13 @@ class _Started:
         self._threads.append(thread)
 
     def wait(self) -> None:
-        """Wait for the end of all, who have nothing left to do."""
+        """Wait for the end of all ranks, which have no work left."""
         self._loss.over()
         for thread in self._threads:
             thread.join(LAST)
 
     def end(self) -> None:
-        """End all, with whatever they have begun."""
+        """End all ranks, with all that they have started."""
         self._loss.over()
         for lifeline in self._lifelines:
             lifeline.close()
@@ -180,9 +180,9 @@ def _last_words(output: Path) -> str:
 
 
 def leave_at_once() -> None:
-    """Leave at the interpreter's end without what other libraries do there, which takes seconds without the rank.
+    """Leave at the interpreter's end without the clean-up of other libraries, which takes seconds without the rank.
 
-    `hexlit.commands.in_process` takes it back: a program that called the run has an end of its own.
+    `hexlit.commands.in_process` undoes it: a program that called the run has an end of its own.
     """
     sys.stdout.flush()
     sys.stderr.flush()

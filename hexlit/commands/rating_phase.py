@@ -1,4 +1,4 @@
-"""The callback that rates the network of a run among those before it."""
+"""The callback that rates the network of a run against earlier ones."""
 
 from collections.abc import Callable, Mapping
 
@@ -20,14 +20,14 @@ class RatingPhase(L.Callback):
         *,
         every_epochs: int,
     ) -> None:
-        """`rate(epoch)` gives the figures of the network as it is after `epoch`."""
+        """`rate(epoch)` gives the figures of the network in its state after `epoch`."""
         self._rate = rate
         self._clock = clock
         self._display = display
         self._every_epochs = every_epochs
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Rate, where it is time to."""
+        """Rate, when a rating is due."""
         epoch = trainer.current_epoch
         last = trainer.should_stop or epoch + 1 == trainer.max_epochs
         if not last and (epoch + 1) % self._every_epochs:

@@ -1,4 +1,4 @@
-"""The rating pool of a training run, wired: its players, their networks on disk, and the callback that plays."""
+"""The rating pool of a training run: its players, their networks on disk, and the callback that plays."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +19,10 @@ from hexlit.training.task import Session
 
 
 def rating_callbacks(config: HexTrainConfig, module: HexModule, session: Session) -> list[L.Callback]:
-    """The callback that rates the network of `module`; none where `evaluation.pool.every_epochs` is 0.
+    """The callback that rates the network of `module`; none if `evaluation.pool.every_epochs` is 0.
 
-    Networks play with the evaluation's search; random play is the anchor, search with random playouts the other fixed
-    player.
+    Networks play with the evaluation's search. Two players are fixed: random play, which is the anchor, and search with
+    random playouts.
     """
     evaluation = config.evaluation
     if not evaluation.pool.every_epochs:
@@ -61,11 +61,11 @@ def rating_callbacks(config: HexTrainConfig, module: HexModule, session: Session
 
 
 def save_weights(path: Path, weights: Weights) -> None:
-    """Keep the state of a network, whole or not at all."""
+    """Save the state of a network, whole or not at all."""
     save_whole({name: torch.from_numpy(array) for name, array in weights.items()}, path)
 
 
 def load_weights(path: Path) -> Weights:
-    """What `save_weights` kept."""
+    """Read the weights that `save_weights` wrote."""
     kept = torch.load(path, map_location="cpu", weights_only=True)
     return {name: tensor.numpy() for name, tensor in kept.items()}

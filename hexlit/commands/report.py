@@ -1,4 +1,4 @@
-"""`hexlit report`: the page of a run, match or strength run, runs compared, and what a sweep has come to."""
+"""`hexlit report`: the page of a run, match or strength run, a comparison of runs, and the results of a sweep."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from hexlit.commands.report_files import COMPARISON_FILE, MATCH, RUN, SWEEP, kin
 from hexlit.errors import UsageError
 from hexlit.tuning.space import quoted
 
-if TYPE_CHECKING:  # what draws and what reads studies is imported only when a sweep is really looked at
+if TYPE_CHECKING:  # drawing and reading studies are imported only for a real sweep
     from rich.console import Console
 
 RUNS = Path("runs")
@@ -24,33 +24,33 @@ RUNS = Path("runs")
 
 @dataclass
 class ReportConfig:
-    """What `hexlit report` takes."""
+    """Settings of `hexlit report`."""
 
     folder: str | None = None
-    """Of a run, sweep, match or strength run; None: the newest below `runs`."""
+    """Folder of a run, sweep, match or strength run. None: the newest below `runs`."""
     runs: list[str] = field(default_factory=list)
     """Folders of runs to compare, instead of `folder`."""
     output: str = COMPARISON_FILE
     """File for the comparison of `runs`."""
     epochs: list[int] = field(default_factory=list)
-    """Epochs of the rows in the table of costs; empty: those of the run and round numbers beyond."""
+    """Numbers of epochs in the table of costs. Empty: that of the run, and larger round ones."""
     price: float | None = None
-    """Price of an hour on the machine of the run, for the table of costs; None: hours only."""
+    """Price of an hour on the run's machine, for the table of costs. None: hours only."""
     json: bool = False
-    """Print the results as JSON instead of text; nothing is written."""
+    """Whether to print the results as JSON instead of text; nothing is written."""
     figures: bool = True
-    """Draw the figures and `report.html` of a sweep."""
+    """Whether to draw the figures and `report.html` of a sweep."""
     watch: bool = False
-    """Show a sweep until it ends, and then its results."""
+    """Whether to show a sweep until it ends, and then its results."""
     every: float = 2.0
-    """Seconds from one look to the next."""
+    """Time between two looks at a watched sweep, in seconds."""
     rows: int = 20
     """Trials in the table of a sweep."""
     wandb: str | None = None
-    """ENTITY/PROJECT on Weights & Biases whose page is written instead; with `json` it is printed, and not saved."""
+    """ENTITY/PROJECT on Weights & Biases; its page is written instead. With `json` it is printed, and not saved."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be shown."""
+        """Refuse impossible combinations."""
         if not 0 < self.every < math.inf:
             raise UsageError(f"every={self.every:g}: must be above 0 seconds")
         if self.rows < 1:
@@ -96,7 +96,7 @@ def _refuse_flag(message: str) -> NoReturn:
 
 
 def report(config: DictConfig) -> None:
-    """Write what the configuration asks for beside its results, and print what these are."""
+    """Write the requested pages beside the results, and print a summary."""
     settings = typed(config, ReportConfig)
     if settings.wandb is not None:
         from hexlit.commands.dashboard import save_dashboard
@@ -115,14 +115,14 @@ def report(config: DictConfig) -> None:
     elif settings.json:
         results = folder / {RUN: "summary.json", MATCH: "match.json"}.get(kind, "strength.json")
         if not results.is_file():
-            raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not come to its end")
+            raise UsageError(f"json=true: {folder} has no {results.name} yet; it has not ended")
         print(results.read_text(encoding="utf-8").rstrip())
     else:
         say(*written(folder, settings))
 
 
 def written(folder: Path, settings: ReportConfig) -> tuple[str, bool]:
-    """Write the page of what lies in `folder`; what to print of it, and whether that is a failure."""
+    """Write the page for `folder`; returns the text to print, and whether writing failed."""
     from hexlit.commands.report_files import write_report
 
     try:
@@ -132,7 +132,7 @@ def written(folder: Path, settings: ReportConfig) -> tuple[str, bool]:
 
 
 def compare(settings: ReportConfig) -> None:
-    """Write the page on which the runs stand side by side."""
+    """Write the page with the runs side by side."""
     from hexlit.commands.report_files import write_comparison
 
     folders = [Path(folder) for folder in settings.runs]
@@ -152,7 +152,7 @@ def say(line: str, failed: bool = False) -> None:
 
 
 def report_sweep(folder: Path, settings: ReportConfig) -> None:
-    """Read the sweep, write its results beside it, and print them."""
+    """Read the sweep, write its results into its folder, and print them."""
     from rich.console import Console
 
     from hexlit.tuning.result_files import as_document
@@ -168,7 +168,7 @@ def report_sweep(folder: Path, settings: ReportConfig) -> None:
 
 
 def watch(folder: Path, every: float, console: "Console") -> None:
-    """Show the sweep every `every` seconds until it no longer goes on; nothing is written."""
+    """Show the sweep every `every` seconds while it runs; nothing is written."""
     from hexlit.reporting.sweep import SweepDisplay
     from hexlit.tuning.result_files import as_document
     from hexlit.tuning.results import GOING_ON, read_results
@@ -178,7 +178,7 @@ def watch(folder: Path, every: float, console: "Console") -> None:
         while True:
             results = read_results(folder)
             display.update(as_document(results))
-            # A plain --multirun has no process of its own: between two of its jobs none goes on for an instant.
+            # A plain --multirun has no process of its own: between two of its jobs none runs for an instant.
             idle = 0 if results.state == GOING_ON else idle + 1
             if idle == (1 if results.tuned else 2):
                 return
@@ -186,7 +186,7 @@ def watch(folder: Path, every: float, console: "Console") -> None:
 
 
 def show(folder: Path, settings: ReportConfig, console: "Console") -> None:
-    """Write the results of the sweep where that is allowed, and print them."""
+    """Write the results of the sweep if that is allowed, and print them."""
     from rich.text import Text
 
     from hexlit.reporting.sweep import print_results

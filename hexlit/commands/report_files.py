@@ -1,4 +1,4 @@
-"""Reports written beside what they are about: of a run of any task, a match, a strength run, or several runs."""
+"""Reports written beside their subjects: a run of any task, a match, a strength run, or several runs."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
-if TYPE_CHECKING:  # what draws is imported only when something is drawn
+if TYPE_CHECKING:  # drawing is imported only when it is needed
     from hexlit.hex.record import GameRecord
     from hexlit.reporting.pages.page import Page, Section
     from hexlit.reporting.pages.run_files import RunFiles
@@ -27,16 +27,16 @@ MARKS = {
     STRENGTH: ("strength.json",),
     RUN: ("metrics.csv", "phases.csv", "summary.json"),
 }
-"""Files by which a folder of each kind is known."""
+"""Files that identify a folder of each kind."""
 
 COMPARISON_FILE = "comparison.html"
 
 
 def kind_of(folder: Path) -> str:
-    """What the `folder` holds.
+    """The kind of the `folder`'s content.
 
     Raises:
-        UsageError: nothing that has a report.
+        UsageError: it holds nothing with a report.
     """
     for kind, names in MARKS.items():
         if any((folder / name).is_file() for name in names):
@@ -50,7 +50,7 @@ def kind_of(folder: Path) -> str:
 
 
 def newest(runs: Path) -> Path:
-    """The folder below `runs`, in `NAME/RUN`, that was written to last, of any kind.
+    """The folder below `runs`, in `NAME/RUN`, with the latest change, of any kind.
 
     Raises:
         UsageError: there is none.
@@ -67,7 +67,7 @@ def write_report(folder: Path, *, epochs: Sequence[int] = (), price: float | Non
     `epochs` and `price` are for the table of costs of a run.
 
     Raises:
-        UsageError: the folder holds nothing that has a report.
+        UsageError: the folder holds nothing with a report.
         OSError: the file cannot be written.
     """
     from hexlit.reporting.pages.page import PAGE_FILE, render
@@ -83,9 +83,9 @@ def write_report(folder: Path, *, epochs: Sequence[int] = (), price: float | Non
 
 
 def write_beside(folder: Path) -> Path | None:
-    """As `write_report` at the end of what the report is about: nothing of it may fail that.
+    """As `write_report`, at the end of the report's subject, which must not fail because of it.
 
-    None, and one warning, where it could not be written.
+    None, and one warning, if it could not be written.
     """
     try:
         return write_report(folder)
@@ -108,7 +108,7 @@ def run_report(folder: Path, epochs: Sequence[int] = (), price: float | None = N
 
 
 def sections_of(files: "RunFiles") -> "list[Section]":
-    """The sections that the run's task adds; none for a task that is not known here, or that brings none."""
+    """The sections of the run's task; none for an unknown task, or one without sections."""
     from hexlit.commands.tasks import found, known_tasks
 
     entry = known_tasks().get(files.task)
@@ -122,20 +122,20 @@ def match_report(folder: Path) -> "Page":
     """The report of the match in `folder`.
 
     Raises:
-        UsageError: it has not come to its end.
+        UsageError: it has not ended.
     """
     from hexlit.reporting.pages.match_page import match_page
     from hexlit.reporting.pages.run_files import read_json, read_run
 
     document = read_json(folder / "match.json")
     if not document:
-        raise UsageError(f"folder={folder}: this match has not ended; go on with hexlit match resume={folder}")
+        raise UsageError(f"folder={folder}: this match has not ended; continue with hexlit match resume={folder}")
     games = games_of(folder / "games.csv", document["board"])
     return match_page(document, games, str(folder), read_run(folder).settings())
 
 
 def games_of(path: Path, size: int) -> "list[GameRecord]":
-    """The games of a match, in the order of its file; none where there is no file."""
+    """The games of a match, in the order of its file; none without a file."""
     import numpy as np
 
     from hexlit.hex.notation import parse_moves
@@ -172,7 +172,7 @@ def strength_report(folder: Path) -> "Page":
 def write_comparison(
     folders: Sequence[Path], output: Path, *, epochs: Sequence[int] = (), price: float | None = None
 ) -> Path:
-    """Write a page that shows the runs in `folders` side by side to the file `output`.
+    """Write a page with the runs in `folders` side by side to the file `output`.
 
     Raises:
         UsageError: fewer than two folders, or one that holds no run.
@@ -196,7 +196,7 @@ def write_comparison(
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:
-    """The last parts of the paths, as many as tell them apart; a folder that comes twice gets its number."""
+    """The last parts of the paths, as many as are needed to be unique; a repeated folder gets a number."""
     parts = [folder.resolve().parts for folder in folders]
     for length in range(1, max(map(len, parts)) + 1):
         names = ["/".join(one[-length:]) for one in parts]

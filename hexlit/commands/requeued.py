@@ -1,4 +1,4 @@
-"""A job that Slurm has begun again, after its time limit or the loss of its machine: its run continues."""
+"""A job that Slurm has started again, after its time limit or the loss of its machine: its run continues."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ _OF_A_RUN = ("checkpoints", "phases.csv")
 
 
 def requeued(folder: Path) -> str | None:
-    """The value of `resume` that continues the run in `folder`; None unless Slurm has begun this job again."""
+    """The value of `resume` that continues the run in `folder`; None unless Slurm has started this job again."""
     restarts = os.environ.get("SLURM_RESTART_COUNT", "0")
     again = restarts.isdecimal() and int(restarts) > 0
     return str(folder) if again and any((folder / name).exists() for name in _OF_A_RUN) else None

@@ -1,4 +1,4 @@
-"""The folder of a run: the id in its name, and how a command goes on in it."""
+"""The folder of a run: the id in its name, and how a command continues in it."""
 
 import secrets
 from pathlib import Path
@@ -13,10 +13,10 @@ OmegaConf.register_new_resolver("hexlit.run_id", lambda: secrets.token_hex(3), u
 
 
 def resumed_folder(argv: list[str]) -> Path | None:
-    """The folder that `resume=` names last; None without one.
+    """The last folder named by `resume=`; None without one.
 
     Raises:
-        UsageError: no path can be called so.
+        UsageError: no path can have this name.
     """
     folders = [argument.removeprefix("resume=") for argument in argv if argument.startswith("resume=")]
     if not folders or folders[-1] in ("", "null"):
@@ -33,7 +33,7 @@ def resumed_folder(argv: list[str]) -> Path | None:
 
 
 def resumed_arguments(argv: list[str]) -> list[str]:
-    """`argv`, or, where it says `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder."""
+    """`argv`; with `resume=FOLDER`, the overrides of that run, then those of `argv`, in that folder."""
     folder = resumed_folder(argv)
     if folder is None:
         return argv

@@ -1,8 +1,8 @@
-"""The settings in the folder of a run, from which it goes on: `.hydra/`, as Hydra would write it, but whole.
+"""The settings in the folder of a run, for continuing it: `.hydra/`, as Hydra would write it, but whole.
 
-Hydra writes its files at every start, before anything is checked, and a kill there leaves them empty. Its own way is
-switched off by `hydra.output_subdir=null`. Here each file is replaced in one step, `overrides.yaml` last, which ends
-with YAML's end of a document, so that a torn copy of it can be told.
+Hydra writes its files at every start, before any check, and a kill there leaves them empty. `hydra.output_subdir=null`
+switches that off. Here each file is replaced in one step. `overrides.yaml` comes last and ends with YAML's end of a
+document, so that a torn copy can be recognised.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ END = "...\n"
 
 
 def settings_writer(config: DictConfig, folder: Path) -> Callable[[], None]:
-    """A call that writes the settings of this command, composed as `config`, into `folder`."""
+    """A function that writes the settings of this command, composed as `config`, into `folder`."""
     from hydra.core.hydra_config import HydraConfig
 
     found: Any = HydraConfig.instance().cfg
@@ -42,7 +42,7 @@ def read_overrides(folder: Path) -> list[str]:
     """The overrides of the run in `folder`.
 
     Raises:
-        UsageError: there are none, or the file is not as it was written.
+        UsageError: there are none, or the file is damaged.
     """
     path = folder / SETTINGS / "overrides.yaml"
     try:
@@ -62,12 +62,12 @@ def read_overrides(folder: Path) -> list[str]:
 def _parsed(text: str, path: Path) -> Any:
     try:
         return OmegaConf.to_container(OmegaConf.create(text), resolve=False)
-    except Exception as error:  # a torn file can make the parser raise anything; a tag makes no object
+    except Exception as error:  # a torn file can make the parser raise anything; tags create no objects
         raise _unreadable(path, f"not the YAML that a run writes: {type(error).__name__}") from error
 
 
 def _also_in_hydra(folder: Path) -> Any:
-    """The overrides that Hydra wrote a second time, beside a list without an end: that of an older version."""
+    """The second copy of the overrides that Hydra wrote beside a list without an end, in an older version."""
     found = read_yaml(folder / SETTINGS / "hydra.yaml")
     try:
         return found["hydra"]["overrides"]["task"]

@@ -13,7 +13,7 @@ from rich.text import Text
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 
-if TYPE_CHECKING:  # both compile kernels: imported only when a position is really solved
+if TYPE_CHECKING:  # both compile kernels: imported only for a real position
     from hexlit.arena.position import Position
     from hexlit.hex.board import Board
     from hexlit.hex.solver import Solution
@@ -25,21 +25,21 @@ _NAMES = {1: "black", -1: "white"}
 
 @dataclass
 class SolveConfig:
-    """What `hexlit solve` takes."""
+    """Settings of `hexlit solve`."""
 
     board: int = 5
-    """Size of the board, 2 to 8."""
+    """Rows of the board, 2 to 8."""
     moves: str = ""
-    """Moves played so far, Black first, such as `a3 c4`."""
+    """Moves so far, Black first, such as `a3 c4`."""
     file: str | None = None
-    """SGF file whose first game gives board and moves instead."""
+    """SGF file; its first game gives board and moves instead."""
     move: int | None = None
-    """Number of the file's moves to play, 0 or more; null is all."""
+    """Number of the file's moves to play, 0 or more. Null: all."""
     json: bool = False
-    """Print one JSON object instead of text."""
+    """Whether to print one JSON object instead of text."""
 
     def __post_init__(self) -> None:
-        """Refuse sizes the solver does not take."""
+        """Refuse sizes that the solver does not support."""
         if not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: positions are solved on boards from 2 to {LARGEST_BOARD}")
         if self.file is not None and self.moves:
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
 
 
 def solve(config: DictConfig) -> None:
-    """Solve the position and print what was found."""
+    """Solve the position and print the result."""
     settings = typed(config, SolveConfig)
     position = position_of_file(settings.file, settings.move) if settings.file else position_of_moves(settings)
     solution = solved_with_progress(position)
@@ -65,7 +65,7 @@ def solve(config: DictConfig) -> None:
 
 
 def position_of_moves(settings: SolveConfig) -> "Board":
-    """The position after `moves`; raises `UsageError` where one is illegal or the game is over."""
+    """The position after `moves`; raises `UsageError` if one is illegal or the game is over."""
     from hexlit.hex.board import Board
 
     board = Board(settings.board, moves=settings.moves)
@@ -80,10 +80,10 @@ def position_of_file(file: str, move: int | None) -> "Position":
     Raises:
         UsageError: no such game, an illegal move, a board that is too large, or a game that is over.
     """
-    from hexlit.arena.htp.sgf import moves_of, read_sgf, replay
+    from hexlit.arena.htp.loadsgf import moves_of, read_first_game, replay
 
     try:
-        game = read_sgf(Path(file).expanduser())
+        game = read_first_game(Path(file).expanduser())
         position = replay(game, move)
         played = moves_of(game)
     except UsageError as error:
@@ -98,7 +98,7 @@ def position_of_file(file: str, move: int | None) -> "Position":
 
 
 def solved_with_progress(board: "Board | Position") -> "Solution":
-    """Solve the position; a terminal sees how many moves are settled, and how long the rest may take."""
+    """Solve the position; a terminal shows the number of settled moves, and the estimated time left."""
     import threading
     from concurrent.futures import Future, wait
 
@@ -119,7 +119,7 @@ def solved_with_progress(board: "Board | Position") -> "Solution":
 
     def solve_it() -> None:
         try:
-            Solver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code: no effort of this position
+            Solver(2).wins(np.zeros(4, np.int8), 1)  # compiles, or loads compiled code; not counted as effort
             answer.set_result(solver.solve(board.cells, board.to_move))
         except Exception as error:
             answer.set_exception(error)
@@ -134,7 +134,7 @@ def solved_with_progress(board: "Board | Position") -> "Solution":
     )
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as shown:
         task = shown.add_task("", total=None, nodes=0)
-        # In a thread of its own, since compiled code does not hear Ctrl-C.
+        # In a thread of its own, since compiled code does not react to Ctrl-C.
         threading.Thread(target=solve_it, daemon=True).start()
         while not answer.done():
             wait([answer], 0.1)
@@ -159,7 +159,7 @@ def as_json(board: "Board | Position", solution: "Solution") -> dict[str, object
 
 
 def _stones(board: "Board | Position") -> dict[str, object]:
-    """The moves where they are known, else the stones of either colour."""
+    """The moves if they are known, else the stones of each colour."""
     from hexlit.hex.board import Board
     from hexlit.hex.notation import format_cell
 

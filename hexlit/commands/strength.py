@@ -1,10 +1,10 @@
-"""`hexlit strength`: a network against the exact truth, and what each way of searching is worth."""
+"""`hexlit strength`: a network against the exact truth, and the value of each way of searching."""
 
-import json
 import math
+import os
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from importlib.metadata import version
@@ -15,68 +15,71 @@ from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import RayConfig, check_place
+from hexlit.commands.again import same_command
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
+from hexlit.commands.strength_progress import Advance, progress
+from hexlit.commands.strength_results import Document, show, write
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
 
-if TYPE_CHECKING:  # these import torch or compile kernels: only when something is measured
+if TYPE_CHECKING:  # these import torch or compile kernels: only for a measurement
     from hexlit.commands.judges import Evaluators
 
 KINDS = ("truth", "search")
 RUNS = Path("runs") / "strength"
 LARGEST_BOARD = 19
 
-Document = dict[str, Any]
-
 
 @dataclass
 class StrengthConfig:
-    """What `hexlit strength` takes."""
+    """Settings of `hexlit strength`."""
 
     checkpoint: str = MISSING
-    """A checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
+    """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
     what: str = "truth"
-    """`truth`: openings, optimality, calibration against the exact solver; `search`: strength and cost of searches."""
+    """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `search`:
+    strength and cost of searches."""
     board: int | None = None
-    """Size of the board; null is the one that the network was trained for."""
+    """Rows of the board. Null: the network's own board."""
     simulations: list[int] = field(default_factory=lambda: [16, 64, 256])
-    """Simulations of a move, each measured for itself; `truth` measures the network without search beside them."""
+    """Simulations per move; each number is measured separately. `truth` also measures the network without search."""
     positions: int = 1000
     """Solved positions of each kind: from games, and with stones on random cells."""
     leaves: list[int] = field(default_factory=lambda: [4, 8, 16])
-    """For `what=search`: numbers of leaves of one tree that are evaluated together."""
+    """Leaves of one tree that are evaluated together, for `what=search`; each number is measured."""
     pairs: int = 50
-    """For `what=search`: distinct openings of a match, each played twice."""
+    """Distinct openings of a match, for `what=search`; each is played twice."""
     games: int | None = None
-    """Positions searched side by side; null is what suits the device."""
+    """Positions searched at the same time. Null: the device's default."""
     seconds: float = 1.0
-    """For `what=search`: length of one measurement of speed, about."""
+    """Approximate length of one measurement of speed, in seconds, for `what=search`."""
     seed: int = 2026
     """Seed of the positions and openings."""
     json: bool = False
-    """Print one JSON object instead of tables."""
+    """Whether to print one JSON object instead of tables."""
     markdown: bool = False
-    """Print Markdown instead of tables."""
+    """Whether to print Markdown instead of tables."""
     report: bool = True
-    """Write `report.html` beside the results."""
+    """Whether to write `report.html` beside the results."""
     output: str | None = None
-    """Folder for the results; null is a new one below runs/strength."""
+    """Folder for the results. Null: a new one below runs/strength."""
     where: str = "here"
-    """`here` (in this process) or `ray` (by actors of a Ray cluster, see the section `ray`), for `what=truth`."""
+    """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
     workers: int = 2
-    """Actors of the cluster; each judges `games` positions at a time."""
+    """Number of actors of the cluster; each judges `games` positions at a time."""
     ray: RayConfig = field(default_factory=RayConfig)
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     logger: LoggerConfig = field(default_factory=LoggerConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
+        """Refuse impossible combinations."""
         refuse_tensorboard(self.logger)
         check_place(self.where)
         if self.where == "ray" and self.what == "search":
@@ -110,7 +113,7 @@ def main(argv: list[str]) -> int:
 
 
 def strength(config: DictConfig) -> None:
-    """Measure what the configuration asks for, keep it and print it."""
+    """Run the requested measurement, save it and print it."""
     settings = typed(config, StrengthConfig)
     import numba
     from hydra.core.hydra_config import HydraConfig
@@ -124,28 +127,30 @@ def strength(config: DictConfig) -> None:
     size = settings.board or loaded.size
     check_board(settings.what, size)
     folder = new_folder(settings.output)
-    profile = build_profile(settings.accelerator)
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    profile.apply()
-    evaluators = Evaluators(loaded, size, profile)
-    games = settings.games or profile.evaluation_batch
-    measure = measure_truth if settings.what == "truth" else measure_search
-    facts = about(settings, evaluators, games)
-    with progress() as advance:
-        for found in measure(settings, evaluators, games, advance):
-            document = facts | found
-            write(folder, document)
+    again = same_command("hexlit strength", f"output={os.path.relpath(folder)}")
+    with says_how_to_go_on("hexlit strength", lambda: f"what was measured is in {folder}", lambda: again):
+        profile = build_profile(settings.accelerator)
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
+        evaluators = Evaluators(loaded, size, profile)
+        games = settings.games or profile.evaluation_batch
+        measure = measure_truth if settings.what == "truth" else measure_search
+        facts = about(settings, evaluators, games)
+        with progress() as advance:
+            for found in measure(settings, evaluators, games, advance):
+                document = facts | found
+                write(folder, document)
     if settings.report:
         write_beside(folder)
     if settings.logger.wandb.mode != "disabled":
         from hexlit.commands.tracked_strength import track_strength
 
         track_strength(settings, folder, document)
-    show(settings, document, folder)
+    show(document, folder, json=settings.json, markdown=settings.markdown)
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
-    """Measure the network of `checkpoint` against the exact truth with the `settings` of `StrengthConfig`.
+    """Measure the network of `checkpoint` against the exact truth, with the `settings` of `StrengthConfig`.
 
     Nothing is printed or written.
 
@@ -171,7 +176,7 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
 
 
 def check_board(what: str, size: int) -> None:
-    """Refuse a board whose positions cannot be solved, where nothing else would be measured."""
+    """Refuse a board whose positions cannot be solved, if nothing else would be measured."""
     from hexlit.arena.positions import limits_of
 
     if what == "truth":
@@ -188,25 +193,6 @@ def new_folder(output: str | None) -> Path:
     except UsageError as error:
         raise UsageError(f"output={error}") from error
     return folder
-
-
-Advance = Callable[[str, float], None]
-"""Told what goes on, and the share of the work that is done, in [0, 1]."""
-
-
-@contextmanager
-def progress() -> Iterator[Advance]:
-    """A bar with the time left on the error stream; nothing where that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    from hexlit.reporting.screen import is_screen
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not is_screen(console), transient=True) as bar:
-        task = bar.add_task("measuring", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
 def measure_truth(
@@ -254,7 +240,7 @@ def measure_truth(
 def measure_search(
     settings: StrengthConfig, evaluators: "Evaluators", games: int, advance: Advance
 ) -> Iterator[Document]:
-    """Every way of searching: its match, its optimality, its speed; the table as it grows, row by row."""
+    """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
     from hexlit.arena.match import most_openings
     from hexlit.arena.positions import LIMITS, game_positions
     from hexlit.arena.search_quality import OPENING_PLIES, Network, measure_variant, variants
@@ -268,7 +254,7 @@ def measure_search(
     if size in LIMITS:
         positions = game_positions(size, settings.positions, settings.seed, cache_folder() / "truth")
     ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
-    # A row takes about as long as its own searches and, where they search too, those of its opponents.
+    # A row takes about as long as its own searches plus those of its opponents, if these search.
     efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]
     rows: list[Document] = []
     for number, way in enumerate(ways):
@@ -283,12 +269,12 @@ def measure_search(
 
 
 def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Document:
-    """What the figures belong to."""
+    """The subject of the figures: network, search and device."""
     device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each actor
     if settings.where == "here":
         evaluator, profile = evaluators(games), evaluators.profile
-        path = f"{evaluator.path} {str(evaluator.dtype).removeprefix('torch.')}"
-        device, workers = f"{profile.device}, {profile.threads} threads, {path}", 0
+        backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
+        device, workers = f"{profile.device}, {profile.threads} threads, {backend}", 0
     return {
         "what": settings.what,
         "checkpoint": settings.checkpoint,
@@ -303,48 +289,3 @@ def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Doc
         "device": device,
         "versions": {name: version(name) for name in ("hexlit", "torch", "numba", "numpy")},
     }
-
-
-def write(folder: Path, document: Document) -> None:
-    """Leave the document, its tables and its figures in `folder`."""
-    from hexlit.files import replacing, write_text_atomic
-    from hexlit.reporting.figures import draw
-    from hexlit.reporting.strength_figures import growth_figure, reliability_figure
-
-    write_text_atomic(folder / "strength.json", as_json(document) + "\n")
-    write_text_atomic(folder / "strength.md", as_markdown(document))
-    if document["what"] == "truth":
-        for name, figure in (("reliability", reliability_figure), ("growth", growth_figure)):
-            with replacing(folder / f"{name}.svg") as temporary:
-                temporary.write_bytes(draw(figure, document))
-
-
-def show(settings: StrengthConfig, document: Document, folder: Path) -> None:
-    """Print the document as the configuration says."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from hexlit.reporting.search_quality import print_search
-    from hexlit.reporting.strength import print_truth
-
-    if settings.json:
-        print(as_json(document))
-    elif settings.markdown:
-        print(as_markdown(document))
-    else:
-        console = Console(highlight=False)
-        (print_truth if document["what"] == "truth" else print_search)(console, document)
-        console.print(Text(f"\nwritten to {folder}", "dim"), soft_wrap=True)
-
-
-def as_json(document: Document) -> str:
-    """The document as JSON; NaN and infinities, which JSON does not know, cannot be in it."""
-    return json.dumps(document, indent=2, allow_nan=False)
-
-
-def as_markdown(document: Document) -> str:
-    """The document's tables."""
-    from hexlit.reporting.search_quality import search_markdown
-    from hexlit.reporting.strength import truth_markdown
-
-    return (truth_markdown if document["what"] == "truth" else search_markdown)(document)

@@ -32,10 +32,10 @@ def train_task(
     saved: Callable[[Path], None] = lambda path: None,
     lost: "Lost | None" = None,
 ) -> dict[str, Any]:
-    """Train as `settings` say, in `folder`, and return the summary; see `hexlit.training.run.run`.
+    """Train with `settings` in `folder`, and return the summary; see `hexlit.training.run.run`.
 
-    What people see of it goes to `console`, None for the terminal; only the first of several ranks shows anything. A
-    report lies beside it in the end, unless `settings` ask for none.
+    Output for people goes to `console`, None for the terminal; only the first of several ranks shows anything. At the
+    end a report is written there, unless `settings` turn it off.
     """
     started = time.monotonic() if started is None else started
     begun = known_tasks()[settings.task].begin(settings)

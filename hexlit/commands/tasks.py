@@ -1,7 +1,6 @@
-"""The table of tasks: what `hexlit train task=NAME` can learn. Nothing heavy is imported until a task is chosen."""
+"""The table of tasks for `hexlit train task=NAME`. Nothing heavy is imported until a task is chosen."""
 
 import importlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,47 +15,47 @@ from hexlit.commands.application import register_schema
 DEFAULT = "hex"
 
 GROUP = "hexlit.tasks"
-"""Entry points of other packages that bring a task; each leads to a `TaskEntry`."""
+"""Entry points of other packages with a task; each leads to a `TaskEntry`."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """A task whose prelude is under way."""
+    """A task whose prelude is running."""
 
     make: Callable[[Any], Any]
-    """Makes the task, `make(console)`; imports what is heavy."""
+    """Makes the task, `make(console)`; imports heavy modules."""
     status: Callable[[], str]
-    """What the prelude does at this instant, in a few words; empty where there is nothing to say."""
+    """The prelude's present activity, in a few words; may be empty."""
 
 
 @dataclass(frozen=True)
 class TaskEntry:
-    """Where a task is found; every place is written `module:name`."""
+    """The places of a task's parts, each written `module:name`."""
 
     settings: str
     """Its configuration, a dataclass derived from `hexlit.tasks.run_config.RunConfig`; imports no torch."""
     make: str
     """Makes the task: `make(settings, console)`, or `make(settings, console, begun)` with a `prelude`."""
     prelude: str | None = None
-    """Begins what takes long before torch is imported: `begun = prelude(settings)`. Where that has a method `status()`,
-    its few words are shown meanwhile."""
+    """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a method `status()`, its
+    few words are shown meanwhile."""
     predict: str | None = None
-    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns what to print."""
+    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns text to print."""
     predict_text: str | None = None
-    """Applies it to one text: `predict_text(checkpoint, text)`; returns what to print."""
+    """Applies it to one text: `predict_text(checkpoint, text)`; returns the text to print."""
     evaluate: str | None = None
-    """Measures a trained network anew: `evaluate(checkpoint, **settings)`; returns plain values."""
+    """Measures a trained network again: `evaluate(checkpoint, **settings)`; returns plain values."""
     report: str | None = None
     """Its sections in the report of a run: `report(files)`, which reads `hexlit.reporting.pages.run_files.RunFiles`."""
     data_table: str | None = None
-    """What a run reads, as a table of pyarrow: `data_table(settings)`, a row for each example, with its `split`."""
+    """The data of a run as a table of pyarrow: `data_table(settings)`, a row per example, with its `split`."""
     judged_table: str | None = None
-    """Examples beside what a network says of them: `judged_table(settings, checkpoint, split)`."""
+    """Examples with the network's answers: `judged_table(settings, checkpoint, split)`."""
     conf: str | None = None
-    """Package with the YAML files of a task from elsewhere, such as `mine.conf`: `task/NAME.yaml` and others."""
+    """Package with the YAML files of an external task, such as `mine.conf`: `task/NAME.yaml` and others."""
 
     def begin(self, settings: Any) -> "Begun":
-        """Run the prelude, and return what then makes the task."""
+        """Run the prelude, and return the maker of the task."""
         begun = () if self.prelude is None else (found(self.prelude)(settings),)
         status = getattr(begun[0], "status", str) if begun else str
         return Begun(lambda console: found(self.make)(settings, console, *begun), status)
@@ -88,12 +87,12 @@ TASKS = {
         judged_table="hexlit.tasks.classify.tables:judged_table",
     ),
 }
-"""The tasks that hexlit brings, by name."""
+"""hexlit's own tasks, by name."""
 
 
 @cache
 def known_tasks() -> Mapping[str, TaskEntry]:
-    """The tasks of hexlit and those of other packages by name; hexlit's own name wins."""
+    """The tasks of hexlit and of other packages by name; hexlit's own name takes precedence."""
     from importlib.metadata import entry_points
 
     others = {point.name: point.load() for point in entry_points(group=GROUP)}
@@ -101,7 +100,7 @@ def known_tasks() -> Mapping[str, TaskEntry]:
 
 
 def found(place: str) -> Any:
-    """The object at `module:name`, which is imported for it."""
+    """Import and return the object at `module:name`."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -110,7 +109,7 @@ class TaskConfigs(SearchPathPlugin):
     """Lets Hydra find the YAML files of tasks from other packages."""
 
     entries: ClassVar[dict[str, TaskEntry]] = {}
-    """The tasks that are known to Hydra."""
+    """The tasks that Hydra knows."""
 
     def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
         for name, entry in self.entries.items():
@@ -119,13 +118,13 @@ class TaskConfigs(SearchPathPlugin):
 
 
 def register(arguments: Sequence[str] | None = None) -> None:
-    """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and where their YAML files are.
+    """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and the places of their YAML files.
 
-    Those that `arguments` name and the default one; all of them without arguments, where help is asked for, and where a
-    name is not one of hexlit's. To know more than a command needs takes as long as the command line may think.
+    By default these are the tasks in `arguments` and the default one. All tasks are registered without arguments, for
+    `--info`, and for an unknown name. Registering more than needed would slow the command line down.
     """
     named = {DEFAULT} if arguments is None else {DEFAULT, *_named(arguments)}
-    few = arguments is not None and named <= TASKS.keys() and not {"-h", "--help", "--info"} & set(arguments)
+    few = arguments is not None and named <= TASKS.keys() and "--info" not in arguments
     for name in named if few else known_tasks():
         if name not in TaskConfigs.entries:
             TaskConfigs.entries[name] = entry = known_tasks()[name] if name not in TASKS else TASKS[name]
@@ -134,7 +133,7 @@ def register(arguments: Sequence[str] | None = None) -> None:
 
 
 def _named(arguments: Sequence[str]) -> Iterator[str]:
-    """The tasks in `arguments`, and in the line that a shell wants completed."""
-    for argument in [*arguments, *os.environ.get("COMP_LINE", "").split()]:
+    """The tasks in `arguments`."""
+    for argument in arguments:
         if argument.startswith("task="):
             yield from (name for name in argument.removeprefix("task=").strip("'\"").split(",") if name)

@@ -1,4 +1,4 @@
-"""A match as a run on Weights & Biases: ratings, the cross table, games with pictures, and the networks that played."""
+"""A match as a run on Weights & Biases: ratings, the cross table, games with pictures, and the networks."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ GAME_COLUMNS = ("pair", "black", "white", "winner", "ended", "length", "moves", 
 def track_match(
     config: "MatchConfig", specs: Sequence[PlayerSpec], folder: Path, log: GameLog, document: Mapping[str, Any]
 ) -> None:
-    """Log the match in `folder`, whose content of `match.json` is `document`."""
+    """Log the match in `folder`; `document` is the content of its `match.json`."""
     run = open_run(
         config.logger.wandb,
         folder,
@@ -73,5 +73,5 @@ def track_match(
 
 
 def networks(specs: Sequence[PlayerSpec]) -> list[Files]:
-    """The checkpoints that play."""
+    """The checkpoints of the players."""
     return [checkpoint_files(network_file(spec.source)) for spec in specs if spec.of_network]

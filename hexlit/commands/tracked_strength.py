@@ -1,4 +1,4 @@
-"""A strength run on Weights & Biases: optimality and openings over simulations, and the network that was measured."""
+"""A strength run on Weights & Biases: optimality and openings over simulations, and the measured network."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +19,7 @@ FILES = ("strength.json", "strength.md", "reliability.svg", "growth.svg")
 
 
 def track_strength(config: "StrengthConfig", folder: Path, document: Mapping[str, Any]) -> None:
-    """Log the strength run in `folder`, whose content of `strength.json` is `document`."""
+    """Log the strength run in `folder`; `document` is the content of its `strength.json`."""
     run = open_run(
         config.logger.wandb,
         folder,
@@ -40,7 +40,7 @@ def track_strength(config: "StrengthConfig", folder: Path, document: Mapping[str
 
 
 def log_levels(run: TrackedRun, document: Mapping[str, Any]) -> None:
-    """A row for each number of simulations, 0 for the network alone, with the map of openings."""
+    """A row per number of simulations, 0 for the network alone, with the map of openings."""
     run.define_axes([SIMULATIONS], default=SIMULATIONS)
     openings = document["openings"]
     for step, level in enumerate(openings["levels"]):
@@ -51,7 +51,7 @@ def log_levels(run: TrackedRun, document: Mapping[str, Any]) -> None:
 
 
 def optimality_of(document: Mapping[str, Any], level: int) -> Iterator[tuple[str, float | None]]:
-    """Share of won positions whose win is kept, by kind of positions, at the `level` of this number."""
+    """Share of won positions whose win is preserved, by kind of positions, at `level`."""
     for kind, levels in document["optimality"].items():
         yield kind, levels[level]["all"]["share"]
 

@@ -1,11 +1,9 @@
-"""`hexlit train`: a run of a task, a trial of a sweep, or a run that goes on."""
+"""`hexlit train`: a new run of a task, a resumed run, or a trial of a sweep."""
 
 import os
-import signal
-import threading
+import shlex
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +19,7 @@ from hexlit.commands.requeued import requeued
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
@@ -37,7 +36,7 @@ def main(argv: list[str]) -> int:
 
 
 def whole_arguments(argv: list[str]) -> list[str]:
-    """`argv` with those of the sweep's best trial and of the run to go on with; their task is known to Hydra then."""
+    """`argv` with the arguments of the sweep's best trial and of the run to continue; Hydra then knows their task."""
     arguments = rank_arguments(argv)
     if arguments is None:
         refuse_resume_in_a_sweep(argv)
@@ -48,23 +47,23 @@ def whole_arguments(argv: list[str]) -> list[str]:
 
 
 def refuse_resume_in_a_sweep(argv: list[str]) -> None:
-    """Refuse `resume=` beside `--multirun`, whose jobs have folders of their own."""
+    """Refuse `resume=` together with `--multirun`, whose jobs have folders of their own."""
     several = any(word == "-m" or (len(word) > 3 and "--multirun".startswith(word)) for word in argv)
     folder = resumed_folder(argv) if several else None
     if folder is not None:
         raise UsageError(
-            f"resume={folder}: with --multirun every job is a new run; leave --multirun out, or go on with a sweep "
-            "by sweep.resume=true"
+            f"resume={folder}: with --multirun every job is a new run; leave --multirun out, or continue a sweep "
+            "with sweep.resume=true"
         )
 
 
 def with_mapping(argument: str) -> str:
-    """A search space written as one mapping, with the sign by which Hydra lets its keys be new."""
+    """A search space written as one mapping, with the prefix that lets its keys be new."""
     return f"++{argument}" if argument.startswith("hydra.sweeper.params={") else argument
 
 
 def best_arguments(argv: list[str]) -> list[str]:
-    """`argv`, or, where it says `+best=FOLDER`, the overrides of the best trial of that sweep, then those of `argv`."""
+    """`argv`; with `+best=FOLDER`, the overrides of the best trial of that sweep, then those of `argv`."""
     named = [argument for argument in argv if argument.startswith(("+best=", "best="))]
     value = named[-1].partition("=")[2].strip("'\"") if named else ""
     if value in ("", "null"):
@@ -85,7 +84,7 @@ def best_arguments(argv: list[str]) -> list[str]:
 
 
 def train(config: DictConfig) -> Any:
-    """Train as the composed configuration says; in a sweep the value(s) of the trial are returned."""
+    """Train with the composed configuration; in a sweep the value(s) of the trial are returned."""
     began = time.monotonic()
     from hydra.core.hydra_config import HydraConfig
     from hydra.types import RunMode
@@ -97,7 +96,7 @@ def train(config: DictConfig) -> Any:
     job = HydraConfig.get().mode != RunMode.RUN  # one of a sweep, whose folder alone is held so far
     if job:
         claim(folder)
-    if job or ticket is not None:  # the sweep's results tell of refused ones, too
+    if job or ticket is not None:  # the sweep's results include refused ones
         settings_writer(config, folder)()
     settings = typed(config, RunConfig)
     refuse_without_effect(settings)
@@ -111,13 +110,15 @@ def train(config: DictConfig) -> Any:
     if job:
         settings.resume = requeued(folder)
     say_hello(settings, folder)
-    with terminated_as_interrupted():
+    place = os.path.relpath(folder)
+    again = f"hexlit train {shlex.join([f'resume={place}'])}"
+    with says_how_to_go_on("hexlit train", lambda: f"the run is in {place}", lambda: again):
         train_kept(config, settings, folder, started=began)
     return None
 
 
 def refuse_sweep(settings: RunConfig, right: str) -> None:
-    """Refuse the settings of a sweep where one run is asked for; `right` is what runs sweeps."""
+    """Refuse the settings of a sweep for a single run; `right` is the command for sweeps."""
     from hydra.core.hydra_config import HydraConfig
 
     chosen = HydraConfig.get().runtime.choices.get("sweep", "none")
@@ -128,7 +129,7 @@ def refuse_sweep(settings: RunConfig, right: str) -> None:
 
 
 def refuse_without_effect(settings: RunConfig) -> None:
-    """Refuse overrides that change nothing beside the other settings."""
+    """Refuse overrides without effect under the other settings."""
     from hydra.core.hydra_config import HydraConfig
 
     for override in HydraConfig.get().overrides.task:
@@ -145,10 +146,10 @@ def train_kept(
     console: "Console | None" = None,
     started: float | None = None,
 ) -> None:
-    """Train in `folder`, which keeps the settings that the composed `config` was made from; see `train_task`.
+    """Train in `folder`, and save the settings behind the composed `config` there; see `train_task`.
 
-    A new run keeps them at once. A resumed one does when it has a checkpoint that was made with them: one that fails
-    before, or is killed, changes nothing there. A run whose folder was removed ends at its next checkpoint.
+    A new run saves them at once. A resumed one does so at its first checkpoint: if it fails or is killed before, the
+    folder stays unchanged. A run whose folder was removed ends at its next checkpoint.
     """
     from hexlit.commands.task_run import train_task
 
@@ -181,20 +182,3 @@ def say_hello(settings: RunConfig, folder: Path) -> None:
     verb = "begins" if settings.resume is None else "goes on"
     where = f"{verb} in {os.path.relpath(folder)}; loading PyTorch"
     print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
-
-
-@contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, by which batch systems end what runs, ends a run as Ctrl-C does: its last lines are printed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupted(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupted)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

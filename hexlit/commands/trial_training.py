@@ -1,4 +1,4 @@
-"""A trial of a sweep: one training, or one for each of several seeds, judged by the study."""
+"""A trial of a sweep: one training, or one per seed, judged by the study."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from hexlit.tuning.trial import RunningTrial, running_trial
 
 
 def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> float | list[float] | None:
-    """Work on the trial of `ticket` in `folder`; its value or values, None when it was pruned."""
+    """Work on the trial of `ticket` in `folder`; returns its value or values, None when it was pruned."""
     if settings.logger.wandb.group is None:
         settings.logger.wandb.group = ticket.group
     began = time.monotonic()
@@ -40,7 +40,7 @@ def train_trial(settings: RunConfig, folder: Path, ticket: TrialTicket) -> float
 
 
 def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: int) -> None:
-    """Train with the seed of this `number`, in a folder of its own where there are several."""
+    """Train with seed number `number`, in a folder of its own if there are several."""
     place = folder if trial.ticket.seeds == 1 else folder / f"seed-{number}"
     place.mkdir(exist_ok=True)
     own = replace(settings, seed=(settings.seed + number) % 2**32, resume=requeued(place))
@@ -65,9 +65,9 @@ def train_seed(settings: RunConfig, folder: Path, trial: RunningTrial, number: i
 
 
 def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, seeds_left: int) -> float:
-    """Seconds that a training given up after `epochs` epochs would have gone on, and those of further seeds.
+    """Seconds that a training pruned after `epochs` epochs would still have taken, including further seeds.
 
-    At its own pace, without its start, for all its epochs or as long as its budgets allow.
+    The estimate uses its own pace, without its start, for all its epochs or as far as its budgets allow.
     """
     phases = summary["phases"].items()
     pace = sum(row["wall_seconds"] or 0.0 for name, row in phases if name not in ONCE) / max(1, epochs)
@@ -85,39 +85,39 @@ def time_left(summary: Mapping[str, Any], trainer: TrainerConfig, epochs: int, s
 
 
 def step_of_budget(trainer: L.Trainer) -> int:
-    """How many parts of its budget a training has spent."""
+    """Number of parts of its budget that a training has spent."""
     return min(BUDGET_STEPS - 1, int(BUDGET_STEPS * spent(trainer)))
 
 
 class WandbNotes(L.Callback):
-    """Says on Weights & Biases which trial a run is, and how it ended."""
+    """Notes on Weights & Biases for the run of a trial: its number, and how it ended."""
 
     def __init__(self, trial: RunningTrial, pruning: Pruning) -> None:
-        """Of `trial`, whose metrics `pruning` has."""
+        """The notes of `trial`; `pruning` has its metrics."""
         self._trial = trial
         self._pruning = pruning
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The trial's number and overrides."""
+        """Note the trial's number and overrides."""
         ticket = self._trial.ticket
         facts = {"study": ticket.group, "trial": ticket.number, "overrides": self._trial.attributes.get("overrides")}
         note_in_wandb(trainer.loggers, config=facts)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Its state and its objectives."""
+        """Note its state and its objectives."""
         found = {name: self._pruning.metrics.get(name) for name in self._trial.ticket.objectives}
         state = "pruned" if self._trial.pruned else "complete"
         first = next(iter(found.values()), None)
         note_in_wandb(trainer.loggers, summary={"state": state, "objective": found, "objective_value": first})
 
     def on_exception(self, trainer: L.Trainer, pl_module: L.LightningModule, exception: BaseException) -> None:
-        """That it failed, and why."""
+        """Note that it failed, and why."""
         reason = (str(exception).splitlines() or [""])[0]
         note_in_wandb(trainer.loggers, summary={"state": "failed", "failure": f"{type(exception).__name__}: {reason}"})
 
 
 def micro_batch_of(settings: RunConfig, error: Exception) -> int | None:
-    """What went through the network at once when `error` came; None where it is not one of memory."""
+    """Examples that went through the network at once when `error` came; None if it is not about memory."""
     if not is_out_of_memory(error):
         return None
     return build_profile(settings.hardware, settings.device_defaults).micro_batch

@@ -1,4 +1,4 @@
-"""The mistakes a user can make on the command line, each as one line that says what would be right."""
+"""The mistakes a user can make on the command line, each as one line that names the right value."""
 
 import difflib
 import re
@@ -28,16 +28,16 @@ MOVED = {
     "accelerator.selfplay_games": "selfplay.batch",
     "accelerator.groups": "selfplay.groups",
 }
-"""Keys that there were, and what they are called now."""
+"""Old keys, and their present names."""
 
 
 def one_line(text: str) -> str:
-    """`text` with every run of white space made a single blank."""
+    """`text` with every run of white space replaced by a single blank."""
     return " ".join(text.split())
 
 
 def explain(error: Exception, config_name: str, argv: list[str]) -> str:
-    """What was wrong in the overrides `argv` of the command `config_name`, and what would be right."""
+    """The mistake in the overrides `argv` of the command `config_name`, and the right value."""
     if isinstance(error, OverrideParseException):
         return _unreadable(error)
     if isinstance(error, MissingConfigException):
@@ -63,13 +63,13 @@ def explain(error: Exception, config_name: str, argv: list[str]) -> str:
         return where + str(cause.msg or cause).splitlines()[0]
     if isinstance(error, OSError) and error.filename is not None:
         return f"{str(error.filename)[:100]}: {error.strerror}"
-    if isinstance(error, TypeError | AttributeError | KeyError | IndexError):  # of Hydra, over an odd value
+    if isinstance(error, TypeError | AttributeError | KeyError | IndexError):  # raised by Hydra for an odd value
         return _odd_value(argv) or f"{type(error).__name__}: {message}"
     return message
 
 
 def _odd_value(argv: list[str]) -> str | None:
-    """The first override that is no name of an option, and no list of such, where Hydra may want one."""
+    """The first override that is neither the name of an option nor a list of names, where Hydra may expect one."""
     flags, _ = get_args_parser().parse_known_args(argv)
     for text in flags.overrides:
         try:
@@ -142,7 +142,7 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
     if parent and not siblings:
         return f"unknown key {key!r}: {parent!r} is a single value"
     near = [prefix + name for name in difflib.get_close_matches(leaf, [name[len(prefix) :] for name in siblings], n=3)]
-    if not near:  # a right name at the wrong place, lr for optimizer.lr; or a slip in the name of a group, nte.depth
+    if not near:  # a right name in the wrong place, lr for optimizer.lr; or a typo in a group's name, nte.depth
         near = [name for name in known if name.rpartition(".")[2] == leaf][:3]
     if not near and not parent:
         near = difflib.get_close_matches(key, known, n=3)

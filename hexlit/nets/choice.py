@@ -1,4 +1,4 @@
-"""The fastest path to evaluate a network on this CPU: measured once where there is a choice, then remembered."""
+"""The fastest backend to evaluate a network on this CPU: measured once if there is a choice, then remembered."""
 
 import contextlib
 import json
@@ -15,18 +15,18 @@ from hexlit.accelerate.host import processor_identity
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.remembered import remembered_choice
 from hexlit.hex.encoding import blank_planes
+from hexlit.nets.backends import Forward
 from hexlit.nets.flops import forward_flops
 from hexlit.nets.fused import fused_obstacle
 from hexlit.nets.graph import graph_obstacle
-from hexlit.nets.paths import Forward
 from hexlit.nets.tower import HexNet
 from hexlit.nets.winograd.obstacle import winograd_obstacle
 
 MEASURED_SECONDS = 0.2
-"""Length of a measurement, without building, where that is enough for `LEAST_ROUNDS`."""
+"""Length of a measurement, without building, if that is enough for `LEAST_ROUNDS`."""
 
 LEAST_ROUNDS = 4
-"""The least of so few is what the machine can do, where other programs do not take all of its time."""
+"""The least time of this few rounds is the machine's speed, unless other programs take all of its time."""
 
 ROUND_SECONDS = 0.005
 """Shortest time that the clock measures."""
@@ -36,30 +36,32 @@ CALL_FLOPS = 2e9
 judged by the part of it that fits."""
 
 Builder = Callable[[str, int], Forward]
-"""Makes the forward pass of a path for a batch."""
+"""Makes the forward pass of a backend for a batch."""
 
 
 def candidates(net: HexNet, dtype: torch.dtype) -> list[str]:
-    """The paths of the CPU for this network, torch's own first; only that one where there is nothing to choose from."""
+    """The backends of the CPU for this network, torch's own first; that one alone without a choice."""
     own = "eager" if fused_obstacle(net) else "fused"
     others = ["winograd"] if dtype in DTYPES["winograd"] and not winograd_obstacle(net) else []
     others += [] if graph_obstacle(net) else installed_backends(dtype)
     return [own, *others] if others else ["fused"]
 
 
-def fastest_path(net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder) -> str:
-    """The path to take; nothing is measured where there is only one, or where the choice is known."""
-    paths = candidates(net, profile.inference_dtype)
-    if len(paths) == 1:
-        return paths[0]
+def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder) -> str:
+    """The backend to take; it is measured only if there are several and the choice is not known yet."""
+    backends = candidates(net, profile.inference_dtype)
+    if len(backends) == 1:
+        return backends[0]
     part = min(batch, max(1, int(CALL_FLOPS * profile.threads / forward_flops(net.config, size))))
     return remembered_choice(
-        _key(net, size, batch, profile), paths, lambda: seconds_of(paths, size, part, lambda path: build(path, part))
+        _key(net, size, batch, profile),
+        backends,
+        lambda: seconds_of(backends, size, part, lambda backend: build(backend, part)),
     )
 
 
 def compile_ahead(net: HexNet, size: int, batch: int, profile: DeviceProfile) -> None:
-    """Compile the kernels of the paths that an evaluator will choose from, where other things are waited for anyway."""
+    """Compile the kernels of the backends that an evaluator will choose from, while other things are waited for."""
     if profile.device.type != "cpu" or profile.inference not in ("auto", "winograd"):
         return
     if "winograd" in candidates(net, profile.inference_dtype):
@@ -69,24 +71,24 @@ def compile_ahead(net: HexNet, size: int, batch: int, profile: DeviceProfile) ->
             WinogradForward(net, size, batch, profile.threads)
 
 
-def seconds_of(paths: list[str], size: int, batch: int, build: Callable[[str], Forward]) -> dict[str, float]:
-    """Seconds of one call by path, the least of several rounds in turn; a path that cannot be built is left out."""
+def seconds_of(backends: list[str], size: int, batch: int, build: Callable[[str], Forward]) -> dict[str, float]:
+    """Seconds of one call by backend, the least of several rounds in turn; one that cannot be built is left out."""
     planes = torch.from_numpy(blank_planes(batch, size))
     built: dict[str, tuple[Forward, int]] = {}
     with torch.inference_mode():
-        for path in paths:
+        for backend in backends:
             try:
-                forward = build(path)
+                forward = build(backend)
                 _timed(forward, planes, 1)
-                built[path] = forward, max(1, round(ROUND_SECONDS / _timed(forward, planes, 1)))
+                built[backend] = forward, max(1, round(ROUND_SECONDS / _timed(forward, planes, 1)))
             except (RuntimeError, AttributeError, ImportError):
                 continue  # the evaluator tries the rest in their order, and says why one does not work
-        found: dict[str, list[float]] = {path: [] for path in built}
+        found: dict[str, list[float]] = {backend: [] for backend in built}
         end = time.perf_counter() + MEASURED_SECONDS
         while built and (len(found[next(iter(built))]) < LEAST_ROUNDS or time.perf_counter() < end):
-            for path, (forward, calls) in built.items():
-                found[path].append(_timed(forward, planes, calls) / calls)
-    return {path: min(seconds) for path, seconds in found.items()}
+            for backend, (forward, calls) in built.items():
+                found[backend].append(_timed(forward, planes, calls) / calls)
+    return {backend: min(seconds) for backend, seconds in found.items()}
 
 
 def _timed(forward: Forward, planes: Tensor, calls: int) -> float:

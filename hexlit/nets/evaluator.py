@@ -1,4 +1,4 @@
-"""What the search asks: policy and value of a fixed number of positions in one call, as fast as the device allows."""
+"""The evaluator of the search: policy and value of a batch of positions, as fast as the device allows."""
 
 import logging
 import time
@@ -9,39 +9,40 @@ import torch
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import PLANES, blank_planes
-from hexlit.nets.choice import fastest_path
+from hexlit.nets.backends import DeviceRun, Floats, Forward, FusedForward, HostRun, OneThread, Planes, Run, TwinForward
+from hexlit.nets.choice import fastest_backend
 from hexlit.nets.fold import folded_twin
 from hexlit.nets.heads import masked_logits
-from hexlit.nets.paths import DeviceRun, Floats, Forward, FusedForward, HostRun, OneThread, Planes, Run, TwinForward
 from hexlit.nets.tower import HexNet
 
 log = logging.getLogger(__name__)
 
 TOLERANCE = {torch.float32: 0.01, torch.float16: 0.2, torch.bfloat16: 0.2}
-"""Largest difference of a probability or a value from the plain float32 network at which a path is trusted: above what
-rounding (TF32 on cuda included) does, below what a wrong operator does."""
+"""Largest trusted difference of a probability or a value from the plain float32 network, by number format.
+
+It is above the effect of rounding (TF32 on cuda included) and below that of a wrong operator."""
 
 CHECKED_POSITIONS = 16
 
 
 class NetworkEvaluator:
-    """Evaluates `batch` positions a call with a snapshot of a network's weights.
+    """Evaluates `batch` positions per call with a snapshot of a network's weights.
 
-    The path that the profile asks for is built and compared with the plain float32 network on random positions. Where
-    it cannot be built or differs, torch's plain operators take its place, and one warning says why. Where the profile
-    leaves the path open, the fastest one of the CPU is taken: see `fastest_path`.
+    The backend that the profile asks for is built and compared with the plain float32 network on random positions. If
+    it cannot be built or differs, torch's plain operators take its place, and one warning says why. If the profile
+    leaves the backend open, the fastest one of the CPU is taken: see `fastest_backend`.
 
     Attributes:
-        path: the path in use: fused, winograd, graph, compile, onnxruntime, openvino or eager.
+        backend: the backend in use: fused, winograd, graph, compile, onnxruntime, openvino or eager.
         dtype: the number format in use.
-        build_seconds: what choosing, building and checking the path took, compiling included.
+        build_seconds: seconds to choose, build and check the backend, compiling included.
 
     Args:
         net: the network; it is neither kept nor changed.
         size: board size n.
         swap: whether the policy has the swap action, last.
         batch: positions B in every call.
-        profile: the device, the number format and the path to try first.
+        profile: the device, the number format and the backend to try first.
     """
 
     def __init__(self, net: HexNet, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
@@ -49,7 +50,7 @@ class NetworkEvaluator:
         self.batch = batch
         self.actions = size * size + int(swap)
         self.profile = profile
-        self.path = ""
+        self.backend = ""
         self.dtype = profile.inference_dtype
         self.build_seconds = 0.0
         self._planes_shape = (batch, PLANES, size, size)
@@ -72,10 +73,10 @@ class NetworkEvaluator:
             self._run(planes, policy, value)
 
     def refresh(self, net: HexNet) -> None:
-        """Take over the current weights of `net`.
+        """Use the current weights of `net` from now on.
 
-        This takes milliseconds; by winograd, which transforms the weights, and by onnxruntime and openvino, which lay
-        out a new graph, tens of milliseconds.
+        This takes milliseconds. It takes tens of milliseconds with winograd, which transforms the weights, and with
+        onnxruntime and openvino, which lay out a new graph.
         """
         with torch.no_grad():
             self._forward.refresh(net)
@@ -86,60 +87,62 @@ class NetworkEvaluator:
         wanted = self.profile.inference_dtype
         reasons: list[str] = []
         started = time.monotonic()
-        for path, dtype in dict.fromkeys([*((path, wanted) for path in self._paths(net)), ("eager", torch.float32)]):
-            self.path, self.dtype = path, dtype
+        for backend, dtype in dict.fromkeys(
+            [*((backend, wanted) for backend in self._backends(net)), ("eager", torch.float32)]
+        ):
+            self.backend, self.dtype = backend, dtype
             try:
                 forward, run = self._build(net)
             except torch.OutOfMemoryError:
                 raise
             except (RuntimeError, AttributeError, ImportError) as error:
                 said = " ".join(str(error).split())[:300]
-                reasons.append(f"{path} in {str(dtype).removeprefix('torch.')}: {said}")
+                reasons.append(f"{backend} in {str(dtype).removeprefix('torch.')}: {said}")
                 continue
             if reasons:
-                log.warning("the network is evaluated by %s operators; %s", path, "; ".join(reasons))
+                log.warning("the network is evaluated by %s operators; %s", backend, "; ".join(reasons))
             self.build_seconds = time.monotonic() - started
             return forward, run
         raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
 
-    def _paths(self, net: HexNet) -> list[str]:
-        """The paths to try in the number format that is wanted, in their order."""
+    def _backends(self, net: HexNet) -> list[str]:
+        """The backends to try in the number format that is wanted, in their order."""
         if self.profile.inference != "auto":
             return [self.profile.inference, "eager"]
         build = partial(self._make_forward, net)
-        return [fastest_path(net, self.size, self.batch, self.profile, build), "fused", "eager"]
+        return [fastest_backend(net, self.size, self.batch, self.profile, build), "fused", "eager"]
 
     def _build(self, net: HexNet) -> tuple[Forward, Run]:
-        """Build the path and compare it with the plain network.
+        """Build the backend and compare it with the plain network.
 
         Raises:
             RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
         """
-        forward = self._make_forward(net, self.path, self.batch)
+        forward = self._make_forward(net, self.backend, self.batch)
         with torch.inference_mode():
             run = self._make_run(forward)
             self._check(net, run)
         return forward, run
 
     @torch.no_grad()
-    def _make_forward(self, net: HexNet, path: str, batch: int) -> Forward:
+    def _make_forward(self, net: HexNet, backend: str, batch: int) -> Forward:
         profile, dtype = self.profile, self.dtype
-        if path == "fused":
+        if backend == "fused":
             return FusedForward(net, dtype, self.size, batch)
-        if path == "winograd":
+        if backend == "winograd":
             from hexlit.nets.winograd.forward import WinogradForward
 
             return WinogradForward(net, self.size, batch, profile.threads)
-        if path == "onnxruntime":
+        if backend == "onnxruntime":
             from hexlit.nets.onnx_forward import OnnxForward
 
             return OnnxForward(net, self.size, batch, profile.threads)
-        if path == "openvino":
+        if backend == "openvino":
             from hexlit.nets.openvino_forward import OpenVinoForward
 
             return OpenVinoForward(net, dtype, self.size, batch, profile.threads)
         mode = ""
-        if path == "compile":
+        if backend == "compile":
             mode = "reduce-overhead" if profile.device.type == "cuda" else "default"
         return TwinForward(net, profile.device, dtype, profile.channels_last, mode)
 
@@ -149,8 +152,8 @@ class NetworkEvaluator:
         if device.type == "cpu":
             run = HostRun(forward)
         else:
-            run = DeviceRun(forward, device, self._planes_shape, self.actions, graph=self.path == "graph")
-        return OneThread(run) if self.path == "compile" else run
+            run = DeviceRun(forward, device, self._planes_shape, self.actions, graph=self.backend == "graph")
+        return OneThread(run) if self.backend == "compile" else run
 
     def _check(self, net: HexNet, run: Run) -> None:
         """Compare `run` with the plain network in float32 on the CPU.

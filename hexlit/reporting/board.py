@@ -14,16 +14,16 @@ _STONES = {1: ("X", BLACK_STYLE), -1: ("O", WHITE_STYLE), 0: (".", "dim")}
 
 
 def draw_board(cells: npt.NDArray[np.int8], size: int, marks: Collection[int] = (), *, last: int | None = None) -> Text:
-    """The board, one row a line, each row half a cell further right than the one above; no newline at the end.
+    """The board, one row per line, each row half a cell further right than the one above; no newline at the end.
 
-    Black's stones are `X` and his edges (the column letters) are red; White's are `O` and blue. `str()` of the result
-    is plain ASCII, so it can go wherever text goes.
+    Black's stones are `X` and Black's edges (the column letters) are red; White's are `O` and blue. `str()` of the
+    result is plain ASCII, so it works in any text.
 
     Args:
         cells: int8 `[size*size]`, +1 black, -1 white, 0 empty, row 0 at the top.
         size: side of the board.
-        marks: cells to point out: an empty one is drawn `*`, a stone in reverse video.
-        last: cell of the last move, which stands in brackets.
+        marks: cells to point out: an empty one is drawn as `*`, a stone in reverse video.
+        last: cell of the last move, shown in brackets.
     """
     letters = " ".join(chr(ord("a") + column) for column in range(size))
     board = Text(no_wrap=True)

@@ -1,6 +1,6 @@
 """Boards as small pictures for loggers: the map of openings, and a game with its stones numbered.
 
-Pillow draws them in milliseconds and without a font of the system, so they can be made while a network is trained.
+Pillow draws them in milliseconds and without a font of the system, so they can be made during training.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from hexlit.reporting.game import placed
 SIDE = 20.0
 """Side of a hexagon in pixels."""
 
-_SHARP = 2  # drawn this many times larger, then scaled down: smooth edges
+_SHARP = 2  # drawn larger by this factor, then scaled down: smooth edges
 _WIDE = SIDE * sqrt(3)
 _MARGIN = 1.7 * SIDE
 _PAPER, _CELL, _GRID, _INK, _QUIET = "#faf7f0", "#efe6d2", "#b9a987", "#2b2722", "#8a8073"
@@ -52,7 +52,7 @@ def openings_image(values: Sequence[float], truth: Sequence[bool] | None = None)
 
 
 def game_image(moves: Sequence[int], size: int) -> Image.Image:
-    """The position after `moves`, the stones numbered, a ring around the last; a swap takes the first one away."""
+    """The position after `moves`, stones numbered, a ring around the last; a swap removes the first one."""
     board = _Board(size)
     for cell in range(size**2):
         board.hexagon(cell, _CELL)
@@ -88,7 +88,7 @@ class _Board:
             self._coordinates(number)
 
     def image(self) -> Image.Image:
-        """The picture as it is now."""
+        """The picture in its present state."""
         return self._image.resize(self._extent, Image.Resampling.LANCZOS)
 
     def hexagon(self, cell: int, colour: str | tuple[int, int, int]) -> None:

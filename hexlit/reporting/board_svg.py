@@ -1,7 +1,7 @@
 """A Hex board as SVG: coordinates, edges in the players' colours, stones, and notes that shade and label cells.
 
-The picture has a paper of its own, so that it reads alike on a light and on a dark page. `board_svg` draws a whole
-picture. The functions below it draw the parts; `hexlit.reporting.game_svg` uses them, too.
+The picture has its own background, so it reads alike on a light and on a dark page. `board_svg` draws a whole
+picture. The functions below it draw the parts; `hexlit.reporting.game_svg` uses them too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,9 +19,9 @@ SIDE = 22.0
 WIDE = SIDE * sqrt(3)
 MARGIN = 46.0
 RADIUS = 0.74 * SIDE
-"""Of a stone."""
+"""Radius of a stone, in pixels."""
 EDGE = 9.0
-"""Width of the coloured edges."""
+"""Width of the coloured edges, in pixels."""
 
 PAPER, CELL, GRID, INK, QUIET = "#faf7f0", "#efe6d2", "#b9a987", "#2b2722", "#8a8073"
 STONE = {BLACK: "#26242b", WHITE: "#fdfdfb"}
@@ -29,7 +29,7 @@ ON_STONE = {BLACK: "#f4f1ea", WHITE: "#26242b"}
 LAST = "#d6453d"
 MARK = "#2e8b57"
 SHARE, GOOD, BAD = "#d9541e", "#2c7fb8", "#c8552b"
-"""Shades of a share, of a value for the player to move, and of one against."""
+"""Colours of a share, of a good value for the player to move, and of a bad one."""
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
 _HEAD, _FOOT = 26.0, 10.0  # for the title above the board, and the caption below it
@@ -43,7 +43,7 @@ class CellNote:
     text: str = ""
     """A few characters in the middle of an empty cell, or in the stone."""
     shade: str = ""
-    """Colour of the cell, such as `#d9541e`; empty: that of the board."""
+    """Colour of the cell, such as `#d9541e`; empty: the colour of the board."""
     ring: str = ""
     """Colour of a ring that points the cell out, such as `MARK`; empty: none."""
 
@@ -101,9 +101,9 @@ def board_svg(
 
 
 def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dict[int, CellNote]:
-    """Notes for shares of the cells such as a policy or visits, `[size*size]`: percents, the darker the more.
+    """Notes for shares of the cells such as a policy or visits, `[size*size]`: percents, darker for more.
 
-    Cells below `least` stay as they are.
+    Cells below `least` stay unmarked.
     """
     most = max(float(np.max(shares)), 1e-9)
     return {
@@ -114,7 +114,7 @@ def share_notes(shares: npt.NDArray[np.floating], *, least: float = 0.01) -> dic
 
 
 def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
-    """Notes for values of moves in [-1, 1]: blue wins, red loses, the surer the darker, as percents with their sign."""
+    """Notes for values of moves in [-1, 1] as percents with sign: blue wins, red loses, darker when surer."""
     return {
         cell: CellNote(
             f"{round(100 * value):+d}" if round(100 * value) else "0",
@@ -125,7 +125,7 @@ def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
 
 
 def opening_tag(width: float, height: float) -> str:
-    """The first line of a picture of `width` by `height` pixels, which shrinks where there is less room."""
+    """The first line of a picture of `width` by `height` pixels, which shrinks when there is less room."""
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width:.1f} {height:.1f}' "
         f"width='{width:.0f}' height='{height:.0f}' style='max-width:100%;height:auto' {FONT}>"
@@ -160,7 +160,7 @@ def stone(cell: int, size: int, colour: int) -> str:
 
 
 def ring(cell: int, size: int, colour: str) -> str:
-    """A ring at the rim of a stone, which points it out."""
+    """A ring at the rim of a stone, to point it out."""
     x, y = centre(cell, size)
     look = f"r='{RADIUS - 2.2:.1f}' fill='none' stroke='{colour}' stroke-width='2.4'"
     return f"<circle cx='{x:.1f}' cy='{y:.1f}' {look}/>"

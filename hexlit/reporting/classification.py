@@ -1,4 +1,4 @@
-"""Text classification for people: the confusion matrix as a figure, and what a run came to."""
+"""Text classification for people: the confusion matrix as a figure, and the results of a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from hexlit.reporting.quantities import format_count, format_figure, format_shar
 from hexlit.reporting.summary import print_folder, print_run
 
 NUMBERED = 25
-"""Classes up to which every cell of the figure has its number."""
+"""Most classes for numbers in the cells of the figure."""
 SHOWN_CLASSES = 12
-"""Classes up to which the terminal shows the confusion matrix; `summary.json` always has it."""
+"""Most classes for the confusion matrix on the terminal; `summary.json` always has it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ConfusionMatrix:
 
 
 def draw_confusion(data: ConfusionMatrix) -> Figure:
-    """The share of each true class as a shade, the count as a number."""
+    """Each true class's shares as shades, the counts as numbers."""
     counts = np.array(data.counts)
     size = len(data.classes)
     side = min(12.0, 2.0 + 0.55 * size)
@@ -59,7 +59,7 @@ def draw_confusion(data: ConfusionMatrix) -> Figure:
 def print_classify_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
     """Print the time by phase, the texts, the padding saved, the best validation and the report on the test set.
 
-    `summary` holds `data`, `padding`, `val`, `best` and, where the test set was looked at, `test`.
+    `summary` holds `data`, `padding`, `val`, `best` and, where the test set was evaluated, `test`.
     """
     print_run(console, summary)
     console.print()
@@ -82,7 +82,7 @@ def print_classify_summary(console: Console, summary: Mapping[str, Any], folder:
 
 
 def data_lines(data: Mapping[str, Any]) -> list[str]:
-    """What was read, dropped and cut."""
+    """Counts of texts read, dropped and cut."""
     texts = ", ".join(f"{format_count(count)} of {split}" for split, count in data["texts"].items())
     dropped = data["dropped"]
     lines = [
@@ -99,7 +99,7 @@ def data_lines(data: Mapping[str, Any]) -> list[str]:
 
 
 def padding_line(padding: Mapping[str, Any]) -> str:
-    """What batches of about the same length have saved."""
+    """The tokens saved by batches of similar lengths."""
     if padding["saved"] is None:
         return "padding: nothing was trained"
     return (
@@ -109,7 +109,7 @@ def padding_line(padding: Mapping[str, Any]) -> str:
 
 
 def score_tables(test: Mapping[str, Any]) -> list[Grid]:
-    """Scores beside the baseline's, a row for each class, and the confusion matrix where it is small."""
+    """Scores beside the baseline's, a row per class, and the confusion matrix if it is small."""
     names = {"accuracy": "accuracy", "macro_f1": "macro F1", "log_loss": "log loss", "ece": "ECE", "brier": "Brier"}
     rows = [
         [title, *(f"{test[key][name]:.4f}" for name in names)]
@@ -130,7 +130,7 @@ def score_tables(test: Mapping[str, Any]) -> list[Grid]:
 
 
 def error_lines(test: Mapping[str, Any]) -> list[str]:
-    """The most surprising errors, one a line."""
+    """The most surprising errors, one per line."""
     if not test["errors"]:
         return []
     lines = ["", "most surprising errors:"]

@@ -1,4 +1,4 @@
-"""What the report of a run of the text classifier adds: scores, classes, confusion and errors."""
+"""The text classifier's part of a run's report: scores, classes, confusion and errors."""
 
 from hexlit.reporting.classification import data_lines, padding_line, score_tables
 from hexlit.reporting.pages.page import Block, Cell, Column, Notes, Section, Table
@@ -10,7 +10,7 @@ FIGURE = "confusion.svg"
 
 
 def report_sections(files: RunFiles) -> list[Section]:
-    """Scores on the test set, the errors that surprise most, and the texts, each where the run has them."""
+    """Scores on the test set, the most surprising errors, and the texts, as far as the run has them."""
     summary = files.summary
     sections = []
     test = summary.get("test")

@@ -1,4 +1,4 @@
-"""The display of a count on its way to a total: a bar on a terminal, elsewhere a line now and then."""
+"""The display of a growing count: a bar on a terminal, elsewhere a line now and then."""
 
 import time
 from collections.abc import Callable
@@ -18,8 +18,8 @@ class Counting:
     """Shows a count while it grows, within a `with` block.
 
     Args:
-        title: what is counted, before the bar.
-        total: where the count ends.
+        title: name of the count, before the bar.
+        total: final count.
         done: the count at the beginning.
         transient: whether the bar is cleared in the end.
     """
@@ -31,7 +31,7 @@ class Counting:
         self.live = is_screen(self.console)
         self.done, self.total = done, total
         self.facts: list[str] = []
-        """Said behind the bar, the less telling first."""
+        """Text behind the bar, least important first."""
         self._title = title
         self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
         self._display = Live(
@@ -51,7 +51,7 @@ class Counting:
             self._display.stop()
 
     def line_due(self) -> bool:
-        """Whether it is time for a line where there is no bar; asked only when there is something to say."""
+        """Whether a line is due where there is no bar; asked only when there is something to report."""
         now = time.monotonic()
         if self.live or now < self._next_line:
             return False
@@ -71,12 +71,12 @@ class Counting:
 
 
 class Waiting:
-    """Shows what a command waits for before its own display begins, and for how long; nothing without a terminal.
+    """Shows a command's wait before its own display begins, with the time; nothing without a terminal.
 
     Args:
-        title: of the command.
-        what: it does meanwhile.
-        status: work beside that, in a few words; empty where there is none.
+        title: name of the command.
+        what: its present activity.
+        status: other work at the same time, in a few words; empty where there is none.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Waiting:
         self.stop()
 
     def stop(self) -> None:
-        """Give the terminal to the next display; more calls do nothing."""
+        """Give the terminal to the next display; further calls do nothing."""
         if self.live:
             self.live = False
             self._display.stop()

@@ -1,4 +1,4 @@
-"""Figures of how the trials of a sweep went: what they reported, their losses, and when they ran."""
+"""Figures of the course of a sweep's trials: their reports, their losses, and their times."""
 
 import math
 from collections.abc import Iterable
@@ -36,15 +36,15 @@ class Panel:
     """Lines of all trials in one plot."""
 
     name: str
-    """What the values are, with their unit where they have one."""
+    """Name of the values, with their unit if they have one."""
     lines: list[Line]
     may_be_log: bool = True
-    """Whether values far apart get a logarithmic axis: fit for losses, not for scores."""
+    """Whether values far apart get a logarithmic axis: right for losses, not for scores."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Panels beside one another."""
+    """Panels side by side."""
 
     panels: list[Panel]
     best: int | None
@@ -63,14 +63,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Timeline:
-    """When the trials ran; slots are told apart by which trials overlap."""
+    """Times of the trials; trials that overlap are in different slots."""
 
     bars: list[Bar]
     best: int | None
 
 
 def draw_lines(data: Lines) -> Figure:
-    """Values by epoch, one line a trial in the colour of its state, the best on top."""
+    """Values by epoch, one line per trial in the colour of its state, the best on top."""
     panels = [panel for panel in data.panels if panel.lines]
     if not panels:
         return empty_figure("no trial has reported a value")
@@ -92,7 +92,7 @@ def _draw_panel(axes: Axes, panel: Panel, best: int | None) -> None:
         xs, ys = thinned(line.epochs, line.values)
         colour = BEST_COLOUR if is_best else STATE_COLOURS[line.state]
         width, front = (2.4, 5) if is_best else (1.2, 3)
-        marker = "o" if len(xs) == 1 else ""  # a line of one point would not be seen
+        marker = "o" if len(xs) == 1 else ""  # a line of one point would be invisible
         axes.plot(xs, ys, color=colour, lw=width, alpha=1.0 if is_best else faint, zorder=front, marker=marker, ms=3.5)
         if line.state in ("pruned", "failed") and len(xs) > 1:
             axes.plot(xs[-1], ys[-1], marker="x", ms=4.5, color=colour, alpha=max(faint, 0.6), zorder=front)
@@ -105,7 +105,7 @@ def _draw_panel(axes: Axes, panel: Panel, best: int | None) -> None:
 
 
 def draw_timeline(data: Timeline) -> Figure:
-    """When each trial ran, and in which slot; the colour says how it ended."""
+    """Time and slot of each trial; the colour shows how it ended."""
     if not data.bars:
         return empty_figure("no trial has begun")
     slots = max(bar.slot for bar in data.bars) + 1

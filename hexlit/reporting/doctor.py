@@ -1,4 +1,4 @@
-"""What `hexlit doctor` says to people, from the same plain values that it gives to programs."""
+"""The text of `hexlit doctor` for people, from the same plain values that it gives to programs."""
 
 from collections.abc import Mapping
 from typing import Any

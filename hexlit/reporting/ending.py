@@ -1,4 +1,4 @@
-"""The last lines of a run: why it ended, what it had reached by then, and the command that goes on with it."""
+"""The last lines of a run: why it ended, what it had reached, and the command that continues it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,25 +8,25 @@ from rich.console import Console
 from hexlit.reporting.quantities import format_strength
 
 LEFT_OUT = ("positions", "score", "measured after")
-"""Figures of a strength that say nothing in a sentence."""
+"""Figures of a strength that do not fit into a sentence."""
 
 
 def print_ending(
     console: Console, ending: Mapping[str, Any], strength: Mapping[str, object], command: str | None
 ) -> None:
-    """Print the lines of `ending_lines`, each whole: a terminal may wrap them, so that a command can be copied."""
+    """Print the lines of `ending_lines`, each whole: the terminal may wrap them, and a command can still be copied."""
     for line in ending_lines(ending, strength, command):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], command: str | None) -> list[str]:
-    """One sentence on the end of a run, and one with `command` where there is more to do.
+    """One sentence on the end of a run, and one with `command` if there is more to do.
 
     Args:
         ending: `why`, `epochs` (done), `asked` (epochs) and `proof` (None, or `least`, `figures`, `evaluations`,
             `running`, `proved_after`).
-        strength: the figures that were measured last; `measured_after` epochs, where it is known.
-        command: goes on with the run.
+        strength: the latest figures; `measured_after` epochs, where it is known.
+        command: the command that continues the run.
     """
     why, done, asked, proof = (ending.get(name) for name in ("why", "epochs", "asked", "proof"))
     if why == "proved":
@@ -46,7 +46,7 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
     subject = "The run was interrupted" if why == "interrupted" else f"{why} ended the run"
     lines = [f"{subject} {after}: {reached}{wanted}."]
     if why != "trainer.patience" and command is not None:
-        lines.append(f"To go on to its end: {command}")
+        lines.append(f"To continue to its end: {command}")
     return lines
 
 
@@ -62,13 +62,13 @@ def _figures(figures: Mapping[str, object]) -> str:
 
 
 def _wanted(proof: Mapping[str, Any]) -> str:
-    """What a proof asks for, in brackets."""
+    """The conditions of a proof, in brackets."""
     running = f"; so far in {proof['running']}" if proof["running"] else ""
     return f" (wanted: {_figures(_counted(proof['least'], proof))}, {_in_a_row(proof['evaluations'])}{running})"
 
 
 def _counted(figures: Mapping[str, float], proof: Mapping[str, Any]) -> dict[str, object]:
-    """The figures of a proof, with openings as whole numbers beside how many there are."""
+    """The figures of a proof; openings as whole numbers beside their total."""
     openings = proof["least"].get("openings_right")
     whole = {} if openings is None else {"openings": int(openings), "openings_right": int(figures["openings_right"])}
     return {**figures, **whole}

@@ -1,4 +1,4 @@
-"""How figures of a sweep look, and how one is drawn to a file: matplotlib without a window and without global state."""
+"""The style of a sweep's figures, and drawing one to a file: matplotlib without a window or global state."""
 
 import io
 import math
@@ -23,11 +23,11 @@ BEST_COLOUR = "#8e1f6f"
 INK, FAINT = "#24292f", "#d5d8dc"
 FRONT_COLOUR = "#12315e"
 LABEL_PAPER = "#fefefe"
-"""Behind labels among lines: a white of its own, so that it can turn dark where no other white does."""
+"""Background of labels among lines: a white of its own, which can turn dark while other whites stay."""
 DENSE = 400
-"""Points of a line beyond which it is thinned out to be drawn; its JSON has them all."""
+"""Most points of a drawn line; longer lines are thinned, and their JSON keeps all points."""
 
-STYLE: Any = {  # matplotlib types the keys by its release
+STYLE: Any = {  # the types of matplotlib's keys depend on its release
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],  # the first comes with matplotlib
     "font.size": 9,
@@ -49,7 +49,7 @@ STYLE: Any = {  # matplotlib types the keys by its release
     "ytick.color": "#57606a",
     "legend.frameon": False,
     "legend.fontsize": 8,
-    "text.parse_math": False,  # names come from users: a dollar in one is no formula
+    "text.parse_math": False,  # names come from users: a dollar sign in one is no formula
     "svg.fonttype": "none",  # text stays text
     "svg.hashsalt": "hexlit",  # the same data gives the same file
 }
@@ -65,14 +65,14 @@ DARK = {
     FRONT_COLOUR: "#a9c8f5",
     LABEL_PAPER: "#14171c",
 }
-"""Colours of a figure, and those for who reads on a dark screen."""
+"""Colours of a figure, and their counterparts for a dark screen."""
 DARK_PAPER = "#14171c"
 
 Data = TypeVar("Data")
 
 
 def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes:
-    """The figure that `make` makes of `data`, as the bytes of a file of `kind` (svg, png or pdf)."""
+    """The figure of `data` that `make` draws, as the bytes of a file of `kind` (svg, png or pdf)."""
     content = io.BytesIO()
     with matplotlib.rc_context(STYLE):
         figure = make(data)
@@ -81,7 +81,7 @@ def draw(make: Callable[[Data], Figure], data: Data, kind: str = "svg") -> bytes
 
 
 def for_dark_screens(svg: bytes) -> bytes:
-    """The same figure of matplotlib, which turns to `DARK` colours where its reader prefers them."""
+    """The same matplotlib figure, with `DARK` colours for readers who prefer them."""
     rules = [f"#patch_1 > path {{ fill: {DARK_PAPER} !important; }}"]
     for light, dark in DARK.items():
         rules += [f'[style*="{name}: {light}"] {{ {name}: {dark} !important; }}' for name in ("fill", "stroke")]
@@ -104,7 +104,7 @@ def empty_figure(text: str) -> Figure:
 
 
 def shorten(text: object, length: int = 28) -> str:
-    """`text` on one line, its middle left out where it is long."""
+    """`text` on one line, its middle left out if it is long."""
     line = " ".join(str(text).split())
     if len(line) <= length:
         return line
@@ -130,7 +130,7 @@ def log_scale(axes: Axes, which: str) -> None:
 
 
 def spread_out(values: Iterable[float]) -> bool:
-    """Whether positive values span more than two powers of ten, so that only a logarithmic axis shows them all."""
+    """Whether positive values span more than two powers of ten, so that they need a logarithmic axis."""
     known = [value for value in values if math.isfinite(value)]
     return bool(known) and min(known) > 0 and max(known) > 100 * min(known)
 
@@ -141,7 +141,7 @@ def whole_ticks(axes: Axes, which: str) -> None:
 
 
 def thinned(xs: Sequence[float], ys: Sequence[float]) -> tuple[Sequence[float], Sequence[float]]:
-    """At most about `DENSE` points of a line, its last one among them."""
+    """At most about `DENSE` points of a line, including its last one."""
     if len(xs) <= DENSE:
         return xs, ys
     step = math.ceil(len(xs) / DENSE)

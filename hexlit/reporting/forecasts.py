@@ -1,4 +1,4 @@
-"""Forecasts for people: a figure of them over the truth, and what a run of the forecaster came to."""
+"""Forecasts for people: a figure of them over the truth, and the results of a run of the forecaster."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,25 +23,25 @@ FORECAST_COLOUR, NAIVE_COLOUR = BEST_COLOUR, STATE_COLOURS["pruned"]
 
 @dataclass(frozen=True)
 class ForecastPanel:
-    """One forecast with its past; steps are numbered from the last one known, 0."""
+    """One forecast with its past; the last known step has the number 0."""
 
     title: str
     past_steps: Sequence[float]
     past: Sequence[float]
     steps: Sequence[float]
-    """Steps ahead of the forecast."""
+    """Steps ahead, one for each value of the forecast."""
     truth: Sequence[float]
     forecast: Sequence[float]
     naive: Sequence[float] | None = None
-    """A naive forecast to compare with."""
+    """A naive forecast for comparison."""
 
 
 @dataclass(frozen=True)
 class ForecastPanels:
-    """Forecasts beside and below one another."""
+    """Several forecasts in a grid."""
 
     value: str
-    """Name of the forecast value, with its unit where it has one."""
+    """Name of the forecast value, with its unit if it has one."""
     step: str
     """Unit of the steps, such as `hours`."""
     panels: Sequence[ForecastPanel]
@@ -84,7 +84,7 @@ def _draw_panel(axes: Axes, panel: ForecastPanel, naive: str) -> None:
 
 
 OVERALL = "all"
-"""The horizon of a row that is about all of them."""
+"""The horizon of a row that covers all horizons."""
 
 SHOWN_HORIZONS = 5
 """Horizons in the table on the terminal, evenly spread; `summary.json` has all."""
@@ -93,7 +93,7 @@ SHOWN_HORIZONS = 5
 def print_forecast_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
     """Print the time by phase, the windows, the best validation, and the test set's errors by horizon.
 
-    `summary` holds `data`, `val`, `best` and, where the test set was looked at, `test`: rows with `forecaster`,
+    `summary` holds `data`, `val`, `best` and, where the test set was evaluated, `test`: rows with `forecaster`,
     `target`, `horizon`, `mae`, `rmse`, `r2` and the skill over the naive forecasts.
     """
     print_run(console, summary)
@@ -113,7 +113,7 @@ def print_forecast_summary(console: Console, summary: Mapping[str, Any], folder:
 
 
 def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
-    """For each target a table with a column for each forecaster: errors by horizon, then figures over all horizons."""
+    """A table per target with a column per forecaster: errors by horizon, then figures over all horizons."""
     tables = []
     for target in dict.fromkeys(row["target"] for row in rows):
         own = [row for row in rows if row["target"] == target]
@@ -138,7 +138,7 @@ def error_tables(rows: Sequence[Mapping[str, Any]]) -> list[Grid]:
 
 
 def _error(value: float) -> str:
-    """Three digits, and of large numbers all before the point."""
+    """Three digits; for large numbers all digits before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
@@ -147,7 +147,7 @@ def _share(skill: float | None) -> str:
 
 
 def _spread(horizons: Sequence[int]) -> list[int]:
-    """At most `SHOWN_HORIZONS` of them, the first and the last among them: of 1 to 24 they are 1, 6, 12, 18 and 24."""
+    """At most `SHOWN_HORIZONS` horizons, including the first and the last: 1, 6, 12, 18 and 24 of 1 to 24."""
     count = min(len(horizons), SHOWN_HORIZONS)
     between = [horizons[-1] * place / (count - 1) for place in range(1, count - 1)]
     nearest = [min(horizons, key=partial(_distance, step)) for step in between]

@@ -1,4 +1,4 @@
-"""What the report of a run of the forecaster adds: forecasts over the truth, and errors by horizon."""
+"""The forecaster's part of a run's report: forecasts over the truth, and errors by horizon."""
 
 from hexlit.reporting.forecasts import error_tables
 from hexlit.reporting.pages.page import Block, Facts, Notes, Section
@@ -10,7 +10,7 @@ FIGURE = "forecasts.svg"
 
 
 def report_sections(files: RunFiles) -> list[Section]:
-    """Forecasts, errors on the test set and the windows, each where the run has them."""
+    """Forecasts, errors on the test set and the windows, as far as the run has them."""
     summary = files.summary
     sections = []
     drawn = figures_in(files.folder, {FIGURE: "Forecasts on the test set, their past and the truth"}, wide=True)

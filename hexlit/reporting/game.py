@@ -1,4 +1,4 @@
-"""One game as text: who played, the board with the last move marked, the moves, the result."""
+"""One game as text: the players, the board with the last move marked, the moves, the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ _STYLES = {1: BLACK_STYLE, -1: WHITE_STYLE}
 
 @dataclass(frozen=True)
 class ShownGame:
-    """A game and how much of it is shown."""
+    """A game and the number of its moves to show."""
 
     record: GameRecord
     ply: int
-    """Moves that are played on the board."""
+    """Number of moves on the board."""
     facts: Mapping[str, str]
-    """More to be said of it, by name, such as its event."""
+    """Further facts about the game, by name, such as its event."""
 
     @property
     def moves(self) -> tuple[int, ...]:
-        """The moves that are shown."""
+        """The moves up to the shown position."""
         return tuple(self.record.moves[: self.ply].tolist())
 
     @property
@@ -37,12 +37,12 @@ class ShownGame:
 
     @property
     def last(self) -> int | None:
-        """Cell of the last stone that was put or turned, None on the empty board."""
+        """Cell of the last placed or exchanged stone; None on the empty board."""
         return placed(self.moves, self.record.size)[-1] if self.moves else None
 
 
 def placed(moves: Sequence[int], size: int) -> list[int]:
-    """The cell on which each move leaves its stone; a swap leaves Black's on its mirror image."""
+    """The cell of the stone after each move; a swap puts Black's on its mirror image."""
     cells = list(moves)
     if len(cells) > 1 and cells[1] == size**2:
         row, column = divmod(cells[0], size)
@@ -60,7 +60,7 @@ def result_of(record: GameRecord) -> str:
 
 
 def draw_game(shown: ShownGame) -> Text:
-    """The game for a terminal; plain text says as much as the colours do."""
+    """The game for a terminal; plain text carries the same information as the colours."""
     record = shown.record
     names = Text.assemble(
         ("X ", BLACK_STYLE), record.black or "Black", (" – ", "dim"), ("O ", WHITE_STYLE), record.white or "White"
@@ -74,7 +74,7 @@ def draw_game(shown: ShownGame) -> Text:
 
 
 def _moves(shown: ShownGame) -> list[Text]:
-    """Lines of numbered moves; those nobody chose in brackets, those after the position dim."""
+    """Lines of numbered moves; moves chosen by no player in brackets, moves after the position dim."""
     record = shown.record
     words = []
     for ply, action in enumerate(record.moves.tolist()):

@@ -29,7 +29,7 @@ _NARROWEST = 420.0
 
 
 def game_svg(shown: ShownGame) -> str:
-    """The picture of the game as far as it is shown, a complete SVG document."""
+    """The picture of the game up to the shown move, a complete SVG document."""
     size = shown.record.size
     board, board_high = extent(size)
     width = max(board, _NARROWEST)
@@ -70,7 +70,7 @@ def _stones(shown: ShownGame) -> Iterator[str]:
 
 
 def _swap(first: int, mirror: int, size: int, free: bool) -> Iterator[str]:
-    """Where Black's first stone was, and the way to White's on the mirror image."""
+    """The place of Black's first stone, and an arrow to White's on the mirror image."""
     (x, y), (to_x, to_y) = centre(first, size), centre(mirror, size)
     if free:
         circle = f"<circle cx='{x:.1f}' cy='{y:.1f}' r='{RADIUS:.1f}' fill='none'"

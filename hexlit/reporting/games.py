@@ -1,4 +1,4 @@
-"""Piles of games on the terminal: how far reading them is, what became of them, what is in them."""
+"""Collections of games on the terminal: progress of reading, results, and contents."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from hexlit.reporting.screen import is_screen
 _SECONDS_BETWEEN_LINES = 10.0
 _BARS = 12  # lines of the histogram of lengths, at most
 _WIDTH = 40  # characters of its longest bar
-_STEPS = (1, 2, 5, 10, 20, 50, 100)  # moves that a bar may stand for
+_STEPS = (1, 2, 5, 10, 20, 50, 100)  # number of moves that a bar may cover
 
 
 class ReadingProgress:
-    """Shows how many bytes and games have been read, how fast, and how long the rest will take.
+    """Shows the bytes and games read so far, the speed, and the time left.
 
     A bar on a terminal, elsewhere a line every ten seconds.
 
     Args:
         size: bytes to read.
-        title: what is being done.
+        title: present activity.
     """
 
     def __init__(self, size: int, title: str, *, console: Console | None = None) -> None:
@@ -56,7 +56,7 @@ class ReadingProgress:
         self._bar.stop()
 
     def update(self, position: int, games: int) -> None:
-        """So many bytes and games have been read."""
+        """Show that `position` bytes and `games` games have been read."""
         now = time.monotonic()
         seconds = max(now - self._started, 1e-9)
         left = (self._size - position) * seconds / position if position else None
@@ -70,7 +70,7 @@ class ReadingProgress:
 
 
 def print_import(console: Console, result: Mapping[str, Any], target: str) -> None:
-    """Print what became of the games of an import."""
+    """Print the results of an import."""
     new = f"{format_count(result['imported'])} new games ({format_count(result['plies'])} plies)"
     rate = f"{format_duration(result['seconds'])}, {format_rate(result['games_per_second'])} games/s"
     parts = [f"{format_count(result['read'])} games read", new, f"{format_count(result['in_store'])} in {target}", rate]
@@ -80,7 +80,7 @@ def print_import(console: Console, result: Mapping[str, Any], target: str) -> No
 
 
 def print_export(console: Console, result: Mapping[str, Any], target: str) -> None:
-    """Print what became of the games of an export."""
+    """Print the results of an export."""
     written = f"{format_count(result['written'])} games written to {target}"
     parts = [written, f"{result['format']}, {format_bytes(result['bytes'])}", format_duration(result["seconds"])]
     console.print(_line(parts))
@@ -89,7 +89,7 @@ def print_export(console: Console, result: Mapping[str, Any], target: str) -> No
 
 
 def print_verdict(console: Console, verdict: Mapping[str, Any]) -> None:
-    """Print what is wrong with the games, or that nothing is."""
+    """Print the errors of the games, or that there are none."""
     wrong = sum(entry["count"] for entry in verdict["wrong"].values())
     said = ("all well", "bold green") if verdict["fine"] else (f"{format_count(wrong)} wrong", "bold red")
     line = _line([f"{format_count(verdict['games'])} games", f"{format_count(verdict['plies'])} plies replayed"])
@@ -104,7 +104,7 @@ def print_verdict(console: Console, verdict: Mapping[str, Any]) -> None:
 
 
 def print_overview(console: Console, overview: Mapping[str, Any]) -> None:
-    """Print what is in a pile of games."""
+    """Print the contents of a collection of games."""
     games = overview["games"]
     mean = overview["plies"] / games
     console.print(
@@ -134,7 +134,7 @@ def print_overview(console: Console, overview: Mapping[str, Any]) -> None:
 
 
 def draw_histogram(counts: Mapping[int, int]) -> Text:
-    """Bars of the games by their number of moves, a line a class of equal width; no newline at the end."""
+    """Bars of the games by number of moves, a line per class of equal width; no newline at the end."""
     low, high = min(counts), max(counts)
     step = next((step for step in _STEPS if high // step - low // step < _BARS), _STEPS[-1])
     classes = dict.fromkeys(range(low // step, high // step + 1), 0)
@@ -152,7 +152,7 @@ def draw_histogram(counts: Mapping[int, int]) -> Text:
 
 
 def _print_tally(console: Console, title: str, tally: Mapping[str, Mapping[str, Any]]) -> None:
-    """A line a reason: how many, and where the first one stands, however long that is."""
+    """A line per reason: its count, and the place of the first case in full."""
     if not tally:
         return
     counts = {reason: format_count(entry["count"]) for reason, entry in tally.items()}

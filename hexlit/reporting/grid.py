@@ -1,4 +1,4 @@
-"""A table of text that goes to a terminal or into Markdown."""
+"""A table of text for a terminal or for Markdown."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from rich.text import Text
 
 @dataclass(frozen=True)
 class Grid:
-    """Headings and rows of text; the first `names` columns are names, at the left, the others figures, at the right."""
+    """Headings and rows of text. The first `names` columns are names, at the left; the rest are numbers."""
 
     title: str
     headings: Sequence[str]
@@ -18,16 +18,16 @@ class Grid:
     names: int = 1
 
     def as_table(self) -> Group:
-        """For a terminal."""
+        """The table for a terminal."""
         table = Table(box=None, padding=(0, 2, 0, 0))
         for column, heading in enumerate(self.headings):
             table.add_column(heading, justify="left" if column < self.names else "right", header_style="dim")
         for row in self.rows:
             table.add_row(*row)
-        return Group(Text(self.title, "bold"), table)  # a title of the table would wrap at its width
+        return Group(Text(self.title, "bold"), table)  # a table's own title would wrap at its width
 
     def as_markdown(self) -> str:
-        """For a README or an issue."""
+        """The table for a README or an issue."""
         rule = ["---" if column < self.names else "---:" for column in range(len(self.headings))]
         lines = [list(self.headings), rule, *self.rows]
         table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

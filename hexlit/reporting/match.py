@@ -1,4 +1,4 @@
-"""A match on the terminal: its progress, and what it has come to."""
+"""A match on the terminal: its progress and its result."""
 
 import time
 from collections import Counter
@@ -18,10 +18,10 @@ _MOST_NOTES = 5  # reasons of forfeits
 
 
 class KernelProgress(Counting):
-    """Shows how many functions are compiled before the first game, and for how long: a bar, elsewhere a line.
+    """Shows the functions compiled before the first game, and the time: a bar, elsewhere a line.
 
     Args:
-        functions: how many there are, about.
+        functions: their approximate number.
     """
 
     def __init__(self, functions: int, *, console: Console | None = None) -> None:
@@ -30,7 +30,7 @@ class KernelProgress(Counting):
         self._said = False
 
     def advance(self, done: int, total: int, what: str) -> None:
-        """So many functions of `total` are compiled; `what` they are for."""
+        """Show that `done` functions of `total` are compiled; `what` is their purpose."""
         self.done, self.total = done, total
         left = time_left(time.monotonic() - self._began, done, total)
         self.facts = [what, left]
@@ -40,24 +40,24 @@ class KernelProgress(Counting):
 
 
 class MatchProgress(Counting):
-    """Shows how many games have been played, how fast, and how long the rest will take.
+    """Shows the games played so far, the speed, and the time left.
 
-    A bar on a terminal, elsewhere a line every ten seconds. Games are assumed to go on as fast as they have since the
-    first one: before it, kernels may have been compiled.
+    A bar on a terminal, elsewhere a line every ten seconds. The speed counts from the first game on: kernels may have
+    been compiled before it.
 
     Args:
         games: games of the whole match.
-        done: those that were there before.
+        done: games that were finished before.
     """
 
     def __init__(
         self, games: int, *, done: int = 0, title: str = "hexlit match", console: Console | None = None
     ) -> None:
         super().__init__(title, games, done=done, console=console)
-        self._first: tuple[float, int] | None = None  # when the first games were over, and how many were by then
+        self._first: tuple[float, int] | None = None  # time of the first finished games, and their number
 
     def advance(self, games: int) -> None:
-        """So many more games are over."""
+        """Show that `games` more games are finished."""
         self.done += games
         now = time.monotonic()
         self._first = self._first or (now, self.done)
@@ -90,7 +90,7 @@ def print_match(console: Console, document: Mapping[str, Any]) -> None:
 
 
 def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and text of what a match came to."""
+    """Name and text of a match's results."""
     games, pairs = document["games"], document["pairs"]
     facts = [
         ("players", format_count(len(document["players"]))),
@@ -127,7 +127,7 @@ def _headline(document: Mapping[str, Any]) -> Text:
 def _ratings(document: Mapping[str, Any]) -> Table:
     players = document["players"]
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("player", overflow="fold")  # long names differ at their ends
+    table.add_column("player", overflow="fold")  # long names differ in their ends
     lost = Counter(forfeit["loser"] for forfeit in document["forfeits"])
     beside = ("forfeits", "Elo of games played") if lost else ()
     for heading in ("Elo", "95% interval", "games", "score", *beside):
@@ -154,12 +154,12 @@ def _ratings(document: Mapping[str, Any]) -> Table:
 
 
 def _played(rating: Mapping[str, Any] | None) -> str:
-    """The rating by pairs without a forfeit, with their games."""
+    """The rating over pairs without a forfeit, with their games."""
     return "–" if rating is None else f"{rating['elo']:+.0f} ({format_count(rating['games'])})"
 
 
 def about_ratings(document: Mapping[str, Any]) -> str:
-    """How the ratings were found, and what their signs say."""
+    """The origin of the ratings, and the meaning of their signs."""
     text = "Bradley-Terry, weak prior; intervals: bootstrap over pairs of games"
     if document.get("swap"):
         text += "\nby the swap rule: not to be compared with ratings of matches without it"
@@ -194,7 +194,7 @@ def _score(row: Mapping[str, Mapping[str, int]], opponent: str) -> str:
 
 
 def test_text(document: Mapping[str, Any]) -> str:
-    """What the sequential test has found, with its figures."""
+    """The result of the sequential test, with its figures."""
     test = document["sprt"]
     facts = f"log-likelihood ratio {test['log_likelihood_ratio']:+.2f} in [{test['lower']:.2f}, {test['upper']:.2f}]"
     return f"{_decision(test)} · {facts} · pairs lost, split, won: {', '.join(map(str, test['pairs']))}"

@@ -1,4 +1,4 @@
-"""The display of `hexlit monitor`: a live table on a terminal, elsewhere one plain line a sample; then the result."""
+"""The display of `hexlit monitor`: a live table on a terminal, elsewhere one plain line per sample; then the result."""
 
 import time
 from collections import deque
@@ -23,7 +23,7 @@ _HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 class SampleView(Protocol):
-    """What the display reads of a sample; figures that are not measured are None, and `reasons` says why."""
+    """Fields that the display reads of a sample; unmeasured figures are None, with the reason in `reasons`."""
 
     @property
     def seconds(self) -> float: ...
@@ -42,7 +42,7 @@ class SampleView(Protocol):
 
 
 class _Figure:
-    """One row: the figure now, its mean and peak, and its last values."""
+    """One row: the present figure, its mean and peak, and its last values."""
 
     def __init__(self, heading: str, name: str, show: Callable[[float | None], str], top: float | None = None) -> None:
         self.heading = heading
@@ -72,15 +72,15 @@ class _Figure:
 
 
 class ResourceDisplay:
-    """Shows the samples of a tree of processes while they come, and what they come to.
+    """Shows the samples of a tree of processes as they arrive, and their summary.
 
         with ResourceDisplay("process 123", duration=600, interval=5) as display:
             display.update(sample)
         display.summarise(...)
 
     Args:
-        target: what is watched.
-        duration: seconds until the watching ends, None where only the target ends it.
+        target: name of the watched processes.
+        duration: seconds until watching ends; None where only the target ends it.
         interval: seconds from one sample to the next.
         live: None decides by the console.
     """
@@ -149,7 +149,7 @@ class ResourceDisplay:
                 self._line(f"            {line}")
 
     def seconds_left(self) -> float | None:
-        """Seconds until the watching ends, unless the target ends before; None without a limit."""
+        """Seconds until watching ends, unless the target ends first; None without a limit."""
         if self._duration is None:
             return None
         return max(0.0, self._duration - (time.monotonic() - self._started))
@@ -171,11 +171,11 @@ class ResourceDisplay:
         """Print means and peaks, and how many trials like the target fit side by side.
 
         Args:
-            how_it_ended: such as `process 123 has ended`; empty where the time was up.
-            table: where the samples are kept.
+            how_it_ended: such as `process 123 has ended`; empty when the time was up.
+            table: place of the saved samples.
             trials: number of trials.
-            limit: what limits them.
-            basis: the figures that the number comes from.
+            limit: the resource that limits them.
+            basis: the figures behind the number.
         """
         ended = f"{how_it_ended} · " if how_it_ended else ""
         samples = f"{self._samples} sample{'' if self._samples == 1 else 's'}"
@@ -205,7 +205,7 @@ class ResourceDisplay:
         return table
 
     def _missing(self) -> list[str]:
-        """What was never measured, and why: one line for each reason."""
+        """Figures that were never measured, and why: one line per reason."""
         by_reason: dict[str, list[str]] = {}
         for figure in self._figures:
             if figure.mean is None and figure.reason and self._samples > 1:
@@ -218,7 +218,7 @@ class ResourceDisplay:
 
 
 def sparkline(values: "deque[float | None]", top: float | None = None) -> str:
-    """The values as a small curve from 0 to `top`, or to the largest of them; a blank where there is none."""
+    """The values as a small curve from 0 to `top`, or to the largest of them; a blank for a missing value."""
     highest = top or max((value for value in values if value is not None), default=0.0) or 1.0
     steps = len(_HEIGHTS) - 1
     return "".join(
@@ -227,7 +227,7 @@ def sparkline(values: "deque[float | None]", top: float | None = None) -> str:
 
 
 def format_cpu(percent: float | None) -> str:
-    """Processor time: `97%`, where 100% is one core."""
+    """Processor time such as `97%`; 100% is one core."""
     return DASH if percent is None else f"{percent:.0f}%"
 
 

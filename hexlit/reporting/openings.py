@@ -1,4 +1,4 @@
-"""The map of a board's openings: how a player judges each first move, and where it is wrong."""
+"""The map of a board's openings: a player's judgement of each first move, and its errors."""
 
 import math
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ WIN_STYLE = "black on dark_sea_green2"
 LOSS_STYLE = "black on light_pink1"
 DOUBT_STYLE = "black on grey78"
 WRONG_STYLE = "bold white on red3"
-_CELL = 4  # characters a cell; half of it is the shift from row to row
+_CELL = 4  # characters per cell; the shift from row to row is half of it
 
 
 def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] | None = None) -> Text:
-    """Draw the openings of an n×n board as a rhombus, one row a line, ending with a legend.
+    """Draw the openings of an n×n board as a rhombus, one row per line, with a legend at the end.
 
     A cell shows the judgement from the opener's view: a searched value in [-1, 1] as `+99` to `-99` (hundredths), a
-    bool as `W` (wins) or `L`, None or NaN as `?`. With `truth` a wrong cell carries an exclamation mark and stands out
-    in red; the map can be read without colours too.
+    bool as `W` (wins) or `L`, None or NaN as `?`. With `truth` a wrong cell has an exclamation mark and is red. The
+    map is readable without colours too.
 
     Args:
-        judged: `[n*n]`, index row * n + column; above 0 or True means: the opener wins.
+        judged: `[n*n]`, index row * n + column; above 0 or True: the opener wins.
         truth: `[n*n]`, whether the opening at the cell wins with best play; None where it is not known.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Figures of the parameters of a sweep: which values are good, one parameter at a time and all together."""
+"""Figures of a sweep's parameters: their good values, one parameter at a time and all together."""
 
 import math
 from dataclasses import dataclass, field
@@ -24,14 +24,14 @@ from hexlit.reporting.study_figures import Target
 
 Value = str | int | float | bool | None
 
-# Blue to sand: each of them can be told from a white page and from a dark one.
+# Blue to sand: each of them stands out on a white page and on a dark one.
 _GOOD_TO_BAD: Colormap = LinearSegmentedColormap.from_list("good_to_bad", ["#1f6fd1", "#6d9ac9", "#b9ab86", "#c99a4b"])
 _LARGEST_LABELS = 12
 
 
 @dataclass(frozen=True)
 class ParameterAxis:
-    """One parameter with the values that complete trials had; a trial that did not have it is missing."""
+    """One parameter and its values in complete trials; a trial without it is missing."""
 
     name: str
     kind: str
@@ -43,7 +43,7 @@ class ParameterAxis:
     values: dict[int, Value] = field(default_factory=dict)
 
     def positions(self) -> dict[int, float]:
-        """Where the trials lie on the axis: the value itself, for a category its place among the `choices`."""
+        """Positions of the trials on the axis: the value itself; for a category its index in `choices`."""
         if self.kind == "categorical":
             places = [repr(choice) for choice in self.choices]
             return {n: float(places.index(repr(v))) for n, v in self.values.items() if repr(v) in places}
@@ -52,7 +52,7 @@ class ParameterAxis:
 
 @dataclass(frozen=True)
 class Landscape:
-    """Parameters and targets of the complete trials: what slices and parallel coordinates show."""
+    """Parameters and targets of the complete trials, for slices and parallel coordinates."""
 
     targets: list[Target]
     parameters: list[ParameterAxis]
@@ -60,7 +60,7 @@ class Landscape:
 
 
 def draw_slices(data: Landscape) -> Figure:
-    """Target by value of each parameter; colour is the order of the trials, dark the latest."""
+    """Target by value of each parameter; the colour is the order of the trials, dark for the latest."""
     if not data.parameters or not data.targets or not data.targets[0].values:
         return empty_figure("no trial has succeeded" if data.parameters else "no parameter was searched")
     columns = min(3, len(data.parameters))
@@ -106,7 +106,7 @@ def draw_parallel(data: Landscape) -> Figure:
     stands = [*data.parameters, outcome]
     heights = [_heights(stand) for stand in stands]
     good_first = {n: (1 - h if target.direction == "maximize" else h) for n, h in heights[-1].items()}
-    for number in sorted(good_first, key=lambda n: -good_first[n]):  # the good ones come on top
+    for number in sorted(good_first, key=lambda n: -good_first[n]):  # the good ones are on top
         best = number == data.best
         colour = BEST_COLOUR if best else _GOOD_TO_BAD(good_first[number])
         ys = [height.get(number, math.nan) for height in heights]
@@ -135,7 +135,7 @@ def draw_parallel(data: Landscape) -> Figure:
 
 
 def _scale(axes: Axes, parameter: ParameterAxis) -> None:
-    """Make the horizontal axis that of `parameter`."""
+    """Set up the horizontal axis for `parameter`."""
     if parameter.kind == "categorical":
         step = max(1, math.ceil(len(parameter.choices) / _LARGEST_LABELS))
         places = range(0, len(parameter.choices), step)
@@ -157,7 +157,7 @@ def _scale(axes: Axes, parameter: ParameterAxis) -> None:
 
 
 def _heights(stand: ParameterAxis) -> dict[int, float]:
-    """Where the trials stand on a vertical axis from 0 to 1."""
+    """Heights of the trials on a vertical axis from 0 to 1."""
     positions = stand.positions()
     low, high = _ends(stand)
     if high == low:

@@ -1,4 +1,4 @@
-"""What `hexlit plan` says to people, from the same plain values that it gives to programs."""
+"""The text of `hexlit plan` for people, from the same plain values that it gives to programs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ HEADINGS = ("", "hours", "cost", "games/s", "playing", "training", "network", "s
 
 
 def print_plan(found: Found, console: Console) -> None:
-    """Machines, time and cost, what limits them, and what a change would bring; at most as wide as `console`."""
+    """Print machines, time, cost, limits and the effect of changes, at most as wide as `console`."""
     cluster = found["cluster"]
     places = [f"{cluster['workers']} beside the training"] if cluster["workers"] else []
     if cluster["hosts"]:

@@ -26,14 +26,14 @@ from hexlit.reporting.screen import Bar, Fitted, FittedColumn, bars_table, fitte
 
 _REFRESHES_PER_SECOND = 4.0
 _SECONDS_BETWEEN_LINES = 10.0
-_RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length as a run goes on
+_RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
 _TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
 _TELLING_FIGURES = 2
-_UNTIMED = "compiling"  # a phase that is no part of an epoch's pace, and is announced: nothing else is seen meanwhile
+_UNTIMED = "compiling"  # a phase outside the pace of epochs; it is announced, since it shows no progress
 
 
 class PhaseView(Protocol):
-    """What the display reads of a phase under way; numbers that are not measured are None."""
+    """Fields that the display reads of a running phase; unmeasured numbers are None."""
 
     @property
     def name(self) -> str: ...
@@ -58,12 +58,12 @@ class PhaseView(Protocol):
 
 
 class TrainingProgress:
-    """Shows a run while it goes on; a listener of the phases, fed with losses and figures by `update`.
+    """Shows a running run; a listener of the phases that gets losses and figures through `update`.
 
     On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of
-    the last epochs. Elsewhere: one line at the end of each phase, at most one every ten seconds within a phase, and one
-    for each epoch with losses or strength, and when the run will end; without escape codes. Calls take microseconds:
-    drawing is done by a thread, four times a second.
+    the last epochs. Elsewhere plain lines without escape codes: one per phase, one per epoch with losses or strength,
+    and one with the end of the run. Within a phase a line comes at most every ten seconds. Calls take microseconds: a
+    thread draws four times a second.
 
         with TrainingProgress(epochs=40, max_time=3600) as progress:
             clock.listeners.append(progress)
@@ -71,11 +71,11 @@ class TrainingProgress:
             progress.update(epoch=3, losses={"policy": 1.91, "value": 0.4}, figures={"search_optimality": 0.97})
 
     Args:
-        epochs: number of epochs of the whole run, None where only `max_time` ends it.
-        max_time: seconds after which the run ends, None for no limit.
-        first_epoch: the epoch that a resumed run goes on with.
+        epochs: number of epochs of the whole run; None where only `max_time` ends it.
+        max_time: time limit of the run in seconds; None for no limit.
+        first_epoch: first epoch of a resumed run.
         rows: number of epochs in the table.
-        after: what is shown until this display begins.
+        after: earlier display that stays until this one begins.
         live: None decides by the console.
     """
 
@@ -131,7 +131,7 @@ class TrainingProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give the terminal back, whatever happened; the last picture stays on it."""
+        """Give the terminal back, whatever happened; the last picture stays."""
         if kind is None and not self._phase_runs and self._phase_name:
             self._end_epoch(self._epoch + 1)
         self._over = True
@@ -151,7 +151,7 @@ class TrainingProgress:
             self._line(f"{self._position(epoch)}  {name}: takes longer the first time, and is kept for later runs")
 
     def phase_advanced(self, phase: PhaseView) -> None:
-        """The phase under way has come further."""
+        """Show the progress of the running phase."""
         self._phase = phase
         if not self.live and (now := time.monotonic()) >= self._next_line:
             self._next_line = now + _SECONDS_BETWEEN_LINES
@@ -159,7 +159,7 @@ class TrainingProgress:
             self._line(f"{self._position(phase.epoch)}  {phase.name}: {', '.join(filter(None, parts))}")
 
     def phase_ended(self, phase: PhaseView) -> None:
-        """The phase is over, well or (`finished` false) by an exception."""
+        """End the phase, well or (`finished` false) by an exception."""
         self._phase = phase
         self._phase_runs = False
         if phase.name == _UNTIMED:
@@ -185,7 +185,7 @@ class TrainingProgress:
             self._line(f"{self._position(epoch)}  " + ", ".join(f"{name} {text}" for name, text in shown.items()))
 
     def seconds_left(self) -> float | None:
-        """Estimate of the seconds until the run ends; None while nothing is known, and once the estimate is used up."""
+        """Estimated seconds until the run ends; None while nothing is known, and once the estimate is used up."""
         now = time.monotonic()
         limits = []
         if self._max_time is not None:
@@ -200,7 +200,7 @@ class TrainingProgress:
         return left if left > 0 else None
 
     def end_text(self) -> str:
-        """When the run ends at the latest, at the pace of this machine: `ends by 21:04, in 2:10`; empty at first.
+        """Latest end of the run at this machine's pace: `ends by 21:04, in 2:10`; empty at first.
 
         Once the estimate is used up it is `ends any moment`: a last measurement can take longer than an epoch.
         """
@@ -287,12 +287,12 @@ def _amount(phase: PhaseView) -> str:
 
 
 def _phase_left(phase: PhaseView) -> str:
-    """How long the phase will take at its pace; empty where that is not known."""
+    """Time that the phase still needs at its pace; empty while that is not known."""
     return time_left(phase.wall_seconds, phase.done, phase.goal) if phase.goal and phase.done > 0 else ""
 
 
 def _time_of_day(when: float) -> str:
-    """`21:04`, with the date where that is not today; `when` in seconds since 1970."""
+    """`21:04`, with the date on another day; `when` in seconds since 1970."""
     local = time.localtime(when)
     today = local[:3] == time.localtime()[:3]
     return time.strftime("%H:%M" if today else "%d %b %H:%M", local)

@@ -1,4 +1,4 @@
-"""Numbers as people read them: durations, counts, rates and shares. None, where nothing was measured, is a dash."""
+"""Numbers as people read them: durations, counts, rates and shares. None (not measured) is a dash."""
 
 import math
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ def time_left(seconds: float, done: float, total: float) -> str:
 
 
 def format_count(count: float | None) -> str:
-    """Whole number in groups of three: `1,234,567`."""
+    """Whole number with groups of three digits: `1,234,567`."""
     return DASH if count is None else f"{count:,.0f}"
 
 
@@ -43,12 +43,12 @@ def format_rate(rate: float | None) -> str:
 
 
 def format_share(share: float | None) -> str:
-    """Share of one as a percentage: `99.5%`."""
+    """Share from 0 to 1 as a percentage: `99.5%`."""
     return DASH if share is None or not math.isfinite(share) else f"{100 * share:.1f}%"
 
 
 def format_bytes(count: float | None) -> str:
-    """Amount of memory in three significant digits: `512 B`, `24.1 MiB`, `1.94 GiB`."""
+    """Amount of memory with three significant digits: `512 B`, `24.1 MiB`, `1.94 GiB`."""
     if count is None or not math.isfinite(count):
         return DASH
     for factor, unit in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
@@ -58,16 +58,16 @@ def format_bytes(count: float | None) -> str:
 
 
 def format_figure(value: float) -> str:
-    """A loss or a learning rate in four significant digits."""
+    """A loss or a learning rate with four significant digits."""
     return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"
 
 
 def format_strength(strength: Mapping[str, object]) -> dict[str, str]:
     """The numbers of a strength evaluation by short heading.
 
-    `openings_right` of `openings` becomes one entry `25/25`; `*_optimality` and `*_share` (0 to 1) are percentages,
-    headed `... optimal` and `...`; other numbers stay as they are; what is no number (a map of openings) is left out,
-    and what is measured in positions from games or of the value alone (see `format_value`).
+    `openings_right` of `openings` becomes one entry `25/25`. `*_optimality` and `*_share` (0 to 1) become percentages
+    under `... optimal` and `...`. Other numbers stay unchanged. Left out are values that are no numbers (a map of
+    openings), and everything in `format_value`: measurements of the value alone, or in positions from games.
     """
     shown: dict[str, str] = {}
     for name, value in strength.items():
@@ -99,7 +99,7 @@ _VALUE = {
 
 
 def format_value(strength: Mapping[str, object]) -> dict[str, str]:
-    """What a strength evaluation found out without search, and in positions from games, by short heading."""
+    """The part of a strength evaluation without search, and in positions from games, by short heading."""
     shown: dict[str, str] = {}
     for name, heading in _VALUE.items():
         value = strength.get(name)
@@ -128,7 +128,7 @@ _VALIDATION = {
 
 
 def format_validation(found: Mapping[str, float]) -> dict[str, str]:
-    """What was found on validation data (`val.*` without the prefix), by short heading."""
+    """Results on validation data (`val.*` without the prefix), by short heading."""
     shares = ("_accuracy", "_calibration_error")
     return {
         heading: format_share(found[name]) if name.endswith(shares) else format_figure(found[name])

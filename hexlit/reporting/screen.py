@@ -1,4 +1,4 @@
-"""Shared by the live displays: whether there is a screen to draw on, and pictures that fit into its width."""
+"""Shared by the live displays: whether there is a screen to draw on, and pictures that fit its width."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ WIDEST_BAR, NARROWEST_BAR = 28, 6
 
 
 def is_screen(console: Console) -> bool:
-    """Whether lines can be drawn over: a real terminal, not a file that FORCE_COLOR makes look like one."""
+    """Whether lines can be overwritten: a real terminal, not a file that FORCE_COLOR makes look like one."""
     return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
 
 
 class Fitted:
-    """A picture that is made for the width it gets, whenever it is drawn."""
+    """A picture that is made for its present width whenever it is drawn."""
 
     def __init__(self, make: Callable[[int], RenderableType]) -> None:
-        """`make(width)` gives the picture for so many characters."""
+        """`make(width)` gives the picture for `width` characters."""
         self._make = make
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -31,22 +31,22 @@ class Fitted:
 
 @dataclass(frozen=True)
 class FittedColumn:
-    """A column of a table that may have to go."""
+    """A column of a table that may be dropped."""
 
     heading: str
     cells: Sequence[str]
     rank: int = 0
-    """The columns of the highest rank go first when room is short."""
+    """Columns of the highest rank are dropped first when room is short."""
     style: str = ""
 
     @property
     def width(self) -> int:
-        """Characters that it needs: nothing in it is cut."""
+        """Characters that it needs without cutting anything."""
         return max(len(self.heading), *(len(cell) for cell in self.cells), 0)
 
 
 def fitting(columns: Sequence[FittedColumn], width: int) -> list[FittedColumn]:
-    """The columns that have room in `width`, in their order; of the same rank the last one goes first."""
+    """The columns that fit into `width`, in their order; of the same rank the last one is dropped first."""
     kept = list(enumerate(columns))
     while len(kept) > 1 and sum(one.width for _, one in kept) + GAP * (len(kept) - 1) > width:
         kept.remove(max(kept, key=lambda pair: (pair[1].rank, pair[0])))
@@ -54,7 +54,7 @@ def fitting(columns: Sequence[FittedColumn], width: int) -> list[FittedColumn]:
 
 
 def fitted_table(columns: Sequence[FittedColumn], width: int, *, bold_last: bool = False) -> Table:
-    """A table of those columns that have room; each is as wide as what is in it."""
+    """A table of the columns that fit; each is as wide as its content."""
     kept = fitting(columns, width)
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="dim")
     for one in kept:
@@ -67,19 +67,19 @@ def fitted_table(columns: Sequence[FittedColumn], width: int, *, bold_last: bool
 
 @dataclass(frozen=True)
 class Bar:
-    """How far something is."""
+    """A bar with the progress of something."""
 
     name: str
     share: float | None
-    """Of the work, 0 to 1; None: not known, the bar moves."""
+    """Share of the work that is done, 0 to 1; None: not known, the bar moves."""
     amount: str
     facts: Sequence[str]
-    """Said behind it, the less telling first: those go where there is no room."""
+    """Text behind the bar, least important first; the first are dropped when room is short."""
     colour: str = "green"
 
 
 def bars_table(bars: Sequence[Bar], width: int) -> Table:
-    """The bars below one another. Bars shrink, then facts and bars go, before a number is cut."""
+    """The bars below one another. Bars shrink, then facts and bars are dropped, before a number is cut."""
     names, amounts = max(len(bar.name) for bar in bars), max(len(bar.amount) for bar in bars)
     room = width - names - amounts - 2 * GAP
     facts = [_joined(bar.facts, room) for bar in bars]
@@ -97,7 +97,7 @@ def bars_table(bars: Sequence[Bar], width: int) -> Table:
 
 
 def _joined(facts: Sequence[str], room: int) -> str:
-    """The last facts that have room, one at least."""
+    """The last facts that fit, at least one."""
     known = [fact for fact in facts if fact]
     while len(known) > 1 and len(" · ".join(known)) > room:
         known = known[1:]

@@ -1,4 +1,4 @@
-"""The table of `hexlit strength what=search`: what each way of searching is worth, and what it costs."""
+"""The table of `hexlit strength what=search`: the quality and the cost of each way of searching."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from rich.text import Text
 
 from hexlit.reporting.grid import Grid
 from hexlit.reporting.quantities import DASH, format_count, format_rate
-from hexlit.reporting.strength import headline, interval_text
+from hexlit.reporting.strength_tables import headline, interval_text
 
 HEADINGS = ("search", "simulations", "leaves", "opponent", "won (95%)", "optimal (95%)")
 
@@ -28,7 +28,7 @@ def search_markdown(document: Mapping[str, Any]) -> str:
 
 
 def explanation(document: Mapping[str, Any]) -> str:
-    """What the columns mean."""
+    """The meaning of the columns."""
     rows = document["rows"]
     games = rows[0]["match"]["count"] if rows else 0
     return (
@@ -39,7 +39,7 @@ def explanation(document: Mapping[str, Any]) -> str:
 
 
 def search_grid(document: Mapping[str, Any]) -> Grid:
-    """A row a way of searching."""
+    """A row per way of searching."""
     many = document["games"]
     headings = [*HEADINGS, "a call", "1 game: ms/move", "sims/s", f"{many} games: ms/move", "sims/s"]
     rows = []

@@ -6,11 +6,11 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from hexlit.reporting.figures import FAINT, new_figure
-from hexlit.reporting.strength import KINDS, level_name
+from hexlit.reporting.strength_tables import KINDS, level_name
 
 
 def reliability_figure(document: Mapping[str, Any]) -> Figure:
-    """Share won by predicted chance, one line a number of simulations; the area of a dot is its number of positions."""
+    """Share won by predicted chance, one line per number of simulations; a dot's area is its number of positions."""
     figure = new_figure(6.0, 5.0)
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color=FAINT, linewidth=1.5)

@@ -1,4 +1,4 @@
-"""Figures of what a sweep found: its history, its Pareto front, and which parameters matter."""
+"""Figures of a sweep's results: its history, its Pareto front, and the importance of its parameters."""
 
 import math
 from dataclasses import dataclass
@@ -24,25 +24,25 @@ from hexlit.reporting.figures import (
 
 @dataclass(frozen=True)
 class Target:
-    """A quantity that trials are compared by."""
+    """A quantity that compares trials."""
 
     name: str
     direction: str
     """`minimize` or `maximize`."""
     values: dict[int, float]
-    """By number of the trial; finite."""
+    """Finite values by number of the trial."""
 
 
 @dataclass(frozen=True)
 class History:
-    """What came out of the trials, in their order."""
+    """Results of the trials, in their order."""
 
     targets: list[Target]
     """Values of the complete trials."""
     states: dict[int, str]
-    """Of all trials, by number."""
+    """States of all trials, by number."""
     pruned: dict[int, float]
-    """The last reported value of the pruned trials, comparable to the target named `pruned_target`."""
+    """The last reported value of the pruned trials, comparable to the target `pruned_target`."""
     pruned_target: str | None
     best: int | None
 
@@ -58,17 +58,17 @@ class Front:
 
 @dataclass(frozen=True)
 class Importances:
-    """How much each parameter matters for one target."""
+    """The importance of each parameter for one target."""
 
     target: str
     values: dict[str, float] | None
-    """Shares that add up to one, the largest first; None where they cannot be told."""
+    """Shares that add up to one, the largest first; None where they are not known."""
     reason: str
-    """How they were computed, or why they were not."""
+    """The method behind the shares, or the reason for their absence."""
 
 
 def draw_history(data: History) -> Figure:
-    """Value by number of the trial, and the best so far; one panel for each target."""
+    """Value by number of the trial, and the best so far; one panel per target."""
     if not data.states:
         return empty_figure("no trial has begun")
     figure = new_figure(6.0, 3.4 * len(data.targets))
@@ -135,7 +135,7 @@ def draw_front(data: Front) -> Figure:
 
 
 def draw_importances(data: list[Importances]) -> Figure:
-    """A bar for each parameter; one panel for each target whose importances are known."""
+    """A bar per parameter; one panel per target with known importances."""
     known = [entry for entry in data if entry.values]
     if not known:
         return empty_figure("; ".join(dict.fromkeys(entry.reason for entry in data)) or "no trial has succeeded")

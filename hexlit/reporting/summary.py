@@ -1,4 +1,4 @@
-"""What a run came to, as tables at its end."""
+"""The results of a run, as tables at its end."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -21,22 +21,22 @@ from hexlit.reporting.quantities import (
     format_validation,
     format_value,
 )
-from hexlit.reporting.strength import opening_maps
+from hexlit.reporting.strength_tables import opening_maps
 
 _GAP = 2
-"""Columns between two figures."""
+"""Blanks between two figures."""
 
 _RATE = "_per_second"
 _SHORT = {"evaluations": "evals"}
-"""Headings of units, where they are shorter than their names."""
+"""Headings of units that are shorter than their names."""
 
 
 def print_summary(console: Console, summary: Mapping[str, Any], folder: Path) -> None:
-    """Print the time by phase, the strength and, where there is one, the map of the openings; and the run's `folder`.
+    """Print the time by phase, the strength, the map of the openings if there is one, and the run's `folder`.
 
     Every entry may be missing: `wall_seconds`, `games`, `positions`, `device` (text), `phases` (by name, with the
     columns of `phases.csv`), `precision` (a number format beside float32), `strength` (numbers; `opening_map` and
-    `opening_truth` as in `draw_openings`), `val` (what was found on validation data).
+    `opening_truth` as in `draw_openings`), `val` (results on validation data).
     """
     print_run(console, summary)
     if summary.get("precision"):
@@ -59,7 +59,7 @@ def print_summary(console: Console, summary: Mapping[str, Any], folder: Path) ->
 
 
 def print_run(console: Console, summary: Mapping[str, Any]) -> None:
-    """Print what every run has: how long it took, on what, and its time by phase."""
+    """Print the facts of every run: its duration, its device, and its time by phase."""
     console.print()
     console.print(_headline(summary))
     if summary.get("phases"):
@@ -67,12 +67,12 @@ def print_run(console: Console, summary: Mapping[str, Any]) -> None:
 
 
 def print_folder(console: Console, folder: Path) -> None:
-    """Say where everything of a run is."""
+    """Print the place of the run's files."""
     console.print(f"\nEverything of this run: {os.path.relpath(folder)}", soft_wrap=True, highlight=False)
 
 
 def _tables_of(figures: Mapping[str, Mapping[str, str]], width: int) -> Iterator[Table]:
-    """By title, figures under their headings, in as many rows as `width` columns ask for; nothing where are none."""
+    """Tables of figures by title, in as many rows as `width` needs; none without figures."""
     for title, shown in figures.items():
         rows: list[dict[str, str]] = []
         room = 0
@@ -117,7 +117,7 @@ def _precision_line(found: Mapping[str, Any]) -> Text:
 
 
 def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float | None) -> Table:
-    """Rows for the phases, one for the wall time that no phase explains, and one for all."""
+    """A row per phase, one for wall time outside the phases, and one for the total."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", title_justify="left", show_footer=False)
     table.add_column("phase")
     columns = dict.fromkeys(name for row in phases.values() for name in row)
@@ -144,6 +144,6 @@ def _phase_table(phases: Mapping[str, Mapping[str, float | None]], wall: float |
     for name, row in phases.items():
         beside = (row.get("work_seconds") or 0.0) - (row.get("wall_seconds") or 0.0)
         if beside > 0.01 * whole:
-            table.caption = f"{name} went on for {format_duration(beside)} more, beside the other phases"
+            table.caption = f"{name} ran for {format_duration(beside)} more, beside the other phases"
     table.add_row("all", format_duration(whole), share(whole), *[""] * blank, style="bold")
     return table

@@ -1,6 +1,6 @@
-"""The results of a sweep for people: a leaderboard with what failed, and a display while the sweep goes on.
+"""The results of a sweep for people: a leaderboard, failures, and a display of a running sweep.
 
-All of it is made from the content of `overall_results.json`.
+All of it comes from the content of `overall_results.json`.
 """
 
 import time
@@ -32,7 +32,7 @@ FLAGS = {
     "overfitting": "the validation loss ended 5% above its lowest stretch while the training loss fell",
 }
 INTERRUPTED = "interrupted"
-"""State of a trial that was killed with its sweep: it did not fail, and is done again."""
+"""State of a trial that was killed with its sweep: it did not fail, and is repeated."""
 _LIVE_ROWS = 5
 _FIXED, _PARAMETERS, _FLAGS = 26, 24, 13  # characters of rank, trial and state, for the parameters, for the flags
 
@@ -56,7 +56,7 @@ def print_results(document: Mapping[str, Any], console: Console, rows: int) -> N
     console.print(Text(best_line(document), "bold"), soft_wrap=True)
     interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
     failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
-    for title, entries in (("Failures", failures), ("Interrupted, to be done again", interrupted)):
+    for title, entries in (("Failures", failures), ("Interrupted, to be repeated", interrupted)):
         _print_ended_badly(console, title, entries, rows)
     flagged = {flag: found for flag in FLAGS if (found := flagged_trials(document, flag))}
     if flagged:
@@ -83,7 +83,7 @@ def flagged_trials(document: Mapping[str, Any], flag: str) -> list[int]:
 
 
 def headline_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Name and text of the numbers that come first: how many trials of each state, time, and time saved."""
+    """Name and text of the first numbers: trials by state, time, and time saved."""
     counts, progress, pruning = document["counts"], document["progress"], document["pruning"]
     of = "" if progress["of"] is None else f" of {progress['of']}"
     facts = [("trials done", f"{progress['done']}{of}")]
@@ -120,17 +120,17 @@ def best_line(document: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """A figure of the leaderboard."""
+    """A column of the leaderboard."""
 
     heading: str
     unit: str | None
     path: tuple[str | int, ...]
-    """Keys that lead to it in a trial."""
+    """Keys of its value in a trial."""
     dropped: int | None
-    """Place in the order in which a narrow terminal goes without columns; None: it keeps this one."""
+    """Position in the order of columns that a narrow terminal drops; None: it keeps this one."""
 
     def value(self, trial: Trial) -> Any:
-        """The figure of `trial`; None where it has none."""
+        """The value for `trial`; None if it has none."""
         found: Any = trial
         for key in self.path:
             if found is None or (isinstance(found, Mapping) and key not in found):
@@ -139,19 +139,19 @@ class ShownColumn:
         return found
 
     def text(self, trial: Trial) -> str:
-        """The figure of `trial` as people read it."""
+        """The value for `trial` as people read it."""
         return _FORMATS[self.unit](self.value(trial))
 
 
 def shown_columns(document: Mapping[str, Any]) -> list[ShownColumn]:
-    """The figures of the leaderboard, without those that no trial has; objectives are always there."""
+    """The columns of the leaderboard, without those that no trial has; objectives are always there."""
     columns = [ShownColumn(c["heading"], c["unit"], tuple(c["path"]), c["dropped"]) for c in document["columns"]]
     trials = document["trials"]
     return [one for one in columns if one.dropped is None or any(one.value(trial) is not None for trial in trials)]
 
 
 def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Table:
-    """The first `rows` trials; parameters come as columns where they fit into `width`, else as one."""
+    """The first `rows` trials; parameters get columns of their own if they fit into `width`, else one together."""
     names = [parameter["name"] for parameter in document["parameters"]]
     trials = document["trials"][:rows]
     flagged = any(trial["flags"] for trial in trials)
@@ -189,13 +189,13 @@ def leaderboard_table(document: Mapping[str, Any], rows: int, width: int) -> Tab
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Each name without its section, such as `lr` for `optimizer.lr`, where no other name ends in the same way."""
+    """Each name without its section, such as `lr` for `optimizer.lr`, unless another name ends in the same way."""
     ends = [name.rpartition(".")[2] for name in names]
     return {name: end if ends.count(end) == 1 else name for name, end in zip(names, ends, strict=True)}
 
 
 def _fitting(columns: list[ShownColumn], room: int) -> list[ShownColumn]:
-    """The columns that have room, the less telling left out first."""
+    """The columns that fit; the least important ones are dropped first."""
     for place in sorted({one.dropped for one in columns if one.dropped is not None}):
         if sum(max(len(one.heading), 8) + 2 for one in columns) <= room:
             break
@@ -204,7 +204,7 @@ def _fitting(columns: list[ShownColumn], room: int) -> list[ShownColumn]:
 
 
 def figure_text(value: float | None) -> str:
-    """A loss or a score; a dash where there is none."""
+    """A loss or a score; a dash for a missing one."""
     return DASH if value is None else format_figure(value)
 
 
@@ -214,16 +214,16 @@ _FORMATS: dict[str | None, Callable[[Any], str]] = {
     "seconds": format_duration,
     "bytes": format_bytes,
 }
-"""How a figure is shown, by its unit."""
+"""Formats of figures, by unit."""
 
 
 def value_text(value: object) -> str:
-    """A parameter's value in few digits."""
+    """A parameter's value with few digits."""
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
 class SweepDisplay:
-    """Shows a sweep while it goes on: a live picture on a terminal, elsewhere a line whenever a count has changed.
+    """Shows a running sweep: a live picture on a terminal, elsewhere a line whenever a count has changed.
 
     with SweepDisplay("hexlit report · runs/hex5/...") as display:
         display.update(document)
@@ -251,7 +251,7 @@ class SweepDisplay:
             self._display.stop()
 
     def update(self, document: Mapping[str, Any], news: Sequence[str] = ()) -> None:
-        """Take in the results of this instant, and what has just happened."""
+        """Show the present results, and the `news`."""
         self._document = document
         progress = document["progress"]
         changed = (document["state"], tuple(document["counts"].values()), progress["best"], progress["best_value"])

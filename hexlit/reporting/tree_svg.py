@@ -32,14 +32,14 @@ class DrawnNode:
     """A move in the picture of a tree."""
 
     label: str
-    """Its name; of the root some other word."""
+    """Name of the move; at the root another word."""
     colour: int
-    """`BLACK` or `WHITE`, who made the move; 0 at the root."""
+    """`BLACK` or `WHITE`, the player of the move; 0 at the root."""
     visits: int
     value: float
-    """For the player to move at the root, in [-1, 1]."""
+    """Value for the player to move at the root, in [-1, 1]."""
     expected: bool = False
-    """Whether it belongs to the line of play that the search expects."""
+    """Whether it belongs to the expected line of play."""
     children: "list[DrawnNode]" = field(default_factory=list)
 
 
@@ -65,7 +65,7 @@ def tree_svg(root: DrawnNode, *, title: str = "", caption: str = "") -> str:
 
 
 def _place(node: DrawnNode, depth: int, first: int, places: dict[int, tuple[float, float]]) -> int:
-    """Give `node` and all below it their places, leaves from the number `first` on; returns how many leaves it has."""
+    """Set the places of `node` and all below it, leaves from the number `first` on; returns its number of leaves."""
     leaves = 0
     for child in node.children:
         leaves += _place(child, depth + 1, first + leaves, places)

@@ -1,4 +1,4 @@
-"""The project's page on Weights & Biases, written as code: sections and panels over the metrics that runs log."""
+"""The project's page on Weights & Biases, written as code: sections and panels over the logged metrics."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ AXES = (
 STRENGTH = ("strength/score", "strength/openings_right")
 
 SEARCHED = ("optimizer.lr", "optimizer.weight_decay", "value_weight", "net.channels", "data.window", "seed")
-"""Settings that a sweep's parallel coordinates begin with; others are added on the page."""
+"""First settings in a sweep's parallel coordinates; others can be added on the page."""
 
 _LOGARITHMIC = ("optimizer.lr", "optimizer.weight_decay")
 OBJECTIVE = "objective_value"
@@ -27,7 +27,7 @@ OBJECTIVE = "objective_value"
 
 
 def build_workspace(entity: str, project: str) -> ws.Workspace:
-    """The workspace of `entity`/`project`; nothing is sent before its `save`."""
+    """The workspace of `entity`/`project`; nothing is sent before `save`."""
     sections = {
         "Training": training(),
         "Self-play": self_play(),
@@ -62,7 +62,7 @@ def training() -> Iterator[Any]:
 
 
 def self_play() -> Iterator[Any]:
-    """How fast games are made, and what they are like."""
+    """The speed of making games, and properties of the games."""
     yield line("Games a second", ["selfplay/games_per_second"])
     yield line("Positions a second", ["throughput/selfplay_positions_per_second"])
     yield line("Evaluations a second", ["throughput/selfplay_evaluations_per_second"])
@@ -95,7 +95,7 @@ def time_and_device() -> Iterator[Any]:
 
 
 def sweeps() -> Iterator[Any]:
-    """Trials beside one another, and the best value as it was found."""
+    """Trials side by side, and the best value over time."""
     columns = [
         wr.ParallelCoordinatesPlotColumn(metric=wr.Config(name), log=True if name in _LOGARITHMIC else None)
         for name in SEARCHED
@@ -110,7 +110,7 @@ def sweeps() -> Iterator[Any]:
 
 
 def accelerators() -> Iterator[Any]:
-    """Rates by the device that they were measured on."""
+    """Rates by device."""
     rates = {
         "Training, positions a second": "throughput/training_positions_per_second",
         "Self-play, evaluations a second": "throughput/selfplay_evaluations_per_second",
@@ -127,7 +127,7 @@ def matches() -> Iterator[Any]:
 
 
 def strength_runs() -> Iterator[Any]:
-    """A network by simulations a move."""
+    """A network's strength by simulations per move."""
     over = "strength/simulations"
     yield line("Moves that keep the win", ["strength/games_optimality", "strength/random_optimality"], over)
     yield line("Openings judged right", ["strength/openings_right"], over)

@@ -1,18 +1,18 @@
 """Several leaves of one tree for one call of the evaluator.
 
-A leaf that waits for its evaluation counts as a visit that was lost for whoever chose each move on the way to it
-(virtual loss: Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree search"), so the next selection looks
-elsewhere. When the answers come, visits and sums of values are put back to what they were, bit by bit, and the leaves
-are expanded and backed up in the order in which they were selected. A batch ends before it is full where
+A leaf that waits for its evaluation counts as a lost visit for the player of each move on the way to it (virtual loss:
+Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree search"). So the next selection looks elsewhere. When
+the answers come, visits and sums of values are restored bit by bit. Then the leaves are expanded and backed up in the
+order of their selection. A batch ends before it is full if
 
-- the selection comes to a leaf that waits already: no leaf stands twice in a batch;
-- sequential halving is about to drop root moves: by then the values of all of them must be in;
-- with root batching, the root's next move is one under which a leaf waits.
+- the selection comes to a leaf that waits already: no leaf is twice in a batch;
+- sequential halving is about to drop root moves: it needs the values of all of them first;
+- with root batching, a leaf waits under the root's next move.
 
-So with root batching the leaves of a batch lie in different subtrees of the root, in which every selection finds what
-it would find alone. Under sequential halving, which gives each move of a round the same visits in whatever order, the
-tree is that of the search without batches. (Stretched Q values, `GumbelConfig.rescale`, are the exception: a value that
-is not in yet may change the order of the others.) PUCT is only approached: it chooses before it has the values.
+So with root batching the leaves of a batch lie in different subtrees of the root, and no selection is changed by the
+others. Sequential halving gives each move of a round the same visits in any order, so its tree is that of the search
+without batches. `GumbelConfig.rescale` is the exception: a missing value may change the order of the others. PUCT is
+only approximated: it chooses before it has the values.
 """
 
 from typing import NamedTuple
@@ -29,22 +29,22 @@ from hexlit.search.simulate import back_up, expand, finished, write_leaf
 from hexlit.search.tree import NONE, Tree
 
 
-class Flight(NamedTuple):
-    """The leaves of G games that wait for their evaluation, up to K of a game; N nodes a game."""
+class LeafBatch(NamedTuple):
+    """The leaves of G games that wait for their evaluation, up to K per game; N nodes per game."""
 
     leaf: NDArray[np.int32]
     """Nodes that wait, in the order of their selection, `[G, K]`."""
     leaves: NDArray[np.int32]
-    """How many of them there are, `[G]`."""
+    """Number of these nodes, `[G]`."""
     waiting: NDArray[np.int32]
-    """How many wait at or below each node, `[G, N]`."""
+    """Number of leaves that wait at or below each node, `[G, N]`."""
     value_sum: NDArray[np.float32]
-    """Sums of values of the nodes with such leaves, as they are without them, `[G, N]`."""
+    """Sums of values of the nodes above such leaves, without the virtual losses, `[G, N]`."""
 
 
-def empty_flight(games: int, leaves: int, nodes: int) -> Flight:
-    """Nothing waits in `games` games of up to `nodes` nodes."""
-    return Flight(
+def empty_leaf_batch(games: int, leaves: int, nodes: int) -> LeafBatch:
+    """A batch without waiting leaves, for `games` games of up to `nodes` nodes."""
+    return LeafBatch(
         leaf=np.zeros((games, leaves), np.int32),
         leaves=np.zeros(games, np.int32),
         waiting=np.zeros((games, nodes), np.int32),
@@ -53,21 +53,21 @@ def empty_flight(games: int, leaves: int, nodes: int) -> Flight:
 
 
 @inline
-def depart(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
-    """`leaf` waits from now on: a visit and a virtual loss on its whole way.
+def add_virtual_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
+    """Let `leaf` wait: add a visit and a virtual loss on its whole path.
 
-    Nobody chose the root: its mean stays as it is.
+    The root has no player who chose it, so its mean stays as it is.
     """
-    flight.leaf[g, flight.leaves[g]] = leaf
-    flight.leaves[g] += 1
+    batch.leaf[g, batch.leaves[g]] = leaf
+    batch.leaves[g] += 1
     node = leaf
     while node != NONE:
         record = tree.node[g, node]
-        if flight.waiting[g, node] == 0:
-            flight.value_sum[g, node] = record.value_sum
-        flight.waiting[g, node] += 1
+        if batch.waiting[g, node] == 0:
+            batch.value_sum[g, node] = record.value_sum
+        batch.waiting[g, node] += 1
         if record.parent != NONE:
-            record.value_sum += 1.0  # for the player to move at the node: what is good for one harms the other
+            record.value_sum += 1.0  # for the player to move at the node: the opponent wins what one loses
         elif record.visits > 0:
             record.value_sum += record.value_sum / record.visits
         record.visits += 1
@@ -75,23 +75,23 @@ def depart(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
 
 
 @inline
-def land(tree: Tree, flight: Flight, g: int) -> None:
-    """Take all virtual visits and losses back."""
-    for k in range(flight.leaves[g]):
-        node = flight.leaf[g, k]
-        while node != NONE and flight.waiting[g, node] > 0:  # above a node put back already, all are
-            tree.node[g, node].visits -= flight.waiting[g, node]
-            tree.node[g, node].value_sum = flight.value_sum[g, node]
-            flight.waiting[g, node] = 0
+def remove_virtual_losses(tree: Tree, batch: LeafBatch, g: int) -> None:
+    """Remove all virtual visits and losses."""
+    for k in range(batch.leaves[g]):
+        node = batch.leaf[g, k]
+        while node != NONE and batch.waiting[g, node] > 0:  # above a restored node, all are restored
+            tree.node[g, node].visits -= batch.waiting[g, node]
+            tree.node[g, node].value_sum = batch.value_sum[g, node]
+            batch.waiting[g, node] = 0
             node = tree.node[g, node].parent
 
 
 @inline
-def back_up_loss(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
+def back_up_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
     """Back up a decided game, lost for the player to move at `leaf`, while others wait."""
     node, value = leaf, np.float32(-1.0)
     while node != NONE:
-        flight.value_sum[g, node] += value
+        batch.value_sum[g, node] += value
         value = -value
         node = tree.node[g, node].parent
     back_up(tree, g, leaf, -1.0)
@@ -100,7 +100,7 @@ def back_up_loss(tree: Tree, flight: Flight, g: int, leaf: int) -> None:
 @borrowing_part
 def receive_leaves(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     g: int,
     planes: NDArray[np.int8],
     policy: NDArray[np.float32],
@@ -108,20 +108,20 @@ def receive_leaves(
     params: Params,
 ) -> None:
     """Take in the evaluations of the leaves of game `g` that wait; their rows begin at `g * K`."""
-    land(tree, flight, g)
-    for k in range(flight.leaves[g]):
-        row, leaf = g * flight.leaf.shape[1] + k, int(flight.leaf[g, k])
+    remove_virtual_losses(tree, batch, g)
+    for k in range(batch.leaves[g]):
+        row, leaf = g * batch.leaf.shape[1] + k, int(batch.leaf[g, k])
         expand(tree, g, leaf, planes[row], policy[row], float(value[row]), params)
         if tree.game[g].faulty:
             return
         back_up(tree, g, leaf, float(value[row]))
-    flight.leaves[g] = 0
+    batch.leaves[g] = 0
 
 
 @borrowing_part
 def select_apart(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     roots: Stones,
     walk: Stones,
     g: int,
@@ -129,24 +129,24 @@ def select_apart(
     params: Params,
     table: Geometry,
 ) -> int:
-    """As `select`; NONE where it comes to a leaf that waits or, with `root_batch`, to a root move that has one."""
+    """As `select`; NONE if it meets a waiting leaf or, with `root_batch`, a root move with one below."""
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
-    while tree.node[g, node].visits > flight.waiting[g, node] and not tree.node[g, node].lost:
+    while tree.node[g, node].visits > batch.waiting[g, node] and not tree.node[g, node].lost:
         at_root = node == 0
         node = choose(tree, g, node, params)
-        if at_root and root_batch and flight.waiting[g, node] > 0:
+        if at_root and root_batch and batch.waiting[g, node] > 0:
             return NONE
         won = play_action(walk, g, int(tree.node[g, node].action), colour, table)
         tree.node[g, node].lost = won
         colour = -colour
-    return NONE if flight.waiting[g, node] > 0 else node
+    return NONE if batch.waiting[g, node] > 0 else node
 
 
 @borrowing_part
 def simulate_apart(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     roots: Stones,
     walk: Stones,
     g: int,
@@ -155,24 +155,24 @@ def simulate_apart(
     params: Params,
     table: Geometry,
 ) -> None:
-    """Run simulations of game `g` until its batch is at its end; the leaves' positions are then in `planes`."""
-    while flight.leaves[g] < flight.leaf.shape[1] and not finished(tree, g):
-        if flight.leaves[g] > 0 and needs_all_values(tree, g, params):
+    """Run simulations of game `g` until its batch ends; the leaves' positions are then in `planes`."""
+    while batch.leaves[g] < batch.leaf.shape[1] and not finished(tree, g):
+        if batch.leaves[g] > 0 and needs_all_values(tree, g, params):
             break
-        leaf = select_apart(tree, flight, roots, walk, g, root_batch, params, table)
+        leaf = select_apart(tree, batch, roots, walk, g, root_batch, params, table)
         if leaf == NONE:
             break
         if tree.node[g, leaf].lost:
-            back_up_loss(tree, flight, g, leaf)
+            back_up_loss(tree, batch, g, leaf)
             continue
-        write_leaf(tree, walk, g, leaf, planes, g * flight.leaf.shape[1] + flight.leaves[g], params, table)
-        depart(tree, flight, g, leaf)
+        write_leaf(tree, walk, g, leaf, planes, g * batch.leaf.shape[1] + batch.leaves[g], params, table)
+        add_virtual_loss(tree, batch, g, leaf)
 
 
 @borrowing_kernel
 def advance_leaves(
     tree: Tree,
-    flight: Flight,
+    batch: LeafBatch,
     roots: Stones,
     walk: Stones,
     planes: NDArray[np.int8],
@@ -186,8 +186,8 @@ def advance_leaves(
     waiting = 0
     for g in range(tree.game.size):
         if tree.game[g].nodes > 0:
-            receive_leaves(tree, flight, g, planes, policy, value, params)
+            receive_leaves(tree, batch, g, planes, policy, value, params)
             if not tree.game[g].faulty:
-                simulate_apart(tree, flight, roots, walk, g, planes, root_batch, params, table)
-            waiting += flight.leaves[g]
+                simulate_apart(tree, batch, roots, walk, g, planes, root_batch, params, table)
+            waiting += batch.leaves[g]
     return waiting

@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 class PartOf(NamedTuple):
-    """The examples of a batch that a rank has read, where it reads no others."""
+    """The examples of a batch that one rank has read; it reads no others."""
 
     part: Any
     """A batch of them."""
@@ -32,7 +32,7 @@ def parts_of(batch: Any, most: int) -> Iterator[Any]:
 
 
 def equal_parts_of(batch: Any, count: int) -> Iterator[Any]:
-    """A batch in `count` parts, of as many examples each, give or take one."""
+    """A batch in `count` parts of equal size, give or take one example."""
     for part in zip(*(torch.tensor_split(tensor, count) for tensor in tensors_of(batch)), strict=True):
         yield _like(batch, part)
 
@@ -43,7 +43,7 @@ def some_of(batch: Any, which: slice) -> Any:
 
 
 def whole_size(module: Any, batch: Any) -> int:
-    """Examples over all ranks of the batch of which `module` trains on the part `batch`."""
+    """Examples of the whole batch over all ranks; `module` trains on its part `batch`."""
     return getattr(module, "whole", 0) or batch_size(batch)
 
 

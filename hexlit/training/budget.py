@@ -1,4 +1,4 @@
-"""What a run may take, of time and of operations: how much it has taken, and how far what is left will reach."""
+"""The budgets of a run, in time and in operations: how much is spent, and how far the rest will reach."""
 
 import logging
 import math
@@ -17,15 +17,15 @@ log = logging.getLogger(__name__)
 
 
 class WallTime(L.Callback):
-    """The wall time of a run over all its sessions, as far as checkpoints reach."""
+    """The wall time of a run over all its sessions, as far as checkpoints record it."""
 
     def __init__(
         self, started: float, *, settle: Callable[[], None] = lambda: None, phases_before: float = 0.0
     ) -> None:
         """This session began at `started` on `time.monotonic()`.
 
-        `settle()` comes before a checkpoint takes the time, so that others keep the same. The earlier sessions lasted
-        at least the `phases_before`, in seconds: they worked on after their last checkpoint.
+        `settle()` comes before a checkpoint takes the time, so that others keep the same. `phases_before` is the least
+        duration of the earlier sessions, in seconds: they continued after their last checkpoint.
         """
         self._started = started
         self._settle = settle
@@ -34,7 +34,7 @@ class WallTime(L.Callback):
 
     @property
     def seconds(self) -> float:
-        """Seconds of the earlier sessions and of this one."""
+        """Seconds of the earlier sessions and this one."""
         return self._earlier + time.monotonic() - self._started
 
     def state_dict(self) -> dict[str, float]:
@@ -46,15 +46,15 @@ class WallTime(L.Callback):
 
 
 class Budget(L.Callback):
-    """Ends training before an epoch that would not fit into what is left, and says how many will have fitted.
+    """Ends training before an epoch that would exceed the rest of the budget, and predicts how many epochs will fit.
 
     Attributes:
-        setting: the key of the configuration that sets it.
-        ended: whether it has ended the run.
+        setting: key of the configuration that sets the budget.
+        ended: whether the budget has ended the run.
     """
 
     RECENT = 8
-    """Latest epochs whose mean is the pace of the run."""
+    """Number of latest epochs whose mean is the pace of the run."""
 
     setting = ""
     ended = False
@@ -65,7 +65,7 @@ class Budget(L.Callback):
 
     @abstractmethod
     def epochs_in_budget(self) -> float:
-        """Epochs that the run will have done in the end, at its pace; infinite where nothing speaks against all."""
+        """Total number of epochs that the run will do at its pace; infinite while all are expected to fit."""
 
     def end(self, trainer: L.Trainer) -> None:
         """Let this epoch be the last."""
@@ -73,28 +73,29 @@ class Budget(L.Callback):
 
 
 class TimeBudget(Budget):
-    """A budget of time (the last epoch is the measure of the next).
+    """A budget of time. The last epoch is the measure of the next.
 
-    Compiling takes of the time, but is part of no pace: neither is the first epoch of a session, which fills caches.
-    Only where no other epoch has been done, half of its time is taken for the next one's: so a slow first epoch never
-    ends a run with a third of the time after compiling unused.
+    Compiling takes part of the time, but belongs to no pace. The first epoch of a session belongs to none either: it
+    fills caches. While no other epoch has been done, the next one is expected to take half as long as the first. A slow
+    first epoch therefore never ends a run with a third of the time after compiling unused.
 
-    Epochs vary, so `epochs_in_budget` is in no hurry: until `EARLY` of the time has gone with `LEAST` epochs after the
-    first, or `LATE` of it with one, all epochs are expected to fit; and after that as long as they would at the pace of
-    the faster half of the latest ones. Before `EARLY` a cosine has hardly begun to fall, so a run that is really short
-    of time loses little by the wait. The less time is left, the less the pace matters: its rate falls to the end.
+    Epochs vary in length, so `epochs_in_budget` decides late. It expects all epochs to fit until `EARLY` of the time
+    has passed with `LEAST` epochs after the first, or `LATE` of it with one. Later it still expects them to fit while
+    they would at the pace of the faster half of the latest ones. A cosine has hardly begun to fall before `EARLY`, so
+    the wait costs a run with too little time almost nothing. The less time is left, the less the pace matters: the
+    rate of the cosine falls to the end.
 
-    A run that will not do all its epochs says so once, after `LEAST` epochs at its pace.
+    A run that will not finish all its epochs says so once, after `LEAST` epochs at its pace.
     """
 
     EARLY, LATE, LEAST = 0.25, 0.5, 3
     FIRST = 0.5
-    """Share of a session's first epoch that is the measure of its second."""
+    """Share of a session's first epoch that its second one is expected to take."""
 
     setting = "trainer.max_time"
 
     def __init__(self, deadline: float, compiling: Callable[[], float] = lambda: 0.0) -> None:
-        """`deadline` is a time on `time.monotonic()`; `compiling()` are the seconds of compiling until now."""
+        """`deadline` is a time on `time.monotonic()`; `compiling()` gives the seconds of compiling so far."""
         self._deadline = deadline
         self._compiling = compiling
         self._epochs = math.inf
@@ -111,12 +112,12 @@ class TimeBudget(Budget):
         return self._epochs
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The first epoch is next; all before it was preparation."""
+        """The first epoch is next; everything before was preparation."""
         self._begun = self._latest = time.monotonic()
         self._compiled = self._compiling()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop where less is left than this epoch took. Comes before the evaluation, which then is the final one."""
+        """Stop if the rest is shorter than this epoch. Runs before the evaluation, which then is the final one."""
         now, compiled = time.monotonic(), self._compiling()
         took = max(0.0, now - self._latest - (compiled - self._compiled))
         self._latest, self._compiled = now, compiled
@@ -135,7 +136,7 @@ class TimeBudget(Budget):
         return self._reached(trainer, now)
 
     def _reached(self, trainer: L.Trainer, now: float) -> float:
-        """Epochs in the end, at the pace of the latest ones; infinite where the faster half of them says all."""
+        """Total epochs at the pace of the latest ones; infinite if all fit at the pace of the faster half."""
         left = max(0.0, self._deadline - now)
         done = trainer.current_epoch + 1
         faster_half = sorted(self._seconds)[: max(1, len(self._seconds) // 2)]
@@ -144,7 +145,7 @@ class TimeBudget(Budget):
         return done + left / max(1e-9, fmean(self._seconds))
 
     def _tell(self, trainer: L.Trainer, now: float) -> None:
-        """Say once, and early, how far the time will reach where that is not the end."""
+        """Say once, and early, how far the time will reach if it will not reach the end."""
         asked = _epochs_asked(trainer)
         if self._told or trainer.should_stop or not math.isfinite(asked) or len(self._seconds) < self.LEAST:
             return
@@ -163,15 +164,15 @@ class TimeBudget(Budget):
 
 
 class FlopBudget(Budget):
-    """A budget of floating-point operations (the last epoch is the measure of the next). No clock is involved.
+    """A budget of floating-point operations. The last epoch is the measure of the next. No clock is involved.
 
-    Epochs cost about the same from the first one on, so that their mean is believed at once.
+    Epochs cost about the same from the first one on, so their mean counts at once.
     """
 
     setting = "trainer.max_flops"
 
     def __init__(self, most: float, flops: Callable[[], float]) -> None:
-        """At most `most` operations; `flops()` says how many the run has done by now."""
+        """At most `most` operations; `flops()` gives the operations so far."""
         self._most = most
         self._flops = flops
         self._ends: deque[float] = deque([0.0], maxlen=self.RECENT + 1)
@@ -191,7 +192,7 @@ class FlopBudget(Budget):
         self._stop_in_time(trainer)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop where less is left than this epoch took. Comes before the evaluation, which then is the final one."""
+        """Stop if the rest is less than this epoch took. Runs before the evaluation, which then is the final one."""
         self._ends.append(float(self._flops()))
         self._done = trainer.current_epoch + 1
         self._stop_in_time(trainer)
@@ -209,13 +210,13 @@ class FlopBudget(Budget):
 
 
 def spent(trainer: L.Trainer) -> float:
-    """Share of its budgets that a run has spent, 0 to 1: of the one that is spent furthest, or of its epochs."""
+    """Spent share of the run's budgets, 0 to 1: that of the most spent one; without a budget, that of its epochs."""
     shares = [budget.share_spent() for budget in trainer.callbacks if isinstance(budget, Budget)]  # type: ignore[attr-defined]
     return min(1.0, max(shares, default=(trainer.current_epoch + 1) / _epochs_asked(trainer)))
 
 
 def progress(trainer: L.Trainer) -> float:
-    """How far a run is, 0 to 1: the share of its epochs that are done, or of those that its budgets will allow."""
+    """Progress of a run, 0 to 1: the epochs done as a share of all, or of those that its budgets will allow."""
     epochs = _epochs_asked(trainer)
     for callback in trainer.callbacks:  # type: ignore[attr-defined]
         if isinstance(callback, Budget):

@@ -1,4 +1,4 @@
-"""Reading a checkpoint of any task: which file it is, whether it is whole, and the weights of the network in use."""
+"""Reading a checkpoint of any task: which file it is, whether it is whole, and the weights in use."""
 
 import zipfile
 import zlib
@@ -12,16 +12,16 @@ from torch import Tensor
 from hexlit.errors import UsageError
 
 AVERAGED, TRAINED = "average.module.", "net."
-"""Prefixes of the running average of the weights, and of those that are trained, in a module's state."""
+"""Prefixes of the averaged and of the trained weights in a module's state."""
 
 CHECKPOINTS, LAST, BEST = "checkpoints", "last.ckpt", "best.ckpt"
-"""Folder in that of a run, its state after the latest epoch, and that of its best epoch."""
+"""Folder of checkpoints in that of a run; the state after the latest epoch; the state after the best epoch."""
 
 
 def checkpoint_file(path: Path, key: str = "checkpoint") -> Path:
     """The checkpoint that `path` names: itself, or in the folder of a run its best one, else its last.
 
-    `key` is the setting that says so.
+    `key` is the setting that holds `path`.
 
     Raises:
         UsageError: a folder without either.
@@ -36,7 +36,7 @@ def checkpoint_file(path: Path, key: str = "checkpoint") -> Path:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint on the CPU, of a file that is as it was written.
+    """The content of a checkpoint on the CPU, from an undamaged file.
 
     Raises:
         UsageError: bytes of the file are missing or changed, or it is no checkpoint.
@@ -50,12 +50,12 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def check_whole(path: Path, key: str | None = None) -> None:
-    """Compare every part of the archive with its checksum, which torch does not do when it reads; about 1 GB/s.
+    """Compare every part of the archive with its checksum, which torch does not do when reading. About 1 GB/s.
 
-    `key` is the setting that names the file, None where none does.
+    `key` is the setting that names the file; None where no setting does.
 
     Raises:
-        UsageError: the file is no archive, or a part of it is not what was written.
+        UsageError: the file is no archive, or a part of it is damaged.
     """
     where = path if key is None else f"{key}={path}"
     try:
@@ -64,11 +64,11 @@ def check_whole(path: Path, key: str | None = None) -> None:
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
         raise UsageError(f"{where}: not a whole checkpoint ({_first_line(error)})") from error
     if damaged is not None:
-        raise UsageError(f"{where}: damaged (the checksum of {damaged} is another one); restore the file")
+        raise UsageError(f"{where}: damaged (wrong checksum of {damaged}); restore the file")
 
 
 def weights_in_use(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The network's own state within that of its module: the averaged one where there is one."""
+    """The network's own state within that of its module: the averaged weights where there are any."""
     prefix = AVERAGED if any(name.startswith(AVERAGED) for name in state) else TRAINED
     return {name.removeprefix(prefix): tensor for name, tensor in state.items() if name.startswith(prefix)}
 

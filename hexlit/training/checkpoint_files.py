@@ -1,4 +1,4 @@
-"""The checkpoints of a run on disk: written beside their place, checked, and renamed; read back only when whole."""
+"""The checkpoints of a run on disk: written beside their place, checked, then renamed; read only when whole."""
 
 import io
 import logging
@@ -19,12 +19,12 @@ log = logging.getLogger(__name__)
 class WholeCheckpoints(TorchCheckpointIO):
     """Writes and reads the checkpoints of Lightning.
 
-    Lightning's own way writes to `$TMPDIR` and moves the file, which on another file system copies it over the old
-    checkpoint. Here the old one stays until the new one is on disk and has been checked.
+    Lightning's own way writes to `$TMPDIR` and moves the file. On another file system that copies it over the old
+    checkpoint. Here the old one stays until the new one is on disk and checked.
     """
 
     def __init__(self, saved: Callable[[Path], None] = lambda path: None) -> None:
-        """`saved(path)` is called after each checkpoint that stands."""
+        """`saved(path)` is called after each checkpoint that has been written and checked."""
         super().__init__()
         self._saved = saved
 
@@ -32,8 +32,8 @@ class WholeCheckpoints(TorchCheckpointIO):
         """Write `checkpoint` to `path`, whole or not at all.
 
         Raises:
-            OSError: it cannot be written, such as on a full disk.
-            UsageError: the disk does not give back what was written.
+            OSError: it cannot be written, for example on a full disk.
+            UsageError: the disk returns other bytes than were written.
         """
         save_whole(dict(checkpoint), Path(path))
         self._saved(Path(path))
@@ -44,13 +44,13 @@ class WholeCheckpoints(TorchCheckpointIO):
 
 
 def save_whole(content: Any, path: Path) -> None:
-    """Write what `torch.save` makes of `content` to `path`, once it is on disk and has been checked.
+    """Write `torch.save`'s form of `content` to `path`; the file appears once it is on disk and checked.
 
     Raises:
-        OSError: it cannot be written, such as on a full disk.
-        UsageError: the disk does not give back what was written.
+        OSError: it cannot be written, for example on a full disk.
+        UsageError: the disk returns other bytes than were written.
     """
-    # Into memory first: a full disk is then an ordinary OSError, and not one inside torch's own writer.
+    # Into memory first: a full disk is then an ordinary OSError, not one inside torch's own writer.
     written = io.BytesIO()
     torch.save(content, written)
     with replacing(path) as temporary:
@@ -59,12 +59,12 @@ def save_whole(content: Any, path: Path) -> None:
 
 
 def newest_sound(folder: Path) -> tuple[Path, dict[str, Any]] | None:
-    """File and content of the newest checkpoint of the run in `folder` that is whole; None where it has no last one.
+    """File and content of the newest whole checkpoint of the run in `folder`; None where it has no last one.
 
-    A last one that is damaged is warned of, and the best one takes its place.
+    A damaged last checkpoint causes a warning, and the best one takes its place.
 
     Raises:
-        UsageError: there are checkpoints, and none is whole.
+        UsageError: there are checkpoints, but none is whole.
     """
     last, best = folder / CHECKPOINTS / LAST, folder / CHECKPOINTS / BEST
     if not last.exists():
@@ -77,9 +77,9 @@ def newest_sound(folder: Path) -> tuple[Path, dict[str, Any]] | None:
             damage.append(str(error))
             continue
         if not {"epoch", "hyper_parameters"} <= checkpoint.keys():
-            damage.append(f"{path}: not a checkpoint to go on from")
+            damage.append(f"{path}: not a checkpoint to continue from")
             continue
         if damage:
-            log.warning("%s; going on from %s, after epoch %d", damage[0], path.name, checkpoint["epoch"])
+            log.warning("%s; continuing from %s, after epoch %d", damage[0], path.name, checkpoint["epoch"])
         return path, checkpoint
-    raise UsageError(f"{damage[0]}; there is no whole {BEST} beside it to go on from; start a new run")
+    raise UsageError(f"{damage[0]}; there is no whole {BEST} beside it to continue from; start a new run")

@@ -16,30 +16,30 @@ MONITOR_MODES = ("max", "min")
 
 @dataclass
 class OptimizerConfig:
-    """How weights are updated."""
+    """How the weights are updated."""
 
     name: str = "adamw"
-    """`adamw` (8 bytes of state a parameter), `sgd` (with Nesterov momentum; 4 bytes), `adamw_bf16` (AdamW with moments
-    in bfloat16; 4 bytes) or `adafactor` (steps relative to the parameters; hardly any state)."""
+    """Optimizer. `adamw`: 8 bytes of state per parameter. `sgd`: with Nesterov momentum, 4 bytes. `adamw_bf16`: AdamW
+    with moments in bfloat16, 4 bytes. `adafactor`: steps relative to the parameters, hardly any state."""
     lr: float = 2e-3
     """Learning rate at its highest."""
     lr_scaling: str = "none"
-    """How `lr`, meant for `lr_batch` examples a step, is scaled to the batch of the run: `none`, `linear` (by
+    """Scaling of `lr`, meant for `lr_batch` examples a step, to the batch of the run. `none`, `linear` (by
     batch / lr_batch, Goyal et al. 2017) or `sqrt` (by its square root, which suits adamw; Malladi et al. 2022)."""
     lr_batch: int = 512
-    """Examples a step for which `lr` is meant."""
+    """Batch size that `lr` is meant for, in examples per step."""
     weight_decay: float = 1e-4
-    """Decay of matrices and kernels, L2 for sgd, else decoupled; biases and norms are left out."""
+    """Weight decay of matrices and kernels: L2 for sgd, decoupled otherwise. Biases and norms have none."""
     momentum: float | None = None
-    """Momentum of sgd, first beta of adamw and adamw_bf16; None: 0.9. adafactor has none."""
+    """Momentum of sgd; first beta of adamw and adamw_bf16. None: 0.9. adafactor has none."""
     schedule: str = "cosine"
-    """`cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
+    """Course of the learning rate: `cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
     final_lr_share: float = 0.05
-    """Where the cosine ends, as a share of `lr`."""
+    """Learning rate at the end of the cosine, as a share of `lr`."""
     decay_share: float = 1.0
-    """Share of the run in which the cosine falls; then the rate stays at `final_lr_share` of `lr`."""
+    """Share of the run during the fall of the cosine; afterwards the rate stays at `final_lr_share` of `lr`."""
     warmup_steps: int = 100
-    """Steps in which the rate rises linearly to `lr`."""
+    """Length of the linear rise of the learning rate to `lr`, in steps."""
 
     def __post_init__(self) -> None:
         if self.name not in OPTIMIZERS:
@@ -70,28 +70,28 @@ class OptimizerConfig:
 
 @dataclass
 class TrainerConfig:
-    """How long training goes on, and how its steps are made."""
+    """Length of the training, and how its steps are made."""
 
     max_epochs: int = 40
-    """Epochs; for self-play one is self-play, optimisation and evaluation."""
+    """Number of epochs. An epoch of self-play is self-play, optimisation and evaluation."""
     max_time: str | None = None
-    """Time after which no further epoch begins, `hours:minutes:seconds` or `days:hours:minutes:seconds`. None: no
-    limit. A resumed run has it anew. A run that will not do all its epochs in it says so after a few of them."""
+    """Time limit of a run, `hours:minutes:seconds` or `days:hours:minutes:seconds`: no epoch begins after it. A resumed
+    run gets the full time again. A run that cannot finish all its epochs says so early. None: no limit."""
     max_flops: float | None = None
-    """Floating-point operations after which no further epoch begins, such as 1e15: of the training, and of the network
-    where it makes its own data. Evaluation and validation do not count. Unlike `max_time` it ends the same run at the
-    same epoch on every machine."""
+    """Limit of floating-point operations, such as 1e15: no epoch begins after it. Training counts, and also the
+    network's work when it makes its own data. Evaluation and validation do not count. Unlike `max_time` it ends the
+    same run at the same epoch on every machine."""
     patience: int | None = None
-    """Measured epochs without a better `monitor` after which training ends; the run then goes on with the weights of
-    its best epoch, also where it ends for another reason. None: never, and with those of the last."""
+    """Measured epochs without a better `monitor` before training ends. The run then ends with the weights of its best
+    epoch, also if it ends for another reason. None: never stop early, and keep the weights of the last epoch."""
     monitor: str = "train.loss"
-    """Metric, a column of metrics.csv, by which `patience` and `best.ckpt` tell the best epoch."""
+    """Metric, a column of metrics.csv, that decides the best epoch for `patience` and `best.ckpt`."""
     monitor_mode: str = "min"
-    """Whether the highest (`max`) or the lowest (`min`) of it is the best."""
+    """Whether the highest (`max`) or the lowest (`min`) value of `monitor` is the best."""
     gradient_clip: float = 5.0
-    """Largest norm of the gradient; 0 leaves it as it is."""
+    """Largest norm of the gradient; larger ones are scaled down to it. 0: no clipping."""
     ema_decay: float = 0.0
-    """Decay a step of the running average of the weights, with which then is played and measured; 0 keeps none."""
+    """Decay per step of the averaged weights (EMA), used for play and evaluation. 0: no average."""
 
     def __post_init__(self) -> None:
         if self.max_epochs < 1:
@@ -122,11 +122,11 @@ class TrainerConfig:
 
 @dataclass
 class LoggerConfig:
-    """Loggers beside `metrics.csv`, which is always written."""
+    """Loggers in addition to `metrics.csv`, which is always written."""
 
     wandb: WandbConfig = field(default_factory=WandbConfig)
     tensorboard: bool = False
-    """Write TensorBoard event files to `tensorboard/` in the run's folder (extra `tensorboard`)."""
+    """Whether to write TensorBoard event files to `tensorboard/` in the run's folder (extra `tensorboard`)."""
 
     def __post_init__(self) -> None:
         if self.tensorboard and not (find_spec("tensorboard") or find_spec("tensorboardX")):

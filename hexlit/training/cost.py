@@ -1,4 +1,4 @@
-"""What a run costs: floating-point operations beside wall time."""
+"""The cost of a run: floating-point operations and wall time."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,18 +8,18 @@ import lightning as L
 from hexlit.training.batches import whole_size
 
 TRAINING_PASSES = 3
-"""Forward passes that a training step costs for each of its examples: one forward, and two backward, as every product
-of matrices in the forward pass has two of the same size in the backward one, for its input and for its weights."""
+"""Cost of a training step per example, in forward passes: one forward, two backward. Every product of matrices in the
+forward pass has two of the same size in the backward pass, for its input and for its weights."""
 
 
 class Cost(L.Callback):
     """Counts the floating-point operations of a run over all its sessions, and logs them after every epoch.
 
-    An example that goes through the network while data is made is one forward pass, an example of a training step is
-    `TRAINING_PASSES`. These are the operations that the method asks for, whatever carries them out. Left out are the
-    padding of a batch, activations computed again to save memory, steps begun again after memory ran out, and the
-    optimizer (well below a hundredth). So are validation, evaluation, and data made ahead for an epoch that never came.
-    The same run counts the same on every machine that makes the same data.
+    An example that goes through the network while data is made costs one forward pass; an example of a training step
+    costs `TRAINING_PASSES`. These are the operations of the method, however they are computed. Not counted: padding of
+    a batch, activations computed again to save memory, steps repeated after memory ran out, and the optimizer (well
+    below a hundredth). Validation, evaluation, and data made ahead for an epoch that never came do not count either.
+    The same run has the same count on every machine that makes the same data.
 
     Logs `cost.flops` and `cost.seconds`; loggers get them in single precision (7 digits), `flops` is exact.
     """
@@ -34,8 +34,8 @@ class Cost(L.Callback):
     ) -> None:
         """A forward pass of one example takes `forward_flops`, in training `training_flops` where that is more.
 
-        `evaluations()` are the forward passes that making data has taken until now, `seconds()` is the wall time; both
-        with the earlier sessions.
+        `evaluations()` gives the forward passes for making data so far, `seconds()` the wall time; both include the
+        earlier sessions.
         """
         self.forward_flops = forward_flops
         self.training_flops = forward_flops if training_flops is None else training_flops
@@ -45,7 +45,7 @@ class Cost(L.Callback):
 
     @property
     def flops(self) -> int:
-        """Operations until now."""
+        """Operations so far."""
         return self.forward_flops * self._evaluations() + self.training_flops * TRAINING_PASSES * self._examples
 
     def on_train_batch_end(
@@ -59,7 +59,7 @@ class Cost(L.Callback):
         pl_module.log_dict({"cost.flops": float(self.flops), "cost.seconds": self._seconds()})
 
     def summary(self) -> dict[str, float]:
-        """For `summary.json`."""
+        """Entries for `summary.json`."""
         return {"flops": self.flops, "wall_seconds": self._seconds()}
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What shows a run while it goes on, as the run sees it."""
+"""The display of a running run, as the run sees it."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
@@ -16,7 +16,7 @@ class FigureDisplay(Protocol):
 
 
 class Display(FigureDisplay, PhaseListener, Protocol):
-    """Shows its phases, too; in its `with` block it may hold the terminal."""
+    """Shows the phases too; in its `with` block it may take over the terminal."""
 
     def __enter__(self) -> Self: ...
 

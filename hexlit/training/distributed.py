@@ -1,7 +1,7 @@
-"""Several devices by Lightning's DDP: its strategy, and what goes with it.
+"""Several devices by Lightning's DDP: its strategy, and the settings that belong to it.
 
-torch's wrapper, which averages gradients while they are computed, is left out: a step has several backward passes, and
-ranks may have different numbers of examples. `TrainedModule` adds the gradients up once a step instead.
+torch's wrapper averages gradients while they are computed. It is left out: a step has several backward passes, and
+ranks may have different numbers of examples. `TrainedModule` adds the gradients up once per step instead.
 """
 
 import socket
@@ -20,10 +20,10 @@ from hexlit.errors import UsageError
 
 
 class StartedRanks(LightningEnvironment):
-    """The ranks of a run, whoever has started them: torchrun, srun or hexlit."""
+    """The ranks of a run, started by torchrun, srun or hexlit."""
 
     def __init__(self, ranks: Ranks) -> None:
-        """The place of this process is the one in `ranks`."""
+        """`ranks` gives the place of this process."""
         super().__init__()
         self._ranks = ranks
 
@@ -50,14 +50,14 @@ class StartedRanks(LightningEnvironment):
 
 
 class AddedUp(DDPStrategy):
-    """Lightning's DDP without torch's wrapper. Batch norm becomes one over all ranks; they begin with equal weights.
+    """Lightning's DDP without torch's wrapper. Batch norm covers all ranks; they begin with equal weights.
 
     Attributes:
-        line: tells of ranks that are lost, once they have met; None where somebody else does.
+        line: reports lost ranks, once all have met; None where another process reports them.
     """
 
     def __init__(self, ranks: Ranks, lost: Lost | None, **arguments: Any) -> None:
-        """The strategy of the rank at `ranks`; `lost` hears of a rank that is gone."""
+        """The strategy of the rank at `ranks`; `lost` is called when a rank is gone."""
         super().__init__(cluster_environment=StartedRanks(ranks), **arguments)
         self.line: RankLine | None = None
         self._ranks = ranks
@@ -83,17 +83,17 @@ class AddedUp(DDPStrategy):
 
 
 def surroundings(ranks: Ranks) -> list[LightningEnvironment]:
-    """Plugins that say who started this process, where the strategy does not.
+    """Plugins that tell who started this process, where the strategy does not.
 
-    Lightning would find Slurm by itself, and take its signals, which belong to who started the job.
+    Lightning would detect Slurm by itself and take its signals, which belong to the starter of the job.
     """
     return [] if ranks.several else [LightningEnvironment()]
 
 
 def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = None) -> dict[str, Any]:
-    """The arguments of `Trainer` that say on which devices it computes, and by which processes.
+    """The arguments of `Trainer` that choose its devices and processes.
 
-    `lost` hears of a rank that is gone; None where whoever has started the ranks hears of it.
+    `lost` is called when a rank is gone; None where the starter of the ranks notices it.
     """
     if not ranks.several:
         return {"devices": profile.devices}
@@ -111,14 +111,14 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = N
 
 
 def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
-    """Refuse what does not go together with several ranks."""
+    """Refuse settings that do not work with several ranks."""
     if not ranks.several:
         return
     try:
         socket.getaddrinfo(ranks.address, ranks.port)
-    except OSError:  # the ranks would wait for one another for ever
+    except OSError:  # the ranks would wait for one another forever
         raise UsageError(
-            f"MASTER_ADDR={ranks.address}: no machine is known here by this name; set MASTER_ADDR to that of rank 0"
+            f"MASTER_ADDR={ranks.address}: no machine of this name is known here; set MASTER_ADDR to that of rank 0"
         ) from None
     if profile.train_batch < ranks.size:
         raise UsageError(
@@ -131,7 +131,7 @@ def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
 
 
 def part_ways(strategy: Strategy, *, failed: bool) -> None:
-    """End what connects this process with the other ranks. One that has `failed` is lost to them."""
+    """Close the connection of this process to the other ranks. They count one that has `failed` as lost."""
     if isinstance(strategy, AddedUp) and strategy.line is not None:
         strategy.line.close(goodbye=not failed)
     if are_several():

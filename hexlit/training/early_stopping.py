@@ -1,4 +1,4 @@
-"""The best epoch of a run: training ends when there has been none for long, and its weights are put back."""
+"""The best epoch of a run: training ends after too many epochs without a better one, and its weights come back."""
 
 import logging
 import math
@@ -14,22 +14,22 @@ log = logging.getLogger(__name__)
 
 
 class EarlyStopping(L.Callback):
-    """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and puts back the best epoch's weights.
+    """Watches `trainer.monitor`; with `trainer.patience` ends the run softly, and restores the best epoch's weights.
 
-    Only epochs in which the metric was logged count. Better means strictly better, so of equal epochs the first is the
-    best, and NaN never is: the epoch is the one of `best.ckpt`. Comes after all that log, and before the checkpoints,
-    which hold a copy of the best weights for a resumed run.
+    Only epochs that logged the metric count. Better means strictly better: of equal epochs the first is the best, and
+    NaN never is. The epoch is the one of `best.ckpt`. This callback comes after everything that logs, and before the
+    checkpoints, which hold a copy of the best weights for a resumed run.
 
     Attributes:
         best: the metric in the best epoch; None before there is one.
         best_epoch: its number.
-        restored: whether the module has been given back the weights of an epoch before its last.
+        restored: whether the module has the weights of an earlier epoch than its last again.
     """
 
     def __init__(self, config: TrainerConfig, measured: str | None = None) -> None:
         """Watch as `config` says; without its `patience` the run neither ends early nor changes its weights.
 
-        Metrics that begin with `measured.` do not come in every epoch.
+        Metrics that begin with `measured.` are not logged in every epoch.
         """
         self.monitor = config.monitor
         self._rare = () if measured is None else (f"{measured}.",)
@@ -44,11 +44,11 @@ class EarlyStopping(L.Callback):
         self._weights: dict[str, Tensor] | None = None
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop a resumed run that had already come to its early end."""
+        """Stop a resumed run that had already ended early."""
         self._stop_if_in_vain(trainer)
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Forget the metric, which Lightning would keep through epochs that do not measure it."""
+        """Forget the metric; Lightning would keep it through epochs that do not measure it."""
         trainer.callback_metrics.pop(self.monitor, None)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -62,21 +62,21 @@ class EarlyStopping(L.Callback):
         if not math.isnan(value) and (self.best is None or self._sign * value > self._sign * self.best):
             self.best, self.best_epoch, self._waited = value, trainer.current_epoch, 0
             if self._patience is not None:
-                state = pl_module.state_dict()  # of views, which the next step would change
+                state = pl_module.state_dict()  # views, which the next step would change
                 self._weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in state.items()}
         else:
             self._waited += 1
         self._stop_if_in_vain(trainer)
 
     def on_fit_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Put the best weights back: parameters, running averages and statistics of batch norm."""
+        """Restore the best weights: parameters, running averages and statistics of batch norm."""
         if self._weights is not None and self.best_epoch != trainer.current_epoch - 1:
             pl_module.load_state_dict(self._weights)
             self.restored = True
             log.info("the run ends with the weights of epoch %s, the best by %s", self.best_epoch, self.monitor)
 
     def summary(self) -> dict[str, Any]:
-        """For `summary.json`: the metric, its best value and the epoch of that, and whether that epoch is in use."""
+        """Entries for `summary.json`: the metric, its best value and epoch, and whether its weights are in use."""
         return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
 
     def state_dict(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class EarlyStopping(L.Callback):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a checkpoint.
+        """Continue from a checkpoint.
 
         Raises:
             UsageError: it was written with another metric.
@@ -102,7 +102,7 @@ class EarlyStopping(L.Callback):
                     f"trainer.{key}={value}: the run was started with trainer.{key}={was}; keep it to resume"
                 )
         if self._patience is not None and state_dict["weights"] is None:
-            return  # the weights of the best epoch were not kept, so the best one is looked for from here on
+            return  # the best epoch's weights were not kept, so the search for the best begins here
         self.best, self.best_epoch = state_dict["best"], state_dict["best_epoch"]
         self._waited, self._seen = state_dict["waited"], self.best is not None
         self._weights = None if self._patience is None else state_dict["weights"]
@@ -117,7 +117,7 @@ class EarlyStopping(L.Callback):
             trainer.should_stop = True
 
     def _check_name(self, trainer: L.Trainer) -> None:
-        """Tell an epoch without a measurement from a name that no metric has, as early as can be."""
+        """Tell an epoch without a measurement from an unknown name, as early as possible."""
         names = sorted(map(str, trainer.callback_metrics))
         rooms = (self.monitor.partition(".")[0] + ".", *self._rare)
         everything = trainer.current_epoch + 1 == trainer.max_epochs or any(name.startswith(rooms) for name in names)

@@ -1,4 +1,4 @@
-"""Why a run has come to its end, and how far it had come by then."""
+"""Why a run has ended, and how far it had come."""
 
 import os
 import shlex
@@ -13,15 +13,16 @@ from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.proof import Proof
 
 PROVED, ALL_EPOCHS, PATIENCE, STOPPED, INTERRUPTED = "proved", "epochs", "trainer.patience", "stopped", "interrupted"
-"""Reasons beside the settings of the budgets: `stopped` is by a callback of somebody else, such as a pruner."""
+"""Reasons beside the settings of the budgets; `stopped`: another callback ended it, such as a pruner."""
 
 
 def ending_of(
     trainer: L.Trainer, *, proof: Proof | None, stopping: EarlyStopping, interrupted_after: int | None = None
 ) -> dict[str, Any]:
-    """For `summary.json`: the reason `why`, the `epochs` done, how many were `asked`, and the state of the `proof`.
+    """Entries for `summary.json`: the reason `why`, the `epochs` done, the number `asked`, and the state of the
+    `proof`.
 
-    A run that was interrupted had begun with `interrupted_after` epochs, which a checkpoint had.
+    `interrupted_after` is the number of epochs in the checkpoint that an interrupted run had begun with.
     """
     epochs = int(trainer.current_epoch)
     budgets = [b for b in trainer.callbacks if isinstance(b, Budget) and b.ended]  # type: ignore[attr-defined]
@@ -43,13 +44,8 @@ def ending_of(
     }
 
 
-def is_interruption(stop: BaseException) -> bool:
-    """Whether `stop` is Ctrl-C, or the exit that Lightning makes of it."""
-    return isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
-
-
 def command_to_go_on(folder: Path, trainer: TrainerConfig) -> str:
-    """The command, ready for a shell, that goes on with the run in `folder` to its last epoch."""
+    """The shell command that continues the run in `folder` to its last epoch."""
     limits = {"trainer.max_time": trainer.max_time, "trainer.max_flops": trainer.max_flops}
     lifted = [f"{name}=null" for name, value in limits.items() if value is not None]
     return "hexlit train " + shlex.join([f"resume={os.path.relpath(folder)}", *lifted])

@@ -1,4 +1,4 @@
-"""Sends what phases and steps of an epoch took to the loggers that draw charts; files of their own hold it, too."""
+"""Sends the times of an epoch's phases and steps to the loggers that draw charts; files of their own hold them too."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,10 @@ from hexlit.training.steps import PARTS, StepClock
 
 
 class EpochTimes(L.Callback):
-    """Logs `time.*`, `device.*` and `throughput.*` of every epoch; `metrics.csv` is left as it is.
+    """Logs `time.*`, `device.*` and `throughput.*` of every epoch; `metrics.csv` does not get them.
 
-    The phases are those that have ended by then: all but `saving` and the rest of `between`.
-    Comes after the evaluation.
+    It covers the phases that have ended by then: all but `saving` and the rest of `between`. This callback comes after
+    the evaluation.
     """
 
     def __init__(self, clock: PhaseClock, steps: StepClock) -> None:
@@ -25,7 +25,7 @@ class EpochTimes(L.Callback):
         self._steps = steps
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Log the epoch's."""
+        """Log the times of the epoch."""
         charts = [logger for logger in trainer.loggers if not isinstance(logger, MetricsCsv)]
         if not charts:
             return
@@ -60,9 +60,9 @@ class EpochTimes(L.Callback):
 
 
 class RowsAreWhole:
-    """Ends the row of an epoch once a phase of a later one begins: a kill does not lose it then.
+    """Ends the row of an epoch once a phase of a later one begins, so that a kill does not lose it.
 
-    It listens to the clock, since data may be made for a long time before Lightning begins the next epoch.
+    It listens to the clock, since making data may take long before Lightning begins the next epoch.
     """
 
     def __init__(self, tracked: TrackedRun) -> None:
@@ -71,13 +71,13 @@ class RowsAreWhole:
         self._epoch: int | None = None
 
     def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
-        """End the row, where this is another epoch."""
+        """End the row if this is another epoch."""
         if self._epoch is not None and epoch > self._epoch:
             self._tracked.flush()
         self._epoch = epoch
 
     def phase_advanced(self, phase: Phase) -> None:
-        """Nothing to do."""
+        """Ignored."""
 
     def phase_ended(self, phase: Phase) -> None:
-        """Nothing to do."""
+        """Ignored."""

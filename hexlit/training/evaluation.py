@@ -20,7 +20,7 @@ class OptimisationPhase(L.Callback):
     """Times the optimisation steps of each epoch as the phase `training`, and shows the mean losses."""
 
     def __init__(self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples") -> None:
-        """Rows go to `clock`, losses to `display`; an example is counted as one `unit`."""
+        """Rows go to `clock`, losses to `display`; one example counts as one `unit`."""
         self._clock = clock
         self._display = display
         self._unit = unit
@@ -40,7 +40,7 @@ class OptimisationPhase(L.Callback):
         self._phase.advance(batch_idx + 1)
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The last step is done, and what follows is another phase."""
+        """The last step is done; another phase follows."""
         self._open.close()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -55,16 +55,16 @@ class OptimisationPhase(L.Callback):
 
 
 class ValidationPhase(L.Callback):
-    """Times the validation of each epoch as the phase `validation`, shows what it found, and keeps it.
+    """Times the validation of each epoch as the phase `validation`, shows its results, and keeps them.
 
     Attributes:
-        rows: what was logged as `val.*`, by epoch.
+        rows: the logged `val.*`, by epoch.
     """
 
     def __init__(
         self, clock: PhaseClock, display: FigureDisplay, unit: str = "examples", shown: Collection[str] = ("loss",)
     ) -> None:
-        """Rows go to `clock`, the figures named in `shown` to `display`; an example is counted as one `unit`."""
+        """Rows go to `clock`, the figures named in `shown` to `display`; one example counts as one `unit`."""
         self._clock = clock
         self._display = display
         self._unit = unit
@@ -80,7 +80,7 @@ class ValidationPhase(L.Callback):
         self.rows = state_dict["rows"]
 
     def of(self, epoch: int | None) -> dict[str, float]:
-        """What was found after `epoch`, None for the latest; nothing where nothing is validated."""
+        """Results after `epoch`, None for the latest; empty without validation."""
         return self.rows.get(max(self.rows, default=0) if epoch is None else epoch, {})
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -121,7 +121,7 @@ class ValidationPhase(L.Callback):
 class EvaluationPhase(L.Callback):
     """Measures the network after every `every_epochs` epochs and after the last, and logs the numbers as `prefix.*`.
 
-    With 0 epochs it never does. With a `proof` the last epoch is measured twice: for the proof, and for good.
+    With 0 epochs it never does. With a `proof` the last epoch is measured twice: for the proof, and finally.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class EvaluationPhase(L.Callback):
         every_epochs: int = 1,
         proof: Proof | None = None,
     ) -> None:
-        """`measure(final)` gives the figures of the network as it is, `final` after the last epoch.
+        """`measure(final)` gives the figures of the network in its present state, `final` after the last epoch.
 
         Figures that are not final go to `proof`, which may end the run.
         """
@@ -146,7 +146,7 @@ class EvaluationPhase(L.Callback):
         self._proof = proof
         self.latest: Figures = {}
         self.measured_after: int | None = None
-        """Epochs that were done when the latest figures were measured."""
+        """Epochs done at the latest measurement."""
 
     def state_dict(self) -> dict[str, Any]:
         return {"latest": dict(self.latest), "measured_after": self.measured_after}
@@ -156,7 +156,7 @@ class EvaluationPhase(L.Callback):
         self.measured_after = state_dict.get("measured_after")
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Measure, where it is time to."""
+        """Measure, when a measurement is due."""
         if not self.is_due(trainer):
             return
         epoch, final = trainer.current_epoch, _is_last(trainer)
@@ -175,14 +175,14 @@ class EvaluationPhase(L.Callback):
         return every > 0 and (_is_last(trainer) or (trainer.current_epoch + 1) % every == 0)
 
     def finish(self, epochs: int, *, restored: bool) -> None:
-        """Measure what a fit of `epochs` epochs has left: weights that were put back, or all after an untimely kill."""
-        if self._every_epochs and restored:  # its time counts as a further epoch's, so that doing it again replaces it
+        """Measure the result of a fit of `epochs` epochs: after weights were restored, or after an untimely kill."""
+        if self._every_epochs and restored:  # counted as a further epoch, so that repeating it replaces it
             self.evaluate(epochs, final=True)
         elif self._every_epochs and not self.latest:  # killed between the last epoch and the summary
             self.evaluate(epochs - 1, final=True)
 
     def evaluate(self, epoch: int, *, final: bool) -> None:
-        """Measure the network as it is after `epoch`, and show the figures."""
+        """Measure the network in its present state after `epoch`, and show the figures."""
         with self._clock.phase("evaluation", epoch):
             self.latest = on_writer(lambda: self._measure(final))
         self.measured_after = epoch + 1
@@ -190,9 +190,9 @@ class EvaluationPhase(L.Callback):
 
 
 class Saving(L.Callback):
-    """Gives the time from the end of an epoch to the next phase a name of its own: checkpoints and logs are written.
+    """Names the time from the end of an epoch to the next phase: checkpoints and logs are written.
 
-    Comes right before the checkpoints.
+    This callback comes right before the checkpoints.
     """
 
     def __init__(self, clock: PhaseClock) -> None:
@@ -209,10 +209,10 @@ def _is_last(trainer: L.Trainer) -> bool:
 
 
 class LogFigures(L.Callback):
-    """Logs numbers that some part of the run keeps, after every epoch."""
+    """Logs numbers that a part of the run keeps, after every epoch."""
 
     def __init__(self, figures: Callable[[], Mapping[str, Mapping[str, float]]]) -> None:
-        """`figures()` are numbers by prefix and name; they are logged as `prefix.name`."""
+        """`figures()` gives numbers by prefix and name; they are logged as `prefix.name`."""
         self._figures = figures
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:

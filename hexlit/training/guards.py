@@ -1,4 +1,4 @@
-"""What watches over a run: losses that are no numbers, and memory that runs full."""
+"""Guards of a run: against losses that are no numbers, and against full memory."""
 
 import logging
 import math
@@ -9,7 +9,7 @@ from typing import Any
 import lightning as L
 import torch
 
-from hexlit.accelerate.marks import on_its_way
+from hexlit.accelerate.events import on_its_way
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.training.batches import tensors_of
@@ -20,12 +20,12 @@ MB = 10**6
 
 
 class FiniteGuard(L.Callback):
-    """Ends a run whose loss is NaN or infinite, and keeps the batch that did it in `nan_batch.pt`.
+    """Ends a run whose loss is NaN or infinite, and saves the batch that caused it in `nan_batch.pt`.
 
-    A loss is looked at one step later, when cuda has long had it, so that it is not waited for. Its gradients are not
-    finite either, so it has changed no weight by then (see `TrainedModule`). Steps that were skipped because
-    only their gradients were not finite are logged as `steps.skipped`, and warned of; an epoch without any
-    other has learned nothing, and ends the run.
+    A loss is read one step later: cuda has finished it by then, so there is no wait. Its gradients are not finite
+    either, so it has changed no weight (see `TrainedModule`). Steps skipped because only their gradients were not
+    finite are logged as `steps.skipped`, with a warning. An epoch without any other step has learned nothing, and ends
+    the run.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -36,12 +36,12 @@ class FiniteGuard(L.Callback):
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Look at the loss of the step before."""
+        """Check the loss of the step before."""
         self._look(trainer)
         self._unseen = (on_its_way(outputs["loss"]), batch, batch_idx)
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Look at the loss of the last step, and at the steps that were skipped."""
+        """Check the loss of the last step, and count the skipped steps."""
         self._look(trainer)
         self._unseen = None
         skipped, steps = int(getattr(pl_module, "skipped_steps", 0)), int(trainer.num_training_batches)
@@ -77,7 +77,7 @@ class FiniteGuard(L.Callback):
                 part,
             )
         raise UsageError(
-            f"training: the loss is {loss} at step {step} of epoch {trainer.current_epoch}; the batch is kept "
+            f"training: the loss is {loss} at step {step} of epoch {trainer.current_epoch}; the batch is saved "
             f"in {self._path}; lower optimizer.lr, or use accelerator.precision=32-true"
         )
 
@@ -85,17 +85,17 @@ class FiniteGuard(L.Callback):
 class MemoryWatch(L.Callback):
     """Logs the memory of each epoch in MB (10^6 bytes) as `memory.*`, and warns once above a threshold.
 
-    What cannot be read is not logged.
+    Values that cannot be read are not logged.
     """
 
     def __init__(self, warning_mb: float, peaks: Callable[[int], Mapping[str, int | None]]) -> None:
-        """Warn above `warning_mb`; `peaks(epoch)` are the most bytes that were taken in it, by place."""
+        """Warn above `warning_mb`; `peaks(epoch)` gives the most bytes held in it, by place."""
         self._warning_mb = warning_mb
         self._peaks = peaks
         self._warned = False
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Log, and warn."""
+        """Log the memory, and warn."""
         found = self._peaks(trainer.current_epoch)
         figures = {f"{place}_mb": value / MB for place, value in found.items() if value is not None}
         pl_module.log_dict({f"memory.{name}": value for name, value in figures.items()})

@@ -18,8 +18,8 @@ from hexlit.training.metrics import MetricsCsv, flattened, plain
 class WandbRows(Logger):
     """A Lightning logger that writes one row an epoch, under grouped names, to a W&B run.
 
-    The number of a row is its epoch, so that a resumed run continues the rows of the interrupted one. All axes stand in
-    every row: W&B draws a chart over whatever the row holds.
+    The number of a row is its epoch, so a resumed run continues the rows of the interrupted one. Every row contains all
+    axes: W&B draws a chart over any column of the row.
 
     Attributes:
         tracked: the run.
@@ -43,7 +43,7 @@ class WandbRows(Logger):
         return self.tracked.identity.id
 
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *args: Any, **kwargs: Any) -> None:
-        """Write nothing: the run has the whole configuration from its beginning."""
+        """Write nothing: the run has the whole configuration from its start."""
 
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
         """Add numbers, possibly nested, to the row of `metrics["epoch"]`; without one they wait for the next."""
@@ -90,7 +90,7 @@ def build_loggers(
 ) -> list[Logger]:
     """Loggers of one run whose files lie in `folder`, `MetricsCsv` first; end them with `close_loggers`.
 
-    `names` is the table of names, None for the one that all tasks share. `facts`, `tags` and `resumed` are W&B's, see
+    `names` is the table of names, None for the one that all tasks share. `facts`, `tags` and `resumed` are for W&B, see
     `hexlit.tracking.opening.open_run`; only the process of rank 0 opens a run. A `trial` of a sweep keeps `run_name`.
     """
     names = names or MetricTable()
@@ -118,9 +118,9 @@ def tracked_run(loggers: Sequence[Any]) -> TrackedRun | None:
 
 
 def note_best(loggers: Sequence[Logger]) -> None:
-    """Put the best and the last value of every metric that has a best into the summary of the W&B run.
+    """Write the best and the last value of every metric that has a best into the summary of the W&B run.
 
-    W&B itself sees the rows of this session alone; `metrics.csv` has those before a run was resumed, too.
+    W&B itself sees only the rows of this session; `metrics.csv` also has those before a run was resumed.
     """
     rows = next((logger for logger in loggers if isinstance(logger, WandbRows)), None)
     table = next((logger for logger in loggers if isinstance(logger, MetricsCsv)), None)
@@ -131,16 +131,16 @@ def note_best(loggers: Sequence[Logger]) -> None:
         best = rows.names.best(name)
         if best is not None and values:
             found[rows.names.grouped(name)] = {best: (max if best == "max" else min)(values), "last": values[-1]}
-    rows.tracked.flush()  # or its last row would come after this
+    rows.tracked.flush()  # otherwise its last row would come after this
     rows.tracked.note(summary=found)
 
 
 def note_in_wandb(
     loggers: Sequence[Logger], *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None
 ) -> None:
-    """Put entries into the configuration and the summary of the W&B run, where there is one among `loggers`.
+    """Write entries into the configuration and the summary of the W&B run, if there is one among `loggers`.
 
-    Entries that are there already are replaced, the others stay. Comes before `close_loggers`.
+    Existing entries of the same name are replaced, the others stay. Call it before `close_loggers`.
     """
     tracked = tracked_run(loggers)
     if tracked is not None:
@@ -148,7 +148,7 @@ def note_in_wandb(
 
 
 def close_loggers(loggers: Sequence[Logger], failed: bool = False) -> None:
-    """Write what is pending and end the W&B run, so that the next run of this process gets its own."""
+    """Write pending data and end the W&B run, so that the next run of this process gets its own."""
     for logger in loggers:
         if isinstance(logger, WandbRows):
             logger.tracked.finish(failed)

@@ -1,4 +1,4 @@
-"""`metrics.csv`: one row for each epoch with everything that was logged in it."""
+"""`metrics.csv`: one row per epoch with everything that was logged in it."""
 
 import csv
 import io
@@ -20,12 +20,12 @@ _LEAST_SECONDS_BETWEEN_WRITES = 10.0
 
 
 class MetricsCsv(Logger):
-    """A Lightning logger that keeps one row an epoch, and the file on disk whole at every instant.
+    """A Lightning logger that keeps one row per epoch, and a whole file on disk at every instant.
 
-    All metrics of an epoch end in one row, the last value of each. Names are flattened with dots: `train/loss` and
-    `{"train": {"loss": 1.0}}` are both `train.loss`. Columns stay in the order in which they first came, `epoch` and
-    `step` first; a value that was not logged is empty. Metrics logged without an epoch belong to the next epoch that is
-    logged. Rows that the file already holds are kept; see `resume`.
+    All metrics of an epoch share one row; the last value of each counts. Names are flattened with dots: `train/loss`
+    and `{"train": {"loss": 1.0}}` are both `train.loss`. Columns stay in the order of their first appearance, `epoch`
+    and `step` first; a value that was not logged is empty. Metrics logged without an epoch belong to the next epoch.
+    Existing rows of the file are kept; see `resume`.
 
     A new metric of an epoch is on disk when the logging call returns. New values of a metric that the row already has
     (a loss logged every few steps) are written at most every ten seconds, so that logging stays cheap.
@@ -68,7 +68,7 @@ class MetricsCsv(Logger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None) -> None:
-        """Take numbers, possibly nested, into the row of `metrics["epoch"]`."""
+        """Add numbers, possibly nested, to the row of `metrics["epoch"]`."""
         values = {name: _format(value) for name, value in flattened(metrics) if value is not None}
         epoch = values.pop("epoch", None)
         if epoch is None:
@@ -86,7 +86,7 @@ class MetricsCsv(Logger):
 
     @rank_zero_only
     def save(self) -> None:
-        """Bring the file up to date; Lightning calls this after every `log_metrics`."""
+        """Bring the file up to date; Lightning calls it after every `log_metrics`."""
         now = time.monotonic()
         if self._changed and (self._urgent or now - self._written >= _LEAST_SECONDS_BETWEEN_WRITES):
             self._write()
@@ -99,7 +99,7 @@ class MetricsCsv(Logger):
 
     @rank_zero_only
     def finalize(self, status: str) -> None:
-        """Write what is left, at the end of the fit whatever its `status`."""
+        """Write pending data at the end of the fit, whatever its `status`."""
         if self._waiting and self._rows:
             row = self._rows[max(self._rows)]
             row.update(self._waiting)
@@ -111,13 +111,13 @@ class MetricsCsv(Logger):
 
     @rank_zero_only
     def resume(self, epoch: int) -> None:
-        """Drop the rows of `epoch` and later, which the run is going to do again; the columns stay."""
+        """Drop the rows of `epoch` and later, which the run repeats; the columns stay."""
         self._rows = {number: row for number, row in self._rows.items() if number < epoch}
         self._waiting = {}
         self._write()
 
     def columns(self) -> dict[str, list[float]]:
-        """Values of every metric over the epochs, without those that are missing or no number."""
+        """Values of every metric over the epochs, without missing values and values that are no numbers."""
         return {
             name: [value for row in self._in_order() if isfinite(value := float(row.get(name) or "nan"))]
             for name in self._columns
@@ -151,26 +151,26 @@ class MetricsCsv(Logger):
 class LatestRow(L.Callback):
     """Keeps the metrics of the latest epoch in the checkpoint.
 
-    Lightning logs an epoch after its checkpoint is written: a run killed in between would go on without that row. This
-    callback has to come after all that log, and before the checkpoints.
+    Lightning logs an epoch after its checkpoint is written; a run killed between the two would lose that row. This
+    callback comes after everything that logs, and before the checkpoints.
     """
 
     def __init__(self, table: MetricsCsv) -> None:
-        """What is missing of the row is put into `table`."""
+        """Missing parts of the row are put into `table`."""
         self._table = table
         self._row: dict[str, float] = {}
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Forget the epoch before; Lightning would keep what this one does not log."""
+        """Forget the previous epoch; Lightning would keep values that this one does not log."""
         trainer.logged_metrics.clear()
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Note what has been logged in this epoch."""
+        """Note the logged values of this epoch."""
         logged = {name: float(value) for name, value in trainer.logged_metrics.items()}
         self._row = logged | {"epoch": trainer.current_epoch, "step": trainer.global_step - 1}
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Put the row of the checkpoint where it, or what was not logged yet, is missing; even with no epoch to do."""
+        """Put the checkpoint's row into the table, as far as it is missing there; even with no epoch left to do."""
         if self._row:
             step = int(self._row["step"])
             self._table.log_metrics({name: value for name, value in self._row.items() if name != "step"}, step)
@@ -193,7 +193,7 @@ def flattened(metrics: Mapping[str, Any], prefix: str = "") -> list[tuple[str, A
 
 
 def plain(value: Any) -> Any:
-    """The number in a tensor or a NumPy scalar; others as they are."""
+    """The number in a tensor or a NumPy scalar; other values unchanged."""
     return value.item() if hasattr(value, "item") else value
 
 

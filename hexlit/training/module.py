@@ -29,23 +29,24 @@ log = logging.getLogger(__name__)
 
 
 class TrainedModule(L.LightningModule):
-    """A network and how its weights are updated. A task adds what the network is and what its losses are.
+    """A network and the update of its weights. A task adds the network and its losses.
 
-    A step of `train_batch` examples goes through the network in micro-batches, whose gradients add up to those of the
-    whole batch; statistics of batch norm are those of a micro-batch. Where memory runs out the micro-batch is halved
-    and the step begins again, so the examples of a step stay what they are (what batch norm and dropout had drawn from
-    the attempt by then, they keep). Gradients are unscaled, then clipped; with
-    one that is not finite the step changes no weight, and is counted.
+    A step of `train_batch` examples goes through the network in micro-batches. Their gradients add up to those of the
+    whole batch; statistics of batch norm are those of a micro-batch. When memory runs out, the micro-batch is halved
+    and
+    and the step begins again, so the examples of a step stay the same. Batch norm and dropout keep their changes from
+    the failed attempt. Gradients are unscaled, then clipped. A step with a gradient that is not finite changes no
+    weight, and is counted.
 
-    Of several ranks each takes its part of every batch; a micro-batch, and its statistics, are then of all ranks. The
-    gradients and the losses are added up over the ranks once a step, so all of them make the same update.
+    Each of several ranks takes its part of every batch; a micro-batch and its statistics then cover all ranks.
+    Gradients and losses are added up over the ranks once per step, so all ranks make the same update.
 
     Attributes:
-        net: the network that is trained.
+        net: the network in training.
         average: running average of its weights, None where `trainer.ema_decay` is 0.
-        micro_batch: most examples that go through the network at once, as of now.
+        micro_batch: present limit of examples that go through the network at once.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
-        clock: is told where the parts of a step end.
+        clock: times the parts of a step.
         ranks: the place of this process among those of its run.
         whole: examples of the current batch over all ranks; 0 before the first.
     """
@@ -76,32 +77,32 @@ class TrainedModule(L.LightningModule):
 
     @abstractmethod
     def output(self, batch: Any) -> Any:
-        """What the network says of a batch: the one that is trained, or in evaluation the one in use."""
+        """The network's output for a batch: of the trained network, or in evaluation of the one in use."""
 
     @abstractmethod
     def losses(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Means over a batch, each a scalar; `loss` is the one to minimise, the others are only logged."""
+        """Mean losses over a batch, each a scalar; `loss` is minimised, the others are only logged."""
 
     def measures(self, output: Any, batch: Any) -> dict[str, Tensor]:
-        """Further means over a batch of validation data, each a scalar, to be logged beside its losses."""
+        """Further means over a batch of validation data, each a scalar, logged beside its losses."""
         return {}
 
     @abstractmethod
     def example_batch(self, count: int) -> Any:
-        """A batch of `count` examples on the module's device, to try the network on."""
+        """A batch of `count` examples on the module's device, for trying the network."""
 
     @property
     def net_in_use(self) -> nn.Module:
-        """The network that plays and is measured: the averaged one where there is one."""
+        """The network for play and evaluation: the averaged one where there is one."""
         return self.net if self.average is None else self.average.module
 
     @property
     def learning_rate(self) -> float:
-        """The rate of the latest step; 0 before the first."""
+        """The learning rate of the latest step; 0 before the first."""
         return self._learning_rate
 
     def prepare(self) -> float | None:
-        """Move to the device and compile the network, where that is asked for; seconds of compiling, None without."""
+        """Move to the device and compile the network, if asked for; returns the seconds of compiling, None without."""
         if not self.profile.compile:
             return None
         self.to(self.profile.device)
@@ -115,7 +116,7 @@ class TrainedModule(L.LightningModule):
             self._halve(self.micro_batch, said)
 
     def training_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
-        """Update the weights by one batch; returns its losses."""
+        """Update the weights with one batch; returns its losses."""
         self.clock.end("load")
         optimizer = self.optimizers()
         assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
@@ -140,7 +141,7 @@ class TrainedModule(L.LightningModule):
         return losses
 
     def validation_step(self, batch: Any, batch_idx: int) -> None:
-        """Log losses and measures of a batch of validation data as `val.*`; weights and statistics stay as they are."""
+        """Log losses and measures of a validation batch as `val.*`; weights and statistics stay unchanged."""
         count = whole_size(self, batch)
         means: dict[str, Any] = {}
         for part in parts_of(batch, self.micro_batch) if self.ranks.has_part(count) else ():
@@ -155,7 +156,7 @@ class TrainedModule(L.LightningModule):
         self.log_dict(named, on_step=False, on_epoch=True, batch_size=count)
 
     def on_before_optimizer_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Clip the norm of the unscaled gradient, and leave the weights as they are where it is not finite."""
+        """Clip the norm of the unscaled gradient, and keep the weights where it is not finite."""
         parameters = [p for p in self.net.parameters() if p.grad is not None]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         finite = norm.isfinite()
@@ -163,16 +164,16 @@ class TrainedModule(L.LightningModule):
         if self.trainer_config.gradient_clip:
             clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip, norm)
         if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
-            return  # a scaler skips such a step itself, and scales less from then on
-        # This kernel skips the step by itself, so that nothing waits. That of SGD would begin its momentum with
-        # whatever is in memory, and those of mps do not look.
+            return  # a scaler skips such a step itself, and then scales less
+            # This kernel skips the step by itself, so nothing waits. The kernel of SGD would begin its momentum with
+            # uninitialised memory, and those of mps do not check.
         if type(optimizer) is torch.optim.AdamW and optimizer.defaults["fused"] and self.device.type != "mps":
             optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]
         elif not finite:
             optimizer.zero_grad()
 
     def on_train_start(self) -> None:
-        """Fit what a checkpoint has brought to this run's kernels and memory layout, which it may not share."""
+        """Fit the content of a checkpoint to this run's kernels and memory layout, which may differ."""
         optimizer = self.optimizers(use_pl_optimizer=False)
         assert isinstance(optimizer, torch.optim.Optimizer)
         for group in optimizer.param_groups:
@@ -185,12 +186,12 @@ class TrainedModule(L.LightningModule):
                         state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
 
     def on_train_epoch_start(self) -> None:
-        """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank has others."""
+        """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank draws differently."""
         torch.manual_seed(self._first_seed + self.current_epoch + self.ranks.rank * 2**32)
         self.skipped_steps = torch.zeros(())
 
     def on_before_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
-        """This rank's part of a batch, which is all of it where there are no others."""
+        """This rank's part of a batch; the whole batch with a single rank."""
         if isinstance(batch, PartOf):
             batch, self.whole = batch
             return batch
@@ -217,11 +218,11 @@ class TrainedModule(L.LightningModule):
         checkpoint["micro_batch"] = {"asked": self.profile.micro_batch, "fits": self.micro_batch}
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """A checkpoint is saved within the end of its epoch."""
+        """Restore the micro-batch. A checkpoint is saved within the end of its epoch."""
         found = checkpoint.get("micro_batch", {})
         if found.get("asked") == self.profile.micro_batch and found["fits"] < self.micro_batch:
             self.micro_batch = found["fits"]
-            log.info("going on with %d examples at once, as memory ran out before", self.micro_batch)
+            log.info("continuing with %d examples at once, as memory ran out before", self.micro_batch)
         progress = checkpoint["loops"]["fit_loop"]["epoch_progress"]
         for part in ("current", "total"):
             progress[part]["completed"] = progress[part]["processed"]
@@ -230,7 +231,7 @@ class TrainedModule(L.LightningModule):
         return self.losses(self.output(batch), batch)["loss"]
 
     def _gradients_in_memory(self, batch: Any, optimizer: Any) -> dict[str, Tensor]:
-        """`_gradients`, with a smaller micro-batch for every time that memory runs out."""
+        """`_gradients`, with a smaller micro-batch each time that memory runs out."""
         while True:
             try:
                 return self._gradients(batch)
@@ -243,7 +244,7 @@ class TrainedModule(L.LightningModule):
                         f"training: {self.device} is out of memory with {self.micro_batch} examples at once ({said}); "
                         f"set accelerator.micro_batch={max(2, self.micro_batch // 2)}"
                     ) from error
-            # Only here, with the exception gone, is what it held free to go.
+            # Only here, after the exception is gone, can its memory be freed.
             optimizer.zero_grad()
             release(self.device)
             self._halve(min(self.micro_batch, batch_size(batch)), said)
@@ -256,14 +257,14 @@ class TrainedModule(L.LightningModule):
             )
         self.micro_batch = (tried + 1) // 2
         log.warning(
-            "out of memory with %d examples at once (%s); going on with %d, and with the same examples a step",
+            "out of memory with %d examples at once (%s); continuing with %d, and with the same examples a step",
             tried,
             said,
             self.micro_batch,
         )
 
     def _gradients(self, batch: Any) -> dict[str, Tensor]:
-        """Add up the gradients of a batch, and the mean of its losses."""
+        """Add up the gradients of a batch; returns the means of its losses."""
         count = whole_size(self, batch)
         sums: dict[str, Tensor] = {}
         for part in self._micro_batches(batch, count):
@@ -281,7 +282,7 @@ class TrainedModule(L.LightningModule):
         return sums
 
     def _micro_batches(self, batch: Any, whole: int) -> Iterator[Any]:
-        """Parts of at most `micro_batch` examples. Every rank has as many: their statistics are of all ranks."""
+        """Parts of at most `micro_batch` examples. Every rank has equally many: their statistics cover all ranks."""
         if not self.ranks.several:
             return parts_of(batch, self.micro_batch)
         most = -(-whole // self.ranks.size)

@@ -7,10 +7,10 @@ import torch
 from torch import nn
 
 from hexlit.training.config import OptimizerConfig
-from hexlit.training.lean import Adafactor, AdamWBf16
+from hexlit.training.low_memory import Adafactor, AdamWBf16
 
 MOMENTUM = 0.9
-"""Momentum where the configuration names none."""
+"""Default momentum."""
 
 
 def build_optimizer(
@@ -18,8 +18,8 @@ def build_optimizer(
 ) -> torch.optim.Optimizer:
     """The optimizer over the parameters of `net`, with the rate `lr`; None: that of the configuration.
 
-    adamw and sgd are `fused` into one kernel a step; the others have no such kernel. With float16 gradients they must
-    not be: they would be unscaled inside that kernel, after the clipping.
+    adamw and sgd can be `fused` into one kernel per step; the others have no such kernel. `fused` must be off with
+    float16 gradients: that kernel would unscale them after the clipping.
     """
     decayed = [p for p in net.parameters() if p.ndim > 1]
     others = [p for p in net.parameters() if p.ndim <= 1]
@@ -42,13 +42,13 @@ def scaled_lr(config: OptimizerConfig, batch: int) -> float:
 
 
 def optimizer_state_bytes(optimizer: torch.optim.Optimizer) -> int:
-    """Bytes of the tensors that `optimizer` keeps beside the parameters; 0 before its first step."""
+    """Bytes of the tensors that `optimizer` keeps in addition to the parameters; 0 before its first step."""
     kept = (value for state in optimizer.state.values() for value in state.values() if isinstance(value, torch.Tensor))
     return sum(tensor.numel() * tensor.element_size() for tensor in kept)
 
 
 def learning_rate_factor(config: OptimizerConfig, progress: Callable[[], float]) -> Callable[[int], float]:
-    """Factor on `lr` at a step, for `LambdaLR`; `progress` tells how far the run is, 0 to 1."""
+    """Factor on `lr` at a step, for `LambdaLR`; `progress` gives the progress of the run, 0 to 1."""
 
     def factor(step: int) -> float:
         warmup = min(1.0, (step + 1) / (config.warmup_steps + 1))

@@ -1,4 +1,4 @@
-"""What a phase took and did, and the table in which that is kept: the rows of `phases.csv`."""
+"""The time and work of a phase, and their table: the rows of `phases.csv`."""
 
 import csv
 import io
@@ -26,68 +26,68 @@ DEVICE = ("peak_device_bytes", "not_measured")
 """Columns after the counts and their rates."""
 
 PER_SECOND = "_per_second"
-"""A rate is the name of what is counted with this behind it."""
+"""Suffix of the name of a rate; the name of the counted unit comes before it."""
 
 
 Number = TypeVar("Number", int, float)
 
 
 def added(left: Number | None, right: Number | None) -> Number | None:
-    """The sum, where what was not measured counts for nothing; None where neither was."""
+    """The sum; an unmeasured value counts as nothing. None where neither was measured."""
     return left if right is None else right if left is None else left + right
 
 
 def added_counts(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    """The sums by unit; a unit of one side alone is kept as it is."""
+    """The sums by unit; a unit of only one side is kept."""
     return {**left, **{unit: left.get(unit, 0) + count for unit, count in right.items()}}
 
 
 @dataclass
 class PhaseTotals:
-    """What one phase took and did, in one epoch or in all of them. None is "not measured", never 0."""
+    """Time and work of one phase, in one epoch or in all of them. None is "not measured", never 0."""
 
     epochs: int = 0
-    """Number of finished phases that were added up."""
+    """Number of finished phases in the sums."""
     wall_seconds: float = 0.0
     cpu_seconds: float | None = None
-    """Processor time of this process and of those that work for it, all threads together; can exceed the wall time."""
+    """Processor time of this process and of its workers, all threads together; can exceed the wall time."""
     work_seconds: float = 0.0
-    """Wall time of the work: more than `wall_seconds` where it went on beside other phases, and was waited for in this
-    one. Rates and shares of the network refer to it."""
+    """Wall time of the work. It exceeds `wall_seconds` when the work ran beside other phases, and this phase waited for
+    it. Rates and shares of the network refer to it."""
     network_seconds: float | None = None
     """Part of `work_seconds` that was spent waiting for the network."""
     counts: dict[str, int] = field(default_factory=dict)
-    """What was done, by unit; a unit that was never counted is missing."""
+    """Amount of work, by unit; a unit that was never counted is missing."""
     busy_seconds: float | None = None
-    """Part of `watched_seconds` in which the device worked."""
+    """Part of `watched_seconds` while the device worked."""
     watched_seconds: float = 0.0
-    """Part of `wall_seconds` for which it is known whether the device worked."""
+    """Part of `wall_seconds` with known activity of the device."""
     peak_device_bytes: int | None = None
-    """The most that tensors took of the device's own memory."""
+    """Largest amount of the device's own memory that tensors took."""
     not_measured: str = ""
-    """Why figures of the device are None, in the latest of the phases."""
+    """Why figures of the device are None, for the latest of the phases."""
 
     @property
     def device_utilisation(self) -> float | None:
-        """Share of the time that the device worked, 0 to 1; of its threads' time on a cpu."""
+        """Share of the time that the device worked, 0 to 1; on a cpu, share of its threads' time."""
         if self.busy_seconds is None or self.watched_seconds <= 0.0:
             return None
         return self.busy_seconds / self.watched_seconds
 
     @property
     def outside_network_share(self) -> float | None:
-        """Share of the time of the work that was not spent in the network, 0 to 1."""
+        """Share of the working time that was spent outside the network, 0 to 1."""
         if self.network_seconds is None or self.work_seconds <= 0.0:
             return None
         return (self.work_seconds - self.network_seconds) / self.work_seconds
 
     def rate(self, unit: str) -> float | None:
-        """How much of `unit` was done in a second of the work."""
+        """Count of `unit` per second of the work."""
         count = self.counts.get(unit)
         return None if count is None or self.work_seconds <= 0.0 else count / self.work_seconds
 
     def as_dict(self, units: Sequence[str]) -> dict[str, float | int | str | None]:
-        """Every number, and of `units` every count and rate, by column."""
+        """Every number, and every count and rate of `units`, by column."""
         return {
             **{name: getattr(self, name) for name in TIMES},
             **{unit: self.counts.get(unit) for unit in units},
@@ -96,7 +96,7 @@ class PhaseTotals:
         }
 
     def include(self, other: "PhaseTotals") -> None:
-        """Add the numbers of `other`; what only one of the two has is kept as it is."""
+        """Add the numbers of `other`; a number of only one of the two is kept."""
         self.epochs += other.epochs
         self.wall_seconds += other.wall_seconds
         self.work_seconds += other.work_seconds
@@ -110,7 +110,7 @@ class PhaseTotals:
         self.not_measured = other.not_measured
 
     def include_device(self, figures: DeviceFigures) -> None:
-        """Take over what was read of the device over the whole of this phase."""
+        """Take over the readings of the device over the whole of this phase."""
         if figures.device_utilisation is not None:
             self.watched_seconds = self.wall_seconds
             self.busy_seconds = figures.device_utilisation * self.wall_seconds
@@ -119,7 +119,7 @@ class PhaseTotals:
 
 
 Row = tuple[int, str, PhaseTotals]
-"""Epoch, name of the phase, and what it took."""
+"""Epoch, name of the phase, and its time and work."""
 
 
 def columns_of(units: Sequence[str]) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def write_rows(path: Path, rows: Sequence[Row], units: Sequence[str]) -> None:
 
 
 def read_rows(path: Path, units: Sequence[str]) -> list[Row]:
-    """What `write_rows` wrote.
+    """Read the rows that `write_rows` wrote.
 
     Raises:
         UsageError: a row cannot be read; the message names its line.

@@ -1,4 +1,4 @@
-"""Where a run's time goes: one row of `phases.csv` for every finished phase of every epoch."""
+"""The phases of a run and their times: one row of `phases.csv` for every finished phase of every epoch."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -11,20 +11,20 @@ from hexlit.accelerate.gauge import DeviceGauge
 from hexlit.training.phase_table import PhaseTotals, added, added_counts, columns_of, read_rows, write_rows
 
 COMPILING = "compiling"
-"""The phase in which code is compiled, or loaded where it was compiled before."""
+"""Phase for compiling code, or for loading code compiled before."""
 
 STARTING, BETWEEN, SAVING, FINISHING = "starting", "between", "saving", "finishing"
-"""Time outside all other phases: until the first epoch, inside epochs, after their last phase, after the last epoch."""
+"""Time outside other phases: before the first epoch, inside epochs, after their last phase, after the last epoch."""
 
 ONCE = (COMPILING, STARTING, FINISHING)
 """Phases of a session, not of an epoch: no pace includes them."""
 
 ASIDE = (*ONCE, BETWEEN, SAVING)
-"""Phases in which no work of the run is done."""
+"""Phases without work of the run."""
 
 
 class Phase:
-    """A phase under way: `PhaseClock.phase` gives it, the code inside the phase feeds it, listeners read it.
+    """A running phase: `PhaseClock.phase` gives it, the code inside the phase feeds it, listeners read it.
 
     `goal` is the number that `done` reaches at the end (steps, examples), None where it is not known.
     `figures` are numbers to show beside it, such as losses; they are not written to the file.
@@ -45,29 +45,29 @@ class Phase:
         self.done = 0.0
         self.figures: dict[str, float] = {}
         self.detail = ""
-        """What is being done, for the display."""
+        """Present activity, for the display."""
         self.counts: dict[str, int] = {}
-        """What has been done so far, by unit."""
+        """Amount of work so far, by unit."""
         self.network_seconds: float | None = None
         self.work_seconds: float | None = None
-        """Wall time of the work so far where others do it, perhaps since before this phase; None: it is this phase."""
+        """Wall time of work that others do, perhaps since before this phase; None: the time of this phase."""
         self.finished = False
         """Whether the phase ended without an exception."""
         self._listeners = listeners
         self._units = units
         self._measured: PhaseTotals | None = None
         self.started = time.perf_counter()
-        """When it began, on `time.perf_counter()`."""
+        """Start of the phase, on `time.perf_counter()`."""
         self._cpu_clock = cpu_clock
         self._started_cpu = cpu_clock()
 
     @property
     def wall_seconds(self) -> float:
-        """Seconds since the start, or of the whole phase once it has ended."""
+        """Seconds since the start; once it has ended, of the whole phase."""
         return time.perf_counter() - self.started if self._measured is None else self._measured.wall_seconds
 
     def add(self, network_seconds: float | None = None, **counts: int) -> None:
-        """Count work that was done since the last call, by unit. What is never counted stays unknown.
+        """Count the work since the last call, by unit. A unit that is never counted stays unknown.
 
         Raises:
             ValueError: the clock counts no such unit.
@@ -78,7 +78,7 @@ class Phase:
         self.network_seconds = added(self.network_seconds, network_seconds)
 
     def advance(self, done: float, **figures: float) -> None:
-        """Say how far the phase is: `done` of `goal`, with the current `figures`. A call takes microseconds."""
+        """Report the progress of the phase: `done` of `goal`, with the current `figures`. A call takes microseconds."""
         self.done = done
         if figures:
             self.figures = {**self.figures, **figures}
@@ -101,7 +101,7 @@ class Phase:
 
 
 class PhaseListener(Protocol):
-    """Hears of phases as they happen; a display is one. What it raises ends the run, so it should not raise."""
+    """Hears of phases as they happen, such as a display. An exception in it ends the run, so it should raise none."""
 
     def phase_started(self, name: str, epoch: int, goal: float | None) -> None: ...
 
@@ -113,8 +113,8 @@ class PhaseListener(Protocol):
 class PhaseClock:
     """Measures the phases of a run, one after the other, and keeps `phases.csv` (whole after every phase).
 
-    Rows that `path` already holds are kept, so that the totals of a run that was interrupted stay right; call
-    `resume` with the first epoch that is done again. With `path=None` nothing is written.
+    Existing rows of `path` are kept, so that the totals of an interrupted run stay right. Call `resume` with the first
+    epoch that is repeated. With `path=None` nothing is written.
 
         with clock.phase("training", epoch=3, goal=400) as phase:
             phase.add(examples=128)
@@ -122,17 +122,17 @@ class PhaseClock:
 
     A phase that ends with an exception leaves no row: a resumed run does it again.
 
-    After `account` the time outside the phases has rows as well, so that all rows add up to the wall time.
+    After `account` the time outside the phases also has rows, so that all rows add up to the wall time.
     """
 
     def __init__(
         self, path: Path | None, gauge: DeviceGauge | None = None, units: Sequence[str] = ("examples",)
     ) -> None:
-        """`gauge` reads the device; without one its figures are not measured. `units` are what phases count."""
+        """`gauge` reads the device; without one its figures are not measured. `units` are the units of the counts."""
         self.path = path
         self.units = tuple(units)
         self.cpu_clock: Callable[[], float] = time.process_time
-        """Processor time so far of everything that works for the run."""
+        """Processor time so far of all processes that work for the run."""
         self._gauge = gauge
         self.listeners: list[PhaseListener] = []
         self._rows: list[tuple[int, str, PhaseTotals]] = []
@@ -174,18 +174,18 @@ class PhaseClock:
                 listener.phase_ended(phase)
 
     def account(self, started: float, epoch: int) -> None:
-        """From `started` (on `time.monotonic()`) on give the time outside phases rows, too; `epoch` is the first."""
+        """Give the time outside phases rows too, from `started` (on `time.monotonic()`) on; `epoch` is the first."""
         began = time.perf_counter() - (time.monotonic() - started)
         self._gap = _Gap(began, self.cpu_clock(), STARTING, epoch)
 
     def outside(self, name: str, epoch: int) -> None:
-        """From now until the next phase the time belongs to the row `name` of `epoch`; nothing before `account`."""
+        """Book the time from now until the next phase in the row `name` of `epoch`; no effect before `account`."""
         if self._gap is not None and self._current is None:
             self._book_gap(time.perf_counter())
             self._gap.name, self._gap.epoch = name, epoch
 
     def settle(self) -> None:
-        """Bring the rows up to this instant; in a phase up to its beginning."""
+        """Bring the rows up to this instant; inside a phase, up to its beginning."""
         if self._gap is not None and self._current is None:
             self._book_gap(time.perf_counter())
             self._write()
@@ -205,23 +205,23 @@ class PhaseClock:
         if kept is None:
             self._rows.append((gap.epoch, gap.name, row))
         else:
-            row.epochs = 0  # a further part of the same
+            row.epochs = 0  # a further part of the same row
             kept.include(row)
 
     def resume(self, epoch: int) -> None:
-        """Forget the rows of `epoch` and later, which the run is going to do again."""
+        """Forget the rows of `epoch` and later, which the run repeats."""
         self._rows = [row for row in self._rows if row[0] < epoch]
         self._write()
 
     def totals(self) -> dict[str, PhaseTotals]:
-        """What each phase took and did over all epochs, in the order in which the phases first came."""
+        """Time and work of each phase over all epochs, in the order of the phases' first appearance."""
         totals: dict[str, PhaseTotals] = {}
         for _, name, row in self._rows:
             totals.setdefault(name, PhaseTotals()).include(row)
         return totals
 
     def seconds_of(self, *names: str) -> float:
-        """Wall time of the phases `names` so far, or of all where none is named; 0 for what never came."""
+        """Wall time of the phases `names` so far, or of all without names; 0 for phases that never came."""
         return sum(row.wall_seconds for _, name, row in self._rows if not names or name in names)
 
     @property
@@ -230,11 +230,11 @@ class PhaseClock:
         return columns_of(self.units)
 
     def summary(self) -> dict[str, dict[str, float | int | str | None]]:
-        """For `summary.json`: the totals of every phase, by column."""
+        """Entries for `summary.json`: the totals of every phase, by column."""
         return {name: {"epochs": row.epochs, **row.as_dict(self.units)} for name, row in self.totals().items()}
 
     def epoch_rows(self, epoch: int) -> dict[str, PhaseTotals]:
-        """What each phase of `epoch` took and did so far."""
+        """Time and work of each phase of `epoch` so far."""
         return {name: row for at, name, row in self._rows if at == epoch}
 
     def epoch_seconds(self, epoch: int) -> float:
@@ -242,12 +242,12 @@ class PhaseClock:
         return sum(row.wall_seconds for at, _, row in self._rows if at == epoch)
 
     def peak(self, epoch: int) -> int | None:
-        """The most that tensors took of the device's own memory in the phases of `epoch`, in bytes."""
+        """Largest amount of the device's own memory that tensors took in the phases of `epoch`, in bytes."""
         peaks = [row.peak_device_bytes for at, _, row in self._rows if at == epoch]
         return max((peak for peak in peaks if peak is not None), default=None)
 
     def steady(self, name: str) -> PhaseTotals:
-        """The phase `name` over all epochs but the first, which warms up; over that one where it is the only one."""
+        """The phase `name` over all epochs but the first, which warms up; over the first if it is the only one."""
         rows = [row for _, phase, row in self._rows if phase == name]
         steady = PhaseTotals()
         for row in rows[1:] or rows:
@@ -261,7 +261,7 @@ class PhaseClock:
 
 @dataclass
 class _Gap:
-    """The time since the latest phase, or since it was last booked."""
+    """The time since the latest phase, or since the last booking."""
 
     since: float
     since_cpu: float
@@ -269,5 +269,5 @@ class _Gap:
     epoch: int
 
     def restart(self, since: float, cpu: float) -> None:
-        """What is booked next begins at `since`."""
+        """The next booking begins at `since`."""
         self.since, self.since_cpu = since, cpu

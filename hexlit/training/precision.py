@@ -13,7 +13,7 @@ class UnscaledHalfPrecision(MixedPrecision):
 
     def __init__(self, device: torch.device) -> None:
         """Autocast on `device`."""
-        # Not the base class's: it makes a scaler for float16 where it is given none.
+        # Not the base class's constructor: it makes a scaler for float16 when it gets none.
         self.precision = "16-mixed"
         self.device = device.type
         self.scaler = None
@@ -22,8 +22,8 @@ class UnscaledHalfPrecision(MixedPrecision):
 def precision_arguments(profile: DeviceProfile) -> dict[str, Any]:
     """The arguments of `Trainer` that make it compute in the precision of `profile`.
 
-    float16 loses small gradients below 6e-8, which a scaler keeps on CUDA. Other devices have none, so bf16-mixed or
-    32-true suits them better.
+    float16 loses small gradients below 6e-8; on CUDA a scaler preserves them. Other devices have no scaler, so
+    bf16-mixed or 32-true suits them better.
     """
     if profile.precision == "16-mixed" and profile.device.type != "cuda":
         return {"plugins": [UnscaledHalfPrecision(profile.device)]}

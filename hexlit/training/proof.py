@@ -1,4 +1,4 @@
-"""The end of a run that has reached its aim: named figures above their thresholds, several measurements running."""
+"""The end of a run that has reached its aim: named figures above their thresholds, several times in a row."""
 
 import math
 from collections.abc import Mapping
@@ -8,16 +8,16 @@ import lightning as L
 
 
 class Proof(L.Callback):
-    """Counts measurements in which every figure reaches its threshold; enough of them in a row end the run.
+    """Counts measurements with every figure at its threshold or better; enough of them in a row end the run.
 
-    It decides only when a run ends. Figures that are to judge the run afterwards have to come from other examples than
-    those that are judged here, or the end would have been chosen by them.
+    It only decides when a run ends. Figures that judge the run afterwards must come from other examples. Otherwise
+    the same figures would have chosen the end of the run and judged it.
 
     Attributes:
-        least: the smallest value of each figure that counts.
+        least: smallest value of each figure that counts.
         wanted: measurements in a row that prove the aim.
-        running: measurements in a row that have reached it, up to now.
-        proved_after: epochs that the run had done when it was proved; None before.
+        running: present number of measurements in a row that have reached it.
+        proved_after: epochs done when the aim was proved; None before.
         figures: the figures of the latest measurement, those of `least` only.
     """
 
@@ -30,9 +30,9 @@ class Proof(L.Callback):
         self.figures: dict[str, float] = {}
 
     def judge(self, epochs: int, figures: Mapping[str, Any]) -> bool:
-        """Take the measurement after `epochs` epochs; whether the aim is proved by now, and then for good.
+        """Take the measurement after `epochs` epochs; returns whether the aim is proved, which then stays so.
 
-        A figure that is missing reaches nothing.
+        A missing figure misses its threshold.
         """
         self.figures = {name: float(figures.get(name, math.nan)) for name in self.least}
         reached = all(self.figures[name] >= least for name, least in self.least.items())
@@ -42,12 +42,12 @@ class Proof(L.Callback):
         return self.proved_after is not None
 
     def on_fit_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop a resumed run that had proved itself already."""
+        """Stop a resumed run that had already proved itself."""
         if self.proved_after is not None:
             trainer.should_stop = True
 
     def summary(self) -> dict[str, Any]:
-        """For `summary.json`: what was asked, what was found last, and after how many epochs it was proved."""
+        """Entries for `summary.json`: the thresholds, the latest figures, and the number of epochs at the proof."""
         return {
             "least": self.least,
             "evaluations": self.wanted,
@@ -60,7 +60,7 @@ class Proof(L.Callback):
         return self.summary()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Continue the count; other thresholds than the checkpoint's begin it again."""
+        """Continue the count; it starts again if the checkpoint has other thresholds."""
         if (state_dict["least"], state_dict["evaluations"]) != (self.least, self.wanted):
             return
         self.running, self.proved_after = state_dict["running"], state_dict["proved_after"]

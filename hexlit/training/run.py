@@ -1,4 +1,4 @@
-"""One run of any task: its Trainer with all shared callbacks, its files, and what it came to."""
+"""One run of any task: its Trainer with all shared callbacks, its files, and its result."""
 
 import logging
 import platform
@@ -18,6 +18,7 @@ from hexlit.accelerate.rank_line import Lost
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
+from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
@@ -28,7 +29,7 @@ from hexlit.training.cost import Cost
 from hexlit.training.display import Display
 from hexlit.training.distributed import device_arguments, part_ways, refuse_for_several, surroundings
 from hexlit.training.early_stopping import EarlyStopping
-from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
+from hexlit.training.ending import command_to_go_on, ending_of
 from hexlit.training.epoch_times import EpochTimes, RowsAreWhole
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
@@ -62,17 +63,18 @@ def run(
     tags: Sequence[str] = (),
     lost: Lost | None = None,
 ) -> dict[str, Any]:
-    """Run `task` in `folder` and return the summary, which also lies there as `summary.json`.
+    """Run `task` in `folder` and return the summary, which is also written there as `summary.json`.
 
-    The first of several ranks does; the others take part, each in a folder of its own, and return nothing.
+    Only the first of several ranks does so; the others take part, each in a folder of its own, and return nothing.
 
     `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
     `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
-    `saved(path)` is called after each checkpoint that stands. `facts` and `tags` describe the run on Weights & Biases,
-    beside its configuration. `lost` hears of a rank that is gone, where the ranks tell each other.
+    `saved(path)` is called after each checkpoint that has been written and checked. `facts` and `tags` describe the
+    run on Weights & Biases, in addition to its configuration. `lost` is called when a rank is gone, if the ranks tell
+    each other.
 
     Raises:
-        UsageError: a setting does not suit the task, the data or the run to go on with.
+        UsageError: a setting does not suit the task, the data or the run to continue.
     """
     started = time.monotonic() if started is None else started
     quiet_lightning()
@@ -188,10 +190,11 @@ def run(
             ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
             reached = found_by(evaluation, validation) | {"measured_after": evaluation.measured_after}
             task.show_ending(ending, reached, command_to_go_on(folder, config.trainer))
+            stop.add_note(TOLD)
             interrupted = True
         raise
     finally:
-        task.close()  # Lightning tears the data down only after a fit that came to its end
+        task.close()  # Lightning tears the data down only after a fit that ended well
         part_ways(trainer.strategy, failed=failed)
         if failed:
             if interrupted:
@@ -233,13 +236,13 @@ def run(
 
 
 def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
-    """What the loggers are told of a run before it begins: the whole configuration, the code, the device."""
+    """The facts of a run for the loggers before it begins: the whole configuration, the code, the device."""
     settings: Any = config  # always a dataclass; a protocol cannot say so
     return {**asdict(settings), "git": git_state(), "versions": versions(), "device": describe_device(profile)}
 
 
 def found_by(evaluation: EvaluationPhase, validation: ValidationPhase) -> dict[str, Any]:
-    """The latest figures: of the evaluation, or where a task has none of the validation."""
+    """The latest figures: those of the evaluation, or of the validation where a task has no evaluation."""
     return dict(evaluation.latest) if evaluation.prefix else dict(validation.of(None))
 
 
@@ -253,7 +256,7 @@ def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
 
 
 def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[Path | None, int]:
-    """The checkpoint to go on from and the first epoch to do; None for a run that has none, new or killed early.
+    """The checkpoint to continue from and the first epoch to do; None for a run without one, new or killed early.
 
     Raises:
         UsageError: no checkpoint is whole, or the run was started with other settings.
@@ -267,7 +270,7 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
     learning = {**vars(config.optimizer), "ema_decay": config.trainer.ema_decay}
     for name, value in learning.items():
         was = saved.get("learning", learning).get(name, value)
-        if was != value:  # the checkpoint's would win: its optimizer and its schedule are taken over
+        if was != value:  # the checkpoint's value would win: its optimizer and its schedule are taken over
             key = f"trainer.{name}" if name == "ema_decay" else f"optimizer.{name}"
             raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
     return path, int(checkpoint["epoch"]) + 1
@@ -283,10 +286,10 @@ def describe_device(profile: DeviceProfile) -> str:
 
 
 def quiet_lightning() -> None:
-    """Keep Lightning's greetings off the terminal, and a deprecation inside Lightning; its other warnings stay."""
+    """Keep Lightning's greetings and a deprecation inside Lightning off the terminal; its other warnings stay."""
     warnings.filterwarnings("ignore", message=r".*isinstance\(treespec, LeafSpec\)")
     warnings.filterwarnings("ignore", message=r".*does not have many workers")
-    # The module takes its part of a batch, and times its way to the device, whoever loads it.
+    # The module takes its part of a batch and times the transfer to the device, whichever loader it comes from.
     overridden = r"You have overridden `(on_before_batch_transfer|transfer_batch_to_device)`"
     warnings.filterwarnings("ignore", message=overridden)
     warnings.filterwarnings("ignore", message=r"You defined a `validation_step` but have no `val_dataloader`")
@@ -295,7 +298,7 @@ def quiet_lightning() -> None:
     warnings.filterwarnings("ignore", message=r"The `srun` command is available on your system but is not used")
     # Not every metric is measured after every epoch.
     warnings.filterwarnings("ignore", message=r".*could not find the monitored key")
-    # It does exist: a resumed run goes on in its own folder.
+    # It does exist: a resumed run continues in its own folder.
     warnings.filterwarnings("ignore", message=r"Checkpoint directory .* exists and is not empty")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)

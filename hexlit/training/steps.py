@@ -1,4 +1,4 @@
-"""Where the time of an optimisation step goes: one row of `steps.csv` for every epoch."""
+"""The time of an optimisation step by its parts: one row of `steps.csv` for every epoch."""
 
 import csv
 import io
@@ -11,8 +11,8 @@ from typing import Any
 import lightning as L
 import torch
 
+from hexlit.accelerate.events import events_for
 from hexlit.accelerate.gauge import DeviceGauge
-from hexlit.accelerate.marks import marks_for
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.training.batches import whole_size
@@ -20,9 +20,9 @@ from hexlit.training.batches import whole_size
 log = logging.getLogger(__name__)
 
 PARTS = ("load", "transfer", "forward", "loss", "backward", "update")
-"""Waiting for the batch; its way to the device; the network; the loss; the gradients; clipping and the optimizer.
+"""Waiting for the batch; its transfer to the device; the network; the loss; the gradients; clipping and the optimizer.
 
-Adding up over ranks belongs to the last."""
+Adding up over ranks belongs to the last part."""
 
 COLUMNS = (
     "epoch",
@@ -42,17 +42,17 @@ COLUMNS = (
 )
 
 LOADER_BOUND = 0.1
-"""Share of an epoch's time spent waiting for data above which the loader is what holds it up."""
+"""The loader is the bottleneck above this share of an epoch's time spent waiting for data."""
 
 WORTH_A_WARNING = 1.0
-"""Seconds of an epoch's steps below which it does not matter what holds them up."""
+"""Epochs with fewer seconds of steps than this cause no warning."""
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
     """The rows of a step table.
 
     Raises:
-        UsageError: a row is none; the message names its line.
+        UsageError: a line is no such row; the message names it.
     """
     with path.open(newline="", encoding="utf-8") as file:
         table = csv.DictReader(file, restkey="beyond")
@@ -68,24 +68,24 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def verdict(load_share: float) -> str:
-    """What an epoch is bound by, when this share of its time was spent waiting for data."""
+    """The bottleneck of an epoch that spent `load_share` of its time waiting for data."""
     return "loader-bound" if load_share > LOADER_BOUND else "compute-bound"
 
 
 class StepClock(L.Callback):
     """Adds up the parts of every step of an epoch; they follow each other without a gap.
 
-    `wall_seconds` runs from the epoch's start to the end of its last step. On a device that works on its own (cuda,
-    mps) the seconds of a part are the device's, its waiting included, while `wall_seconds` are the host's, until the
-    device has done that step. CPU seconds, and a cpu's utilisation, are those of this process with all its threads.
+    `wall_seconds` runs from the epoch's start to the end of its last step. Some devices work on their own (cuda, mps).
+    The seconds of a part are then the device's, its waiting included. `wall_seconds` are the host's, until the device
+    has done that step. CPU seconds, and a cpu's utilisation, are those of this process with all its threads.
     """
 
     def __init__(self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None) -> None:
-        """Rows go to `path`, which is whole after each epoch; nowhere with None. `gauge` reads the device."""
+        """Rows go to `path`, a whole file after each epoch; None: nowhere. `gauge` reads the device."""
         self._path = path
         self._device = device
         self._gauge = gauge or DeviceGauge(device, threads=1)
-        self._marks = marks_for(device)
+        self._events = events_for(device)
         self._rows: list[dict[str, str]] = []
         self._warm = self._warned = False
         self._ends: list[str] = []
@@ -103,13 +103,13 @@ class StepClock(L.Callback):
         return self._rows[-1] if self._rows else {}
 
     def resume(self, epoch: int) -> None:
-        """Forget the rows of `epoch` and later, which the run is going to do again."""
+        """Forget the rows of `epoch` and later, which the run repeats."""
         self._rows = [row for row in self._rows if int(row["epoch"]) < epoch]
 
     def end(self, part: str) -> None:
-        """All since the last call belongs to `part`. A call takes microseconds."""
+        """Count the time since the last call for `part`. A call takes microseconds."""
         self._ends.append(part)
-        self._instants.append(self._marks.mark())
+        self._instants.append(self._events.record())
         self._cpu.append(time.process_time())
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -118,14 +118,14 @@ class StepClock(L.Callback):
         self.restart()
 
     def restart(self) -> None:
-        """Count from here on."""
+        """Start counting here."""
         self._ends, self._instants, self._cpu = [], [], []
         self._examples = self._steps = 0
         self._started = time.monotonic()
         self.end("start")
 
     def on_validation_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """What was validated within the epoch is no part of its steps."""
+        """Leave validation within the epoch out of its steps."""
         self.end("validation")
 
     def on_train_batch_end(
@@ -149,9 +149,9 @@ class StepClock(L.Callback):
     def _row(self, epoch: int, module: L.LightningModule) -> dict[str, Any]:
         """The figures of the epoch by column; None is "not measured"."""
         seconds, cpu = dict.fromkeys(PARTS, 0.0), dict.fromkeys(PARTS, 0.0)
-        spans = self._marks.between(self._instants)
+        spans = self._events.between(self._instants)
         used = [end - start for start, end in pairwise(self._cpu)]
-        alone = self._device.type == "cpu"  # the host's own clock; and a batch is where it is used
+        alone = self._device.type == "cpu"  # the host's own clock; a batch is already in its place
         wall = lasted = sum(spans) if alone else time.monotonic() - self._started
         for part, span, busy in zip(self._ends[1:], spans, used, strict=True):
             name = "load" if alone and part == "transfer" else part
@@ -181,11 +181,11 @@ class StepClock(L.Callback):
             row["transfer_seconds"] = row["transfer_cpu_seconds"] = None
             reasons["transfer_seconds"] = "the batch is in the cpu's memory already"
         row["not_measured"] = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-        # The first epoch of a session loads compiled code along with its first batch.
+        # The first epoch of a session loads compiled code together with its first batch.
         if self._warm and not self._warned and wall > WORTH_A_WARNING and row["verdict"] == "loader-bound":
             self._warned = True
             log.warning(
-                "epoch %d waited for data in %.0f%% of its time, so the loader holds it up; see accelerator.workers",
+                "epoch %d spent %.0f%% of its time waiting for data: the loader is too slow; see accelerator.workers",
                 epoch,
                 100 * seconds["load"] / wall,
             )

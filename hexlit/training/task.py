@@ -1,4 +1,4 @@
-"""What a task gives to a run: its module, its data, and whatever else the shared rails have to know of it."""
+"""A task's contribution to a run: its module, its data, and everything else that the shared code needs."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from hexlit.training.phases import Phase, PhaseClock
 
 
 class RunSettings(Protocol):
-    """What a run reads of its configuration; every task's configuration has it."""
+    """Settings that a run reads; every task's configuration has them."""
 
     @property
     def name(self) -> str: ...
@@ -39,52 +39,52 @@ class RunSettings(Protocol):
 
 @dataclass(frozen=True)
 class Session:
-    """What a run gives to its task."""
+    """A run's contribution to its task."""
 
     folder: Path
-    """Of the run."""
+    """Folder of the run."""
     profile: DeviceProfile
     clock: PhaseClock
-    """Times the phases; the task's own ones, too."""
+    """Times the phases, including the task's own ones."""
     display: Display
     first_epoch: int
-    """The epoch that the run begins with, or goes on with."""
+    """First epoch of this session."""
     trial: bool
-    """Whether it is a trial of a sweep: it is judged on validation data alone."""
+    """Whether it is a trial of a sweep, which is judged on validation data alone."""
     deadline: float | None
-    """Time on `time.monotonic()` after which nothing long should begin."""
+    """Time on `time.monotonic()`; nothing long should begin after it."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a task measures its network beside the losses, and what proves that it has learned enough."""
+    """How a task measures its network in addition to the losses, and when the network has learned enough."""
 
     prefix: str
-    """The figures are logged as `prefix.name`."""
+    """Prefix of the logged figures, as in `prefix.name`."""
     measure: Callable[[bool], Mapping[str, Any]]
-    """Figures of the network in use; called with True after the last epoch."""
+    """Returns figures of the network in use; its argument is True after the last epoch."""
     every_epochs: int
-    """0: never."""
+    """Epochs between two evaluations. 0: never."""
     least: Mapping[str, float] | None = None
-    """Figures that prove the aim where all of them are reached, and by that end the run; None: nothing does."""
+    """Thresholds that prove the aim when all are reached, and then end the run. None: nothing ends it."""
     in_a_row: int = 1
-    """Evaluations in a row that it takes."""
+    """Successful evaluations in a row that the proof needs."""
 
 
 class Task(ABC):
-    """One kind of work for the rails: what is learned, from what, and how it is judged.
+    """One kind of work for a run: its aim, its data, and its measure of success.
 
-    A run calls `set_up` first, once its generators are seeded, then the others. Before that a resumed run passes what
-    its checkpoint holds to `check_resume`.
+    A run calls `set_up` first, once its generators are seeded, then the others. Only `check_resume` comes earlier: a
+    resumed run passes it the content of its checkpoint.
 
     Attributes:
-        unit: what an example of training is called in tables, in the plural.
+        unit: name of a training example in tables, in the plural.
         units: everything that phases count, `unit` included.
-        shown: figures of a validation that are shown while a run goes on, without `val.`.
+        shown: validation figures on the display of a running run, without `val.`.
         metrics: the task's lines of the table of names; the first dot of other names becomes a slash in charts.
         fresh_data: whether every epoch has another loader.
-        module: what is trained; `set_up` makes it.
-        data: what it is trained on; `set_up` makes it.
+        module: the module to train; `set_up` makes it.
+        data: its training data; `set_up` makes it.
     """
 
     unit: ClassVar[str] = "examples"
@@ -104,26 +104,26 @@ class Task(ABC):
         """Floating-point operations of one example's forward pass."""
 
     def training_flops(self) -> int:
-        """Those of its forward pass in training, where the network computes more than in evaluation."""
+        """Operations of one example's forward pass in training, where the network computes more than in evaluation."""
         return self.forward_flops()
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
-        """Raise `UsageError` where the run in `folder` cannot go on as configured.
+        """Raise `UsageError` where the run in `folder` cannot continue as configured.
 
         `saved` are the module's hyperparameters in its checkpoint.
         """
         return
 
     def prepare(self, phase: Phase) -> None:
-        """Compile or load what the first epoch needs; `phase` shows how far that is."""
+        """Compile or load what the first epoch needs; `phase` shows the progress."""
         return
 
     def evaluation(self) -> Evaluation | None:
-        """How the network is measured after an epoch; None: by its losses only."""
+        """How the network is measured after an epoch. None: only by its losses."""
         return None
 
     def before_evaluation(self, is_due: Callable[[L.Trainer], bool]) -> list[L.Callback]:
-        """Callbacks that come right before the evaluation; `is_due(trainer)` says whether there will be one."""
+        """Callbacks that come right before the evaluation; `is_due(trainer)` tells whether one follows."""
         return []
 
     def callbacks(self) -> list[L.Callback]:
@@ -135,7 +135,7 @@ class Task(ABC):
         return {}
 
     def forward_passes(self) -> int:
-        """Examples that went through the network so far while data was made."""
+        """Examples that went through the network so far for making data."""
         return 0
 
     def cpu_seconds(self) -> float:
@@ -143,11 +143,11 @@ class Task(ABC):
         return 0.0
 
     def used(self, identity: Identity) -> Sequence[Files]:
-        """Files that the run known by `identity` has learned from."""
+        """Files that the run `identity` has learned from."""
         return ()
 
     def finish(self) -> Mapping[str, Any]:
-        """Look back once training has ended well; what is found goes into the summary."""
+        """Look back once training has ended well; the results go into the summary."""
         return {}
 
     def summary(self) -> Mapping[str, Any]:
@@ -155,11 +155,11 @@ class Task(ABC):
         return {}
 
     def engine(self) -> str:
-        """What computes beside the training, for the line on the device, such as `evaluated by cuda graphs`."""
+        """The engine that works beside the training, for the line on the device, such as `evaluated by cuda graphs`."""
         return ""
 
     def close(self) -> None:
-        """End what works for the run; called after an exception as well."""
+        """End all workers of the run; called after an exception too."""
         return
 
     @abstractmethod
@@ -168,7 +168,7 @@ class Task(ABC):
 
     @abstractmethod
     def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
-        """Print why the run ended, and `command`, which goes on with it, where there is more to do.
+        """Print why the run ended, and the `command` that continues it if there is more to do.
 
         `figures` are those of the latest evaluation.
         """

@@ -1,4 +1,4 @@
-"""The files of a run as artifacts: what it has learned from, and its checkpoints."""
+"""The files of a run as artifacts: its learning material, and its checkpoints."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,22 +12,22 @@ CHECKPOINT = "checkpoint"
 
 
 def track_files(tracked: TrackedRun | None, task: Task, folder: Path, facts: dict[str, Any]) -> None:
-    """Log what `task` has used, then `best.ckpt` and `last.ckpt` of the run in `folder`.
+    """Log the files that `task` has used, then `best.ckpt` and `last.ckpt` of the run in `folder`.
 
-    `facts` are noted with the checkpoints. Nothing happens without a run, or with its artifacts turned off.
+    `facts` are noted with the checkpoints. Nothing happens without a run, or with artifacts turned off.
     """
     if tracked is None or not tracked.artifacts:
         return
     for files in task.used(tracked.identity):
         tracked.used(files)
-    for alias in ("best", "last"):  # W&B calls the one that comes last `latest`
+    for alias in ("best", "last"):  # W&B calls the last one `latest`
         path = folder / "checkpoints" / f"{alias}.ckpt"
         if path.exists():
             tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))
 
 
 def checkpoint_files(path: Path) -> Files:
-    """The checkpoint at `path` as what a run has used: under the name that the run logged which made it."""
+    """The checkpoint at `path` as an input of a run, under the name of the run that made it."""
     maker: Identity | None = None
     if path.parent.name == "checkpoints":
         maker = read_identity(path.parent.parent)
@@ -36,5 +36,5 @@ def checkpoint_files(path: Path) -> Files:
 
 
 def without_doubles(files: Sequence[Files]) -> list[Files]:
-    """`files`, each once: two players may share a checkpoint."""
+    """`files` without repetitions: two players may share a checkpoint."""
     return list({(one.name, tuple(one.paths)): one for one in files}.values())

@@ -1,4 +1,4 @@
-"""What a run takes of its machine, from its first phase to its summary."""
+"""A run's use of its machine, from its first phase to its summary."""
 
 import contextlib
 import logging
@@ -24,17 +24,17 @@ SAMPLED_EVERY = 1.0
 """Seconds between two rows of `resources.csv`; a sample takes about a millisecond."""
 
 LEAST_BUSY = 0.9
-"""Utilisation of an accelerator in training below which a run says so."""
+"""Utilisation of an accelerator in training below this share causes a warning."""
 
 WORTH_A_WARNING = 10.0
-"""Seconds of training below which it does not matter how busy the accelerator was."""
+"""Trainings shorter than this many seconds cause no warning."""
 
 
 class RunUsage:
-    """Samples a run, its processes included, into `resources.csv`; in a `with` block the run can be watched, too.
+    """Samples a run, its processes included, into `resources.csv`; inside its `with` block the run can also be watched.
 
     Attributes:
-        clock: times the phases, with what they took of the device, into `phases.csv`.
+        clock: times the phases, with the figures of the device, into `phases.csv`.
         gauge: reads the device.
     """
 
@@ -61,14 +61,14 @@ class RunUsage:
         self._open.close()
 
     def peaks(self, epoch: int) -> Mapping[str, int | None]:
-        """The most bytes that were held on the `host` in the latest epoch, as samples show, and on the `device`."""
+        """Most bytes held in the latest epoch: on the `host`, as samples show, and on the `device`."""
         samples = self._sampler.samples
         latest = samples[-1].host_bytes if samples else None
         began = time.monotonic() - self.clock.epoch_seconds(epoch)
         return {"host": self._sampler.mean(began).host_bytes_peak or latest, "device": self.clock.peak(epoch)}
 
     def summary(self) -> dict[str, Any]:
-        """For `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
+        """Entries for `summary.json`: peaks of memory in bytes, and the utilisation of the device once it was warm."""
         totals = self.clock.totals()
         peaks = [row.peak_device_bytes for row in totals.values() if row.peak_device_bytes is not None]
         memory = {
@@ -79,13 +79,13 @@ class RunUsage:
         return {"memory": memory, "steady_utilisation": steady}
 
     def warn_of_idling(self) -> None:
-        """Say where an accelerator waited while the network was trained."""
+        """Warn if an accelerator waited during the training of the network."""
         steady = self.clock.steady("training")
         busy, long_enough = steady.device_utilisation, steady.watched_seconds >= WORTH_A_WARNING
         if self._device.type != "cpu" and busy is not None and busy < LEAST_BUSY and long_enough:
             log.warning(
-                "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier, and "
-                "steps.csv says whether the loader holds it up",
+                "%s was busy in %.0f%% of the training; a larger accelerator.train_batch or net keeps it busier; "
+                "steps.csv shows whether the loader is too slow",
                 self._device,
                 100 * busy,
             )

@@ -3,12 +3,13 @@
 import os
 import re
 from collections.abc import Sequence
+from urllib.parse import quote_plus, unquote
 
 from hexlit.errors import UsageError
 
 HIDDEN = "***"
 STORAGE_VARIABLE = "HEXLIT_STORAGE"
-"""Environment variable with the whole URL of a study, whose password no file and no command line shows."""
+"""Environment variable with the whole URL of a study. Files and command lines never show its password."""
 PASSWORD_VARIABLE = "HEXLIT_STORAGE_PASSWORD"
 """Environment variable with the password of a URL that names none."""
 SERVERS = ("postgresql", "mysql", "mariadb")
@@ -27,7 +28,7 @@ def kind_of(address: str) -> tuple[str, str]:
 
 
 def hidden_password(url: str) -> str:
-    """The URL with *** in place of its password; any other text as it is."""
+    """The URL with *** in place of its password; any other text unchanged."""
     return _QUERY_PASSWORD.sub(rf"\1{HIDDEN}", _PASSWORD.sub(rf"\1{HIDDEN}", url))
 
 
@@ -37,8 +38,22 @@ def passwords(url: str) -> list[str]:
     return [match[2] for match in (*_PASSWORD.finditer(url), *_QUERY_PASSWORD.finditer(rest)) if match[2]]
 
 
+def secrets_of(url: str) -> tuple[str, ...]:
+    """The passwords of the database at `url`, its own and that of the environment, however they may be written."""
+    written = passwords(url)
+    said = [*written, *map(unquote, written), os.environ.get(PASSWORD_VARIABLE, "")]
+    return tuple(sorted({*filter(None, said), *map(quote_plus, filter(None, said))}, key=len, reverse=True))
+
+
+def without(secrets: Sequence[str], text: str) -> str:
+    """The `text` with *** in place of `secrets`, the longest first."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
 def whole_url(shown: str | None) -> str | None:
-    """The storage that is `shown` without its password, whole again; anything else as it is.
+    """The storage that is `shown` without its password, with the password again; anything else unchanged.
 
     Raises:
         UsageError: the environment does not hold the password.

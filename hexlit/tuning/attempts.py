@@ -1,4 +1,4 @@
-"""Bringing trials to their end: room on a device, a folder, a process, and one more attempt without memory."""
+"""Working on trials to their end: room on a device, a folder, a process, and a second attempt with less memory."""
 
 import contextlib
 import logging
@@ -29,13 +29,13 @@ from hexlit.tuning.runner import (
     NoProcessError,
     ProcessRunner,
     Runner,
-    UnderWay,
     first_line,
     larger,
 )
 from hexlit.tuning.slots import Slot, Slots
 from hexlit.tuning.study import sign_of_life
 from hexlit.tuning.ticket import TrialTicket
+from hexlit.tuning.under_way import UnderWay
 from hexlit.tuning.watcher import SIGN_OF_LIFE, Watcher
 
 log = logging.getLogger(__name__)
@@ -59,8 +59,8 @@ class Attempts:
     ) -> None:
         """Trials of `study`, until `stop` is set.
 
-        With Hydra's basic launcher each attempt is a process of its own; any other launcher, of which
-        `make_launcher()` gives one, is given one launch an attempt.
+        With Hydra's basic launcher each attempt is a process of its own. `make_launcher()` makes any other launcher,
+        which gets one launch per attempt.
         """
         judged = plan.judged
         self._plan = plan
@@ -86,14 +86,14 @@ class Attempts:
             most = judged.slots or plan.n_jobs
             self._slots = {device: Slots(device_name(device), most) for device in judged.devices or [configured]}
         else:
-            # joblib's launches share their processes, so that the death of one would fail all trials under way.
+            # joblib's launches share their processes: the death of one would fail all running trials.
             self._runner = LauncherRunner(make_launcher, stop, at_once=launcher != "joblib")
             self._warn_of_limits(f"hydra/launcher={launcher}")
 
     def room(self) -> bool:
-        """Whether the memory that is free would take another trial: its budget, or the most that one has taken.
+        """Whether the free memory would take another trial: its budget, or the most that one has taken.
 
-        What the trials under way have not taken yet of theirs is not free.
+        Memory that running trials have not taken yet is not free.
         """
         with self._lock:
             running = list(self._under_way.values())
@@ -111,7 +111,7 @@ class Attempts:
         return need is None or free is None or free >= need + sum(max(0.0, need - one.device_bytes) for one in there)
 
     def expect(self, trial: Trial) -> None:
-        """`bring_to_end` is going to be called for `trial`: what it will take is not free from now on."""
+        """Reserve memory for `trial`, before `bring_to_end` is called."""
         with self._lock:
             self._under_way[trial.number] = UnderWay(lambda: None)
 
@@ -143,13 +143,13 @@ class Attempts:
     def _attempt(self, trial: Trial, overrides: list[str], name: str) -> Ending:
         watcher = Watcher.this()
 
-        def alive() -> None:
+        def sign() -> None:
             try:
                 sign_of_life(self._study, trial._trial_id, replace(watcher, seen=time.time()))
             except Exception as error:  # the storage may be back in a minute
                 log.warning("trial %d: no sign of life can be given (%s)", trial.number, first_line(error))
 
-        under_way = UnderWay(alive)
+        under_way = UnderWay(sign)
         with self._lock:
             self._under_way[trial.number] = under_way
         slot = self._take_slot(under_way)
@@ -177,7 +177,7 @@ class Attempts:
             seeds=plan.judged.seeds,
             group=plan.group,
             sweep_id=plan.sweep_id,
-            # The sweep gives up first, and its trials count as interrupted then.
+            # The sweep gives up first; its trials then count as interrupted.
             storage_timeout=plan.judged.storage_timeout + _LONGER,
         )
 
@@ -197,7 +197,7 @@ class Attempts:
         return self._in_process.run(job, under_way)
 
     def _take_slot(self, under_way: UnderWay) -> Slot | None:
-        """A slot of the device with the fewest trials of this sweep, waited for; None without slots, or at the end."""
+        """A slot of the device with the fewest trials of this sweep, waited for. None without slots, or at the end."""
         began = said = time.monotonic()
         while self._slots and not self._stop.is_set():
             with self._lock:
@@ -225,7 +225,7 @@ class Attempts:
 
 
 def device_name(configured: str) -> str:
-    """The one name of a device, however it is written; of `auto`, what it most likely is, found out without torch."""
+    """The one name of a device, however it is written. `auto` gives the most likely device, found without torch."""
     if configured == "auto":
         with contextlib.closing(Nvml()) as driver:
             configured = "cuda" if not driver.reason else "mps" if sys.platform == "darwin" else "cpu"
@@ -238,7 +238,7 @@ def device_name(configured: str) -> str:
 
 
 def free_bytes_on(device: str) -> int | None:
-    """Memory that is free on `device`, in bytes; None where nobody says."""
+    """Memory that is free on `device`, in bytes; None where it is not known."""
     kind, _, number = device.partition(":")
     if kind not in ("cuda", "auto"):
         return None
@@ -253,5 +253,5 @@ def free_bytes_on(device: str) -> int | None:
 
 
 def noted(study: Study, trial: Trial) -> FrozenTrial:
-    """What the study knows of `trial` now."""
+    """The study's present record of `trial`."""
     return study._storage.get_trial(trial._trial_id)

@@ -1,4 +1,4 @@
-"""`best.yaml`: what the best trial was, and the overrides by which a training is begun again like it."""
+"""`best.yaml`: the best trial, and the overrides that start a training like it."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,13 @@ from hexlit.tuning.trial_result import TrialResult
 BEST_FILE = "best.yaml"
 
 BUDGET = ("trainer.max_epochs", "trainer.max_time", "trainer.max_flops", "data.subset")
-"""How long a trial trains, and on how much, says nothing of how long and on what the training with its settings does.
-"""
+"""Settings left out of `best.yaml`: how long a trial trains, and on how much, says nothing about a full training."""
 
 _OF_THE_SWEEP = ("hydra", "sweep")
 
 
 def write_best(results: SweepResults) -> Path | None:
-    """Write `best.yaml` into the sweep's folder; an old one goes where no trial has succeeded."""
+    """Write `best.yaml` into the sweep's folder; remove an old one where no trial has succeeded."""
     path = results.folder / BEST_FILE
     best = results.best
     if best is None:
@@ -55,8 +54,8 @@ def best_text(results: SweepResults, best: TrialResult) -> str:
 def best_overrides(best: TrialResult, fixed: Sequence[str]) -> tuple[list[str], list[str]]:
     """Overrides of a training like `best`, and the budget that is left out of them.
 
-    The `fixed` overrides of the sweep's command line come first, without those of the sweep itself, then what was
-    sampled, as the trial had it.
+    The `fixed` overrides of the sweep's command line come first, without those of the sweep itself. The sampled
+    values follow, as the trial had them.
     """
     had = {_key(line): line for line in best.overrides}
     kept: list[str] = []

@@ -33,8 +33,7 @@ def build_sampler(
 ) -> "BaseSampler":
     """The sampler that the node `config` describes, for the search `space`.
 
-    `seed` is used where the node has none. A resumed study, with `trials_before` trials, gets other draws than those it
-    has had.
+    `seed` is used where the node has none. A resumed study, with `trials_before` trials, gets new draws.
 
     Raises:
         UsageError: it cannot be built; names the key and the reason.
@@ -51,7 +50,7 @@ def build_sampler(
     if node["_target_"] == f"optuna.samplers.{GridSampler.__name__}":
 
         class Grid(GridSampler):
-            """One that leaves it to the sweep to see that all points were tried: it cannot stop what it is not in."""
+            """A grid whose end the sweep watches: a sampler cannot stop a study that runs in other processes."""
 
             def after_trial(self, *_: Any) -> None:
                 """Do nothing."""

@@ -21,49 +21,53 @@ _SMALLER_IS_BETTER = ("loss", "error", "flops", "seconds", "bytes", "_mb")
 
 @dataclass
 class SweepConfig:
-    """How trials are judged, and what each of them may take of the machine."""
+    """How trials are judged, and how much of the machine each may take."""
 
     objective: Any = None
-    """Metric that the sweep is about, or a list of several, by its name in `metrics.csv`; its value at the end of a
-    trial counts. Null: the run's `trainer.monitor`."""
+    """Metric to optimise, or a list of several, by name in `metrics.csv`. Its value at the end of a trial counts.
+    Null: the run's `trainer.monitor`."""
     comparable: str | None = None
-    """Loss that all trials weigh alike, whatever weights they train with: a metric's name without `train.` or `val.`,
-    such as `comparable_loss`. It ranks the trials where the objective is a total loss. Null: `loss` is compared."""
+    """Loss that all trials weigh alike, whatever weights they train with. It is a metric's name without `train.` or
+    `val.`, such as `comparable_loss`. It ranks the trials where the objective is a total loss. Null: `loss`."""
     monitor: str | None = None
-    """Metric that pruning looks at after each epoch; null: the objective."""
+    """Metric that the pruner compares. Null: the objective."""
     report_every: int | None = None
-    """Steps after which the monitored metric is reported, as its mean over them: a loss of the training, or what is
-    logged in every step. Null: after every epoch in which it was measured."""
+    """Steps between two reports of the monitored metric to the pruner. A report is the mean over these steps; the
+    metric
+    is a training loss, or another that is logged in every step. Null: one report per epoch that measured the metric."""
     compare_at: str = "epochs"
-    """When the pruner compares trials: after as many `epochs`, or after as much of the `budget`: twentieths of
-    `trainer.max_time` or `trainer.max_flops`, whichever is further spent. Its settings count in the same steps."""
+    """When the pruner compares trials: `epochs` or `budget`. `epochs`: after equally many epochs. `budget`: after
+    equally
+    many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings
+    count in the same steps."""
     seeds: int = 1
-    """Trainings of each trial, with the seeds `seed`, `seed` + 1, ...; the mean over them is reported, pruned on, and
-    the trial's value."""
+    """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the trial's value."""
     resume: bool = False
-    """Whether to go on with the study that the same command began."""
+    """Whether to continue the study that the same command began."""
     join: bool = False
-    """Whether to work, from a folder of its own, on the study `hydra.sweeper.study_name` that another process has begun
-    in `hydra.sweeper.storage`, on this machine or another. `hydra.sweeper.n_trials` counts the trials of all."""
+    """Whether to work on a study that another process has begun, on this machine or another. `hydra.sweeper.storage`
+    and
+    `hydra.sweeper.study_name` say which one. The sweep has a folder of its own; `hydra.sweeper.n_trials` counts the
+    trials of all processes."""
     devices: list[str] | None = None
-    """Devices to spread the trials over, such as [cuda:0,cuda:1]; null: the one of `accelerator`."""
+    """Devices to spread the trials over, such as [cuda:0,cuda:1]. Null: the one of `accelerator`."""
     slots: int | None = None
-    """Trials that share a device at most, whichever sweep of this machine they belong to; null: as many as
-    `hydra.sweeper.n_jobs`."""
+    """Most trials that share a device, counted over all sweeps of this machine. Null: `hydra.sweeper.n_jobs`."""
     memory_budget: float | None = None
-    """GiB of host memory that a trial may take, its processes together, before it is stopped."""
+    """Host memory that a trial may take, in GiB, over all its processes. A trial that takes more is stopped."""
     device_memory_budget: float | None = None
-    """GiB of device memory, likewise. Where the driver does not tell what a process takes, as in containers and on a
-    Mac, it is what torch holds in the trial; a warning says so."""
+    """Device memory that a trial may take, in GiB. A trial that takes more is stopped. Drivers in containers and on a
+    Mac
+    do not tell what a process takes. There torch's own figure counts, and a warning says so."""
     trial_timeout: float | None = None
-    """Seconds after which a trial is stopped."""
+    """Longest time of a trial, in seconds. A trial that takes longer is stopped."""
     storage_timeout: float = 300.0
-    """Seconds that a sweep and its trials wait for a server's database that no longer answers, before they end."""
+    """Longest wait for a database server that no longer answers, in seconds. Then the sweep and its trials end."""
 
     def __post_init__(self) -> None:
         self.objectives()
         if self.join and self.resume:
-            raise UsageError("sweep.join=true: sweep.resume=true goes on in a folder that has joined; choose one")
+            raise UsageError("sweep.join=true: sweep.resume=true continues a folder that has joined; choose one")
         if self.comparable is not None and (
             not self.comparable or "." in self.comparable or self.comparable.endswith(_LARGER_IS_BETTER)
         ):
@@ -89,7 +93,7 @@ class SweepConfig:
                 raise UsageError(f"sweep.{name}={value}: must be above 0")
 
     def objectives(self) -> list[str]:
-        """The names of the objectives; none where the run's own `trainer.monitor` is the one."""
+        """The names of the objectives; none where the run's own `trainer.monitor` is the objective."""
         if self.objective is None:
             return []
         names = [self.objective] if isinstance(self.objective, str) else self.objective
@@ -99,9 +103,9 @@ class SweepConfig:
 
 
 def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
-    """`minimize` or `maximize` for each objective; where `direction` is None, what its name suggests.
+    """`minimize` or `maximize` for each objective. The objective's name decides where `direction` is None.
 
-    Names of scores, accuracies and rates are maximised, those of losses, errors and costs minimised.
+    Scores, accuracies and rates are maximised; losses, errors and costs are minimised.
     """
     if direction is None:
         for name in objectives:
@@ -123,36 +127,37 @@ def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
 
 @dataclass
 class OptunaSweeperConf:
-    """The node `hydra/sweeper=optuna`: a superset of that of the sweeper which Hydra's own plugin has."""
+    """The node `hydra/sweeper=optuna`: all settings of Hydra's own Optuna plugin, and more."""
 
     _target_: str = MISSING
     _recursive_: bool = False
     defaults: list[Any] = field(default_factory=lambda: [{"sampler": "tpe"}, {"pruner": "median"}])
 
     sampler: Any = MISSING
-    """How the next trial is chosen: an entry of the group, or any class of `optuna.samplers` by `_target_`."""
+    """Sampler of the next trial: an entry of the group, or any class of `optuna.samplers` by `_target_`."""
     pruner: Any = MISSING
-    """When a trial is given up: an entry of the group, or any class of `optuna.pruners` by `_target_`."""
+    """Pruner that ends hopeless trials: an entry of the group, or any class of `optuna.pruners` by `_target_`."""
     direction: Any = None
-    """`minimize`, `maximize`, or a list with one for each objective; null: what the objective's name suggests."""
+    """`minimize`, `maximize`, or a list with one for each objective. Null: the objective's name decides."""
     storage: str | None = None
-    """Where the study is kept: null is a journal in the sweep's folder; a path is a journal there; or a URL such as
-    `sqlite:///study.db`, `postgresql://user@host/name` or `mysql://user@host/name`. The password of a server is in the
-    environment variable HEXLIT_STORAGE_PASSWORD."""
+    """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,
+    `postgresql://user@host/name`
+    or `mysql://user@host/name`. The environment variable HEXLIT_STORAGE_PASSWORD holds a server's password. Null: a
+    journal in the sweep's folder."""
     study_name: str | None = None
-    """Name of the study, and of the sweep's folder; null: one of its own for every sweep."""
+    """Name of the study, and of the sweep's folder. Null: a new name for every sweep."""
     n_trials: int = 20
-    """Trials to bring to an end, failed and pruned ones included."""
+    """Number of trials to finish, failed and pruned ones included."""
     n_jobs: int = 2
-    """Trials side by side; each has its share of the cores."""
+    """Trials that run at the same time; each gets its share of the cores."""
     timeout: float | None = None
-    """Seconds after which no further trial begins."""
+    """Time limit for starting new trials, in seconds. Running trials still finish."""
     max_failure_rate: float = 0.5
-    """Share of failed trials above which the sweep ends (five trials at least count)."""
+    """Share of failed trials above which the sweep ends. It is taken over five trials or more."""
     params: dict[str, Any] | None = field(default_factory=dict)
-    """The search space: `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, `tag(log, interval(a, b))`; values."""
+    """Search space: values, `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, or `tag(log, interval(a, b))`."""
     search_space: dict[str, Any] | None = None
-    """The search space in the form that Hydra's plugin had first."""
+    """The search space in the older form of Hydra's plugin."""
     custom_search_space: str | None = None
     """Dotted path of a function `(config, trial) -> None` that asks the trial for more parameters."""
 

@@ -1,4 +1,4 @@
-"""What a trial's `metrics.csv` says: its losses, the one that all trials weigh alike, and signs that it went wrong."""
+"""The content of a trial's `metrics.csv`: its losses, the comparable loss, and signs that training went wrong."""
 
 import csv
 import io
@@ -10,14 +10,14 @@ from pathlib import Path
 from statistics import fmean
 
 RISE = 0.05
-"""Share by which a loss must end above its lowest stretch to count as risen."""
+"""A loss counts as risen when it ends above its lowest stretch by more than this share."""
 
 NAN, RISING, OVERFITTING = "nan", "rising", "overfitting"
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Metrics by epoch. A value is None where nothing was logged, and NaN or infinite where that was logged."""
+    """Metrics by epoch. None: nothing was logged. NaN or infinite: that value was logged."""
 
     epochs: tuple[int, ...] = ()
     columns: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Curves:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The data that a total loss is known of, such as `train` and `val`."""
+        """The data with a known total loss, such as `train` and `val`."""
         return tuple(name.removesuffix(".loss") for name in self.columns if name.endswith(".loss"))
 
     def column(self, name: str) -> tuple[float | None, ...]:
@@ -44,7 +44,7 @@ class Curves:
         return self.ends[name] if name in self.ends else last_of(self.column(name))
 
     def ended_with(self, epoch: int) -> "Curves":
-        """The same of a run that put back the weights of `epoch`, whose metrics are the final ones."""
+        """The same of a run that restored the weights of `epoch`, whose metrics are the final ones."""
         if epoch not in self.epochs:
             return self
         place = self.epochs.index(epoch)
@@ -52,13 +52,13 @@ class Curves:
 
 
 def last_of(values: Sequence[float | None]) -> float | None:
-    """The last value that was logged; None without one, or where that is no finite number."""
+    """The last value that was logged; None without one, or where it is no finite number."""
     logged = [value for value in values if value is not None]
     return logged[-1] if logged and math.isfinite(logged[-1]) else None
 
 
 def read_curves(path: Path) -> Curves:
-    """The table at `path`. What cannot be read, such as a torn last line, is left out; without a file all is."""
+    """The table at `path`. Unreadable parts, such as a torn last line, are left out; without a file it is empty."""
     try:
         found = path.stat()
         return _read(path, found.st_mtime_ns, found.st_size)
@@ -68,9 +68,9 @@ def read_curves(path: Path) -> Curves:
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, changed: int, size: int) -> Curves:
-    """Read once for each state of a file: the table of an ended trial is asked for again and again."""
+    """Read once for each state of a file: the table of an ended trial is asked for often."""
     text = path.read_bytes().decode("utf-8", errors="replace")
-    whole = text[: text.rfind("\n") + 1]  # the last line counts only when it has come to its end
+    whole = text[: text.rfind("\n") + 1]  # the last line counts only when it is whole
     rows: dict[int, dict[str, float | None]] = {}
     columns: dict[str, None] = {}
     try:
@@ -89,7 +89,7 @@ def _read(path: Path, changed: int, size: int) -> Curves:
 
 
 def mean_curves(parts: Sequence[Curves]) -> Curves:
-    """The mean of the runs of one trial with several seeds, at each epoch over those that have got there."""
+    """The mean over the runs of one trial with several seeds, at each epoch over those that reached it."""
     if len(parts) == 1:
         return parts[0]
     epochs = tuple(sorted({epoch for part in parts for epoch in part.epochs}))
@@ -114,11 +114,13 @@ def mean_curves(parts: Sequence[Curves]) -> Curves:
 
 
 def sanity_flags(parts: Iterable[Curves], comparable: str | None = None) -> tuple[str, ...]:
-    """What looks wrong in any of the runs of a trial, by its loss `comparable`, or `loss` where it has no such column.
+    """Signs of trouble in any run of a trial, by its loss `comparable`, or `loss` where it has no such column.
 
-    `nan`: a loss was NaN or infinite in some epoch. `rising`: the mean training loss of the last quarter of the epochs
-    (two at least) lies 5% above that of the lowest stretch of the same length. `overfitting`: the loss on validation
-    data has risen so, while that on training data went on falling; only where a run has validation losses (`val.*`).
+    `nan`: a loss was NaN or infinite in some epoch.
+    `rising`: the mean training loss of the last quarter of the epochs (two at least) lies 5% above the lowest stretch
+    of
+    the same length.
+    `overfitting`: the validation loss (`val.*`) has risen by as much, while the training loss continued to fall.
     """
     found: set[str] = set()
     for curves in parts:
@@ -152,7 +154,7 @@ def _stretch(epochs: int) -> int:
 
 
 def _risen(values: Sequence[float]) -> int | None:
-    """Where the lowest stretch begins if `values` end above it by more than `RISE`, else None."""
+    """First index of the lowest stretch if `values` end above it by more than `RISE`, else None."""
     width = _stretch(len(values))
     if len(values) < 2 * width:
         return None

@@ -1,4 +1,4 @@
-"""A study in a database: SQLite's file, or a server. It is opened within seconds, or refused in one line."""
+"""A study in a database: SQLite's file, or a server. It opens within seconds, or an error says why in one line."""
 
 import os
 import re
@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 from optuna.storages import RDBStorage
 
 from hexlit.errors import UsageError
-from hexlit.tuning.address import PASSWORD_VARIABLE, hidden_password, passwords
+from hexlit.tuning.address import PASSWORD_VARIABLE, hidden_password, secrets_of, without
 from hexlit.tuning.patience import Patience, PatientStorage, said_by
+from hexlit.tuning.sqlstate import tell_sqlstate
 
 if TYPE_CHECKING:
     from sqlalchemy import URL
 
 BUSY = 60.0
-"""Seconds that a process waits for others to be done with an SQLite file."""
+"""Seconds that a process waits for others to finish with an SQLite file."""
 CONNECT = 5
-"""Seconds that a server may take to let a process in."""
+"""Seconds that a server may take to accept a connection."""
 SILENT = 60
-"""Seconds without a word from a server, after which it counts as gone."""
+"""Seconds of silence that make a server count as gone."""
 
 _EXTRAS = {"postgresql": "'hexlit[postgres]'", "mysql": "'hexlit[mysql]'", "mariadb": "'hexlit[mysql]'"}
 _DRIVERS = {
@@ -45,7 +46,7 @@ _TRIES = 20
 def open_database(url: str, kind: str, patience: Patience | None = None) -> RDBStorage:
     """The storage at `url`, a database of this `kind`, made where it is missing.
 
-    A server's calls wait as `patience` says, its opening among them; without it neither waits.
+    `patience` says how long calls to a server wait, the first one included. Without it they do not wait.
 
     Raises:
         UsageError: it cannot be opened. The message names host and database, and never shows a password.
@@ -59,7 +60,7 @@ def open_database(url: str, kind: str, patience: Patience | None = None) -> RDBS
     except (SQLAlchemyError, ValueError):
         raise UsageError(f"{shown}: this is no URL of a database; write {kind}://user@host/database") from None
     if kind == "sqlite" and parts.database in (None, "", ":memory:"):
-        raise UsageError(f"{shown}: a study in memory is lost to its trials, which are processes; give sqlite:///path")
+        raise UsageError(f"{shown}: trials are processes and cannot share a study in memory; give sqlite:///path")
     try:
         if kind == "sqlite":
             return _made(RDBStorage, url, {"connect_args": {"timeout": BUSY}})
@@ -70,9 +71,7 @@ def open_database(url: str, kind: str, patience: Patience | None = None) -> RDBS
     except UsageError:
         raise
     except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:
-        told = said_by(error)
-        for secret in filter(None, (parts.password, os.environ.get(PASSWORD_VARIABLE), *passwords(url))):
-            told = told.replace(str(secret), "***")
+        told = without(secrets_of(url), said_by(error))
         raise UsageError(f"{shown}: the database cannot be used: {told}") from None
 
 
@@ -100,20 +99,22 @@ def _open_server(parts: "URL", shown: str, patience: Patience | None) -> RDBStor
         settings = {"pool_pre_ping": True, "connect_args": arguments}
         return _made(PatientStorage, url, settings, shown=shown, patience=waits)
 
-    return waits.call(attempt, shown) if waits.seconds else attempt()
+    return waits.call(attempt, shown, secrets_of(url)) if waits.seconds else attempt()
 
 
 def _knock(parts: "URL", arguments: dict[str, Any]) -> None:
-    """Connect once, and be let in or refused within seconds: MySQL's drivers have no such limit on a first answer."""
+    """Connect once, to be accepted or refused within seconds: MySQL's drivers have no limit for a first answer."""
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
     short = {name: min(value, CONNECT) if name == "read_timeout" else value for name, value in arguments.items()}
-    create_engine(parts, connect_args=short, poolclass=NullPool).connect().close()
+    engine = create_engine(parts, connect_args=short, poolclass=NullPool)
+    tell_sqlstate(engine)
+    engine.connect().close()
 
 
 def _made(storage: type[RDBStorage], url: str, arguments: dict[str, Any], **settings: Any) -> RDBStorage:
-    """The storage. Processes that open a new database at once stumble over each other's tables: they try again."""
+    """The storage. Processes that open a new database together collide over its tables, and try again."""
     from sqlalchemy.exc import DBAPIError
 
     for attempt in range(_TRIES):

@@ -1,4 +1,4 @@
-"""The figures of a sweep: what each one shows, taken from the results, and drawn beside its data as JSON."""
+"""The figures of a sweep: the data of each one, taken from the results, and drawn beside that data as JSON."""
 
 import json
 import math
@@ -32,7 +32,7 @@ from hexlit.tuning.trial_result import COMPLETE, PRUNED
 
 @dataclass(frozen=True)
 class FigureOfSweep:
-    """One figure: its file's name, its title, what it is drawn from, and by what."""
+    """One figure: its file's name, its title, its data, and the function that draws it."""
 
     name: str
     title: str
@@ -55,7 +55,7 @@ def write_figures(results: SweepResults, folder: Path) -> list[Drawing]:
 
 
 def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
-    """Every figure that there is of the sweep, with its data."""
+    """Every figure of the sweep that can be drawn, with its data."""
     aims = targets(results)
     settings = {trial.number: trial.params for trial in results.trials}
     best = results.ranking.best
@@ -75,7 +75,7 @@ def figures_of(results: SweepResults) -> Iterator[FigureOfSweep]:
 
 
 def targets(results: SweepResults) -> list[Target]:
-    """What the complete trials are compared by: what ranks them first, then the other objectives."""
+    """The values that compare the complete trials: the ranking value first, then the other objectives."""
     complete = [trial for trial in results.trials if trial.state == COMPLETE]
     found = []
     if results.ranking.by == COMPARABLE:
@@ -121,7 +121,7 @@ def _axes(results: SweepResults) -> list[ParameterAxis]:
 
 
 def _intermediate(results: SweepResults) -> Lines:
-    """What trials reported to the pruner; where none did, the course of the objective in their metrics."""
+    """Values reported to the pruner; where no trial reported any, the objective by epoch from their metrics."""
     name = results.facts.monitor or results.objectives[0].name
     lines = [
         Line(trial.number, trial.state, list(trial.intermediate), list(trial.intermediate.values()))
@@ -177,5 +177,5 @@ def _timeline(results: SweepResults) -> Timeline:
 
 
 def _as_json(data: Any) -> Any:
-    """The data as plain values; NaN, infinities and the keys of trials as JSON can say them."""
+    """The data as plain values; NaN, infinities and the keys of trials in a form that JSON allows."""
     return plain([asdict(entry) for entry in data] if isinstance(data, list) else asdict(data))

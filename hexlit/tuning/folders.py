@@ -8,8 +8,8 @@ from hexlit.errors import UsageError
 def new_folder(parent: Path, name: str) -> Path:
     """Make the folder `name` in `parent`, or `name-2`, `name-3` ... where it exists, and return it.
 
-    Whoever gets it has made it: two who ask at once get two folders. `parent` is made where it is missing. Raises
-    `UsageError` when the folder cannot be made.
+    Only its caller has made the folder: two simultaneous callers get two folders. `parent` is made where it is
+    missing. Raises `UsageError` when the folder cannot be made.
     """
     if name != Path(name).name or name in ("", ".", ".."):
         raise UsageError(f"{name!r} is no name of a folder; give one without separators")

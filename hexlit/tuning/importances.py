@@ -1,4 +1,4 @@
-"""Which parameters of a sweep matter: PED-ANOVA over its complete trials, by Optuna."""
+"""The importance of each parameter of a sweep: PED-ANOVA over its complete trials, by Optuna."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,36 +11,36 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 LEAST_TRIALS = 10
-"""Complete trials below which chance says more than the parameters."""
+"""Least number of complete trials. With fewer, chance says more than the parameters."""
 
 LEAST_GOOD = 5
-"""Trials that the good ones must be made of; PED-ANOVA compares their parameters with everybody's."""
+"""Least number of good trials; PED-ANOVA compares their parameters with those of all trials."""
 
 
 def parameter_importances(
     target: Target, parameters: Sequence[Parameter], settings: Mapping[int, Mapping[str, Value]]
 ) -> Importances:
-    """The share of each parameter in how a trial gets among the best by `target`.
+    """The share of each parameter in whether a trial is among the best by `target`.
 
     `settings` are the sampled values by number of the trial.
     """
     numbers = [number for number in sorted(target.values) if number in settings]
     if len(numbers) < LEAST_TRIALS:
-        reason = f"importances take {LEAST_TRIALS} complete trials; there are {len(numbers)}"
+        reason = f"importances need {LEAST_TRIALS} complete trials; there are {len(numbers)}"
         return Importances(target.name, None, reason)
     if len({target.values[number] for number in numbers}) == 1:
         return Importances(target.name, None, f"all trials have the same {target.name}")
     varying = [p for p in parameters if len({repr(settings[n][p.name]) for n in numbers if p.name in settings[n]}) > 1]
     if not varying:
         return Importances(target.name, None, "no parameter has several values")
-    # Only now: with scikit-learn, which optuna.importance brings along, these take longer than all other imports.
+    # Imported late: optuna.importance loads scikit-learn, which takes longer than all other imports.
     import optuna
     from optuna.importance import PedAnovaImportanceEvaluator, get_param_importances
     from optuna.study import StudyDirection
 
     distributions = {parameter.name: _distribution(parameter) for parameter in varying}
     verbosity = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)  # a study in memory is announced
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # Optuna announces a study in memory
     try:
         study = optuna.create_study(directions=[StudyDirection[target.direction.upper()]])
         for number in numbers:

@@ -1,4 +1,4 @@
-"""Trials by one of Hydra's launchers: joblib, submitit for Slurm, or in this process where no other is to be had."""
+"""Trials by one of Hydra's launchers: joblib, submitit for Slurm, or in this process where nothing else works."""
 
 import contextlib
 import threading
@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from hexlit.tuning.runner import Ending, Job, UnderWay, clean, first_line
+from hexlit.tuning.runner import Ending, Job, clean, first_line
 from hexlit.tuning.slurm_jobs import failure_of
 from hexlit.tuning.space import quoted
 from hexlit.tuning.ticket import VARIABLE
+from hexlit.tuning.under_way import UnderWay
 from hexlit.tuning.watcher import SIGN_OF_LIFE
 
 _LOOK_EVERY = 0.2
@@ -18,12 +19,12 @@ _LOOK_EVERY = 0.2
 class LauncherRunner:
     """Gives each job to one of Hydra's launchers, one launch a job.
 
-    A job that has been launched cannot be called back: when the sweep ends, its trial counts as interrupted, and what
-    becomes of the job is the launcher's affair.
+    A launched job cannot be recalled. When the sweep ends, its trial counts as interrupted, and the launcher decides
+    about the job.
     """
 
     def __init__(self, make: Callable[[], Any], stop: threading.Event, *, at_once: bool) -> None:
-        """`make()` is a launcher that is set up; with `at_once` several launch side by side, until `stop` is set."""
+        """`make()` gives a launcher that is set up. With `at_once` several launch in parallel, until `stop` is set."""
         self._make = make
         self._stop = stop
         self._turn = None if at_once else threading.Lock()
@@ -37,7 +38,7 @@ class LauncherRunner:
                 return Ending(failure="interrupted with the sweep", interrupted=True)
             began = time.monotonic()
             told: list[str | None] = []
-            # Beside this thread, which has to hear when the sweep ends.
+            # In a thread of its own: this one has to notice when the sweep ends.
             thread = threading.Thread(target=lambda: told.append(self._launch(job)), daemon=True)
             thread.start()
             said = began
@@ -52,7 +53,7 @@ class LauncherRunner:
 
     @contextlib.contextmanager
     def _in_turn(self) -> Iterator[bool]:
-        """Whether it is this job's turn; False when the sweep ends before."""
+        """Whether it is this job's turn; False when the sweep ends first."""
         if self._turn is None:
             yield not self._stop.is_set()
             return
@@ -77,7 +78,7 @@ class LauncherRunner:
         ]
         try:
             [result] = self._make().launch([overrides], initial_job_idx=job.ticket.number)
-        except (Exception, SystemExit) as error:  # a job that left, or was killed, ends its launcher
+        except (Exception, SystemExit) as error:  # a job that exits or is killed ends its launcher
             return failure_of(error)
         finally:
             clean(job.folder)

@@ -1,4 +1,4 @@
-"""The leaderboard of a sweep: `leaderboard.csv`, and what tables for people show of it."""
+"""The leaderboard of a sweep: `leaderboard.csv`, and its columns in tables for people."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ FRONT = "front"
 
 
 def leaderboard(results: SweepResults) -> str:
-    """All trials as CSV: the ranked ones first, best first; only successes have a rank, or are of the Pareto front."""
+    """All trials as CSV, best first; only successes have a rank, or belong to the Pareto front."""
     parts = _parts_of_fields(results)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
@@ -28,11 +28,11 @@ def leaderboard(results: SweepResults) -> str:
 
 
 def shown_columns(results: SweepResults) -> list[dict[str, Any]]:
-    """The figures that tables for people show of each trial, as `columns` of `overall_results.json` has them."""
+    """The figures of each trial in tables for people, as `columns` of `overall_results.json` has them."""
     parts = _parts_of_fields(results)
     columns = []
     for name, meaning in MEANINGS.items():
-        if name == "values":  # what the sweep is about: always shown
+        if name == "values":  # the objectives are always shown
             columns += [_column(heading, None, [name, key], None) for heading, key in parts[name]]
         elif meaning.heading is not None and meaning.several:
             columns += [

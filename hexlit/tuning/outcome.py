@@ -1,4 +1,4 @@
-"""What became of a trial, in words."""
+"""The outcome of a trial, in words."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def reason(ending: Ending, trial: "FrozenTrial") -> str:
-    """Why `trial` failed: what it has said itself, unless it was ended from outside."""
+    """Why `trial` failed: its own reason, unless it was ended from outside."""
     said = trial.user_attrs.get("failure")
     seen = ending.failure
     if seen is None:

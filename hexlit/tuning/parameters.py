@@ -27,7 +27,7 @@ class Parameter:
 
 
 def parameters_of_study(trials: Iterable["FrozenTrial"]) -> list[Parameter]:
-    """The searched parameters, in the order in which they came up; a range that changed is as wide as all of it."""
+    """The searched parameters in order of appearance; a range that changed covers all its versions."""
     found: dict[str, Parameter] = {}
     for trial in trials:
         for name, distribution in trial.distributions.items():
@@ -46,7 +46,7 @@ def parameters_of_study(trials: Iterable["FrozenTrial"]) -> list[Parameter]:
 
 
 def parameters_of_values(settings: Sequence[Mapping[str, Value]]) -> list[Parameter]:
-    """The parameters of a sweep without a study, their ranges as far as the `settings` of its trials show them."""
+    """The parameters of a sweep without a study; their ranges are those of the values in `settings`."""
     parameters = []
     for name in dict.fromkeys(name for found in settings for name in found):
         values = [found[name] for found in settings if name in found]
@@ -70,5 +70,5 @@ def _parameter(name: str, distribution: "BaseDistribution") -> Parameter:
 
 
 def plain_value(value: Any) -> Value:
-    """`value` as JSON can say it."""
+    """`value` in a form that JSON allows."""
     return value if isinstance(value, str | int | float | bool) or value is None else str(value)

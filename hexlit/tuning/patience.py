@@ -1,4 +1,4 @@
-"""A database that may go away for a while: every call waits for it, says so once, and gives up in the end."""
+"""A database that may be away for a while: every call waits for it, says so once, and gives up in the end."""
 
 import functools
 import logging
@@ -14,6 +14,8 @@ from optuna.storages import RDBStorage
 from optuna.trial import TrialState
 
 from hexlit.errors import UsageError
+from hexlit.tuning.address import secrets_of, without
+from hexlit.tuning.sqlstate import tell_sqlstate
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +24,7 @@ Result = TypeVar("Result")
 _PAUSE = 0.5
 """Seconds between two attempts."""
 _SAID_AFTER = 1.5
-"""Seconds without the database after which a line says so: a deadlock is over before."""
+"""Seconds of absence before a line says so; a deadlock is over sooner."""
 _CALLS = (
     "set_study_user_attr",
     "set_study_system_attr",
@@ -44,19 +46,19 @@ _CALLS = (
     "_get_trials",
     "get_best_trial",
 )
-"""Calls that may be made twice. A trial that was created twice is one without watcher, which counts as interrupted."""
+"""Calls that may be repeated. A trial created twice has no watcher the second time, and counts as interrupted."""
 
 
 _REFUSALS = re.compile(
     r"password authentication failed|no password supplied|no pg_hba\.conf entry|(database|role) \".*\" does not exist"
 )
-"""What PostgreSQL says to whom it refuses: a connection that fails has no SQLSTATE in psycopg."""
+"""PostgreSQL's refusals in English, for errors without an SQLSTATE; see `hexlit.tuning.sqlstate`."""
 _MYSQL_REFUSALS = {1044, 1045, 1049}
 """No right to the database, a wrong name or password, no such database."""
 
 
 class StorageGoneError(UsageError):
-    """The database has been away for too long."""
+    """The database has been away too long."""
 
 
 @dataclass
@@ -65,18 +67,20 @@ class Patience:
 
     seconds: float = 0.0
     ended: threading.Event = field(default_factory=threading.Event)
-    """Set when one thread has given up, or from outside: no call waits after that."""
+    """Set when one thread has given up, or from outside; no call waits after that."""
     back: float = 0.0
-    """When the database was last there again after it had been away, in seconds since 1970."""
+    """When the database last came back, in seconds since 1970."""
     _since: float | None = field(default=None, init=False)
     _said: bool = field(default=False, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
-    def call(self, work: Callable[[], Result], shown: str) -> Result:
-        """The result of `work`, tried again while the database does not answer; messages name it as `shown`.
+    def call(self, work: Callable[[], Result], shown: str, secrets: Sequence[str] = ()) -> Result:
+        """The result of `work`, repeated while the database does not answer.
+
+        Messages name the database as `shown`; the driver's texts appear without `secrets`.
 
         Raises:
-            StorageGoneError: it was away for all of `seconds`, or has refused its user.
+            StorageGoneError: it was away for all of `seconds`, or refused its user.
         """
         while True:
             try:
@@ -85,6 +89,7 @@ class Patience:
                 cause = lost_connection(error)
                 if cause is None:
                     raise
+                cause = without(secrets, cause)
                 if is_refusal(error):
                     self.ended.set()
                     raise StorageGoneError(f"{shown}: the database cannot be used: {cause}") from error
@@ -117,7 +122,7 @@ class Patience:
 
 
 def lost_connection(error: BaseException) -> str | None:
-    """Why the database did not answer, in one line, where `error` comes of that; None for any other error."""
+    """Why the database did not answer, in one line; None for an error with another cause."""
     from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     for found in _chain(error):
@@ -129,14 +134,16 @@ def lost_connection(error: BaseException) -> str | None:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether the server is there, and has refused the name, the password or the database: waiting changes nothing."""
+    """Whether the server refused the name, the password or the database: waiting changes nothing."""
     for found in (getattr(one, "orig", None) for one in _chain(error)):
+        number = found.args[0] if found is not None and found.args else None
+        if isinstance(number, int):  # its SQLSTATE says less: any statement that is wrong has the same
+            return number in _MYSQL_REFUSALS
         state = getattr(found, "sqlstate", None) or getattr(found, "pgcode", None)
         if state is not None:
             return str(state).startswith("28") or state == "3D000"
         if found is not None:
-            number = found.args[0] if found.args else None
-            return number in _MYSQL_REFUSALS if isinstance(number, int) else bool(_REFUSALS.search(str(found)))
+            return bool(_REFUSALS.search(str(found)))
     return False
 
 
@@ -147,9 +154,12 @@ def said_by(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    from sqlalchemy.exc import PendingRollbackError
+
     while error is not None:
         yield error
-        error = error.__cause__
+        # A session that loses its connection between two statements says only that it has to be rolled back.
+        error = error.__cause__ or (error.__context__ if isinstance(error, PendingRollbackError) else None)
 
 
 class PatientStorage(RDBStorage):
@@ -159,7 +169,13 @@ class PatientStorage(RDBStorage):
         """Open the database at `url`, which is `shown` without its password."""
         self.shown = shown
         self.patience = patience
+        self._secrets = secrets_of(url)
         super().__init__(url, engine_kwargs=engine_kwargs)
+        tell_sqlstate(self.engine)
+
+    def patiently(self, work: Callable[[], Result]) -> Result:
+        """The result of `work` with this database; see `Patience.call`."""
+        return self.patience.call(work, self.shown, self._secrets)
 
     def set_trial_state_values(self, trial_id: int, state: TrialState, values: Sequence[float] | None = None) -> bool:
         attempts = 0
@@ -171,10 +187,10 @@ class PatientStorage(RDBStorage):
                 return RDBStorage.set_trial_state_values(self, trial_id, state, values)
             except UpdateFinishedTrialError:
                 if attempts > 1 and RDBStorage.get_trial(self, trial_id).state == state:
-                    return True  # the first attempt had reached the database, and its answer was lost
+                    return True  # the first attempt reached the database, and its answer was lost
                 raise
 
-        return self.patience.call(work, self.shown)
+        return self.patiently(work)
 
 
 def _patient(name: str) -> Callable[..., Any]:
@@ -182,7 +198,7 @@ def _patient(name: str) -> Callable[..., Any]:
 
     @functools.wraps(inner)
     def method(self: PatientStorage, *arguments: Any, **settings: Any) -> Any:
-        return self.patience.call(functools.partial(inner, self, *arguments, **settings), self.shown)
+        return self.patiently(functools.partial(inner, self, *arguments, **settings))
 
     return method
 

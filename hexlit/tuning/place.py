@@ -1,4 +1,4 @@
-"""Where a sweep is: its folder, new or to go on with, and its storage."""
+"""The place of a sweep: its folder, new or to continue, and its storage."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ def find_place(
     """Folder and name of the study; the folder is made.
 
     Raises:
-        UsageError: the folder has a sweep already, or none to go on with; or nothing says which study to join.
+        UsageError: the folder has a sweep already, or none to continue; or no setting names the study to join.
     """
     if judged.join and None in (settings["storage"], settings["study_name"]):
         raise UsageError(
@@ -34,7 +34,7 @@ def find_place(
     if name is not None and not own_folder:
         if not name or name.startswith(".") or not all(letter.isalnum() or letter in "-_." for letter in name):
             raise UsageError(
-                f"hydra.sweeper.study_name={name}: letters, digits, '-', '_' and '.' only, since a folder is named so"
+                f"hydra.sweeper.study_name={name}: it names a folder; use letters, digits, '-', '_' and '.' only"
             )
         folder = folder.parent / name
     if judged.resume:
@@ -42,21 +42,21 @@ def find_place(
             folder = _latest_of(folder.parent, command)
         process = read_process_file(folder)
         if process is not None and process.alive:
-            raise UsageError(f"sweep.resume=true: the sweep in {folder} goes on still, in process {process.pid}")
+            raise UsageError(f"sweep.resume=true: the sweep in {folder} is still running, in process {process.pid}")
     facts = read_json(folder / SWEEP_FILE)
     if facts and judged.join:
         raise UsageError(
-            f"sweep.join=true: {folder} has a sweep already; go on with it by sweep.resume=true, or give another "
-            "folder by hydra.sweep.dir=FOLDER"
+            f"sweep.join=true: {folder} has a sweep already; continue it with sweep.resume=true, or give another "
+            "folder with hydra.sweep.dir=FOLDER"
         )
     if facts and not judged.resume:
         raise UsageError(
-            f"hydra.sweeper.study_name={facts.get('study_name')}: there is such a study in {folder}; add "
-            "sweep.resume=true to go on with it, or choose another name"
+            f"hydra.sweeper.study_name={facts.get('study_name')}: {folder} has this study already; add "
+            "sweep.resume=true to continue it, or choose another name"
         )
     if not facts and judged.resume:
         hint = "" if settings["storage"] is None else "; sweep.join=true works on the study of another folder"
-        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to go on with{hint}")
+        raise UsageError(f"sweep.resume=true: {folder} holds no sweep to continue{hint}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -72,7 +72,7 @@ def _latest_of(runs: Path, command: list[str]) -> Path:
     if not same:
         others = f"; there are {', '.join(sorted(folder.name for _, folder in sweeps))}" if sweeps else ""
         raise UsageError(
-            f"sweep.resume=true: no sweep in {runs} was begun by this command{others}; name one by "
+            f"sweep.resume=true: this command has begun no sweep in {runs}{others}; name one with "
             "hydra.sweep.dir=FOLDER"
         )
     return max(same)[1]

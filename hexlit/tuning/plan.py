@@ -1,4 +1,4 @@
-"""What a sweep is to do, read from its configuration and checked before anything runs; and where its folder is."""
+"""The plan of a sweep, read from its configuration and checked before anything runs; its folder is made or found."""
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ _OF_THE_PARENT = (
     "hydra/launcher",
     "hydra.job.num",
 )
-"""Hydra's settings that are about the sweep itself and not for its trials (`hydra.sweeper` does no harm there)."""
+"""Hydra's settings for the sweep itself, left out of its trials (`hydra.sweeper` does no harm there)."""
 _OF_ONE_SESSION = (
     "storage",
     "sweep.resume",
@@ -46,9 +46,9 @@ _OF_ONE_SESSION = (
     "max_failure_rate",
     "hydra.sweep.dir",
 )
-"""Settings in which the command that goes on with a sweep may differ from the one that began it."""
+"""Settings that may differ between the command that continues a sweep and the one that began it."""
 _OF_THE_MACHINE = ("accelerator", "logger", "data.path")
-"""Settings in which processes that work on one study may differ."""
+"""Settings that may differ between processes that work on one study."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +66,24 @@ class Plan:
     custom: Callable[[DictConfig, Any], None] | None
     """Asks a trial for more parameters."""
     overrides: list[str]
-    """What the user has fixed for all trials."""
+    """The user's fixed overrides for all trials."""
     recipe: list[str]
-    """What the search space has fixed beside it, which a full training has to name: an experiment, and values."""
+    """Values and the experiment that the search space fixes; a full training has to name them."""
     own_overrides: list[str]
-    """What the sweep fixes beside it: a trial's share of the machine."""
+    """Overrides that the sweep adds itself: a trial's share of the machine."""
     hydra_overrides: list[str]
-    """Hydra's own settings that the trials are given, too."""
+    """Hydra's own settings for the trials."""
     flags: list[str]
-    """Flags of the command line, likewise."""
+    """Flags of the command line for the trials."""
     command: list[str]
-    """What makes two commands the same sweep."""
+    """Identity of the sweep: two commands with the same list are the same sweep."""
     name: str
-    """Of the recipe."""
+    """Name of the recipe."""
     sampler: Any
     """The node `hydra.sweeper.sampler`."""
     pruner: "BasePruner"
     pruner_node: dict[str, Any] | None
-    """The node `hydra.sweeper.pruner`; None where nothing is pruned."""
+    """The node `hydra.sweeper.pruner`; None without pruning."""
     seed: int | None
     sweep_id: str
     """Tells the sweep from all others."""
@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def terms(self) -> dict[str, str]:
-        """What all processes that work on the study agree on, by names for people: else its trials do not compare."""
+        """Settings that all processes of a study must share to keep trials comparable, by names for people."""
         judged = self.judged
         searched = {f"the space of {name}": str(found) for name, found in self.space.items()}
         custom = None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
@@ -127,7 +127,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
     Makes the sweep's folder, or with `sweep.resume=true` finds it. `loader` is Hydra's, to compose with.
 
     Raises:
-        UsageError: a setting is wrong, the study is there already, there is none to go on with, or it was begun with
+        UsageError: a setting is wrong, the study exists already, there is none to continue, or it was begun with
             other settings.
     """
     from optuna.pruners import NopPruner
@@ -197,7 +197,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
 
 
 def _checked(config: DictConfig) -> SweepConfig:
-    """The section `sweep`; the whole configuration is checked, so that not every trial has to say what is wrong."""
+    """The section `sweep`. The whole configuration is checked here, so that an error appears once, not per trial."""
     task = config.copy()
     with open_dict(task), read_write(task):
         del task["hydra"]
@@ -210,7 +210,7 @@ def _checked(config: DictConfig) -> SweepConfig:
 
 
 def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tuple[list[str], list[str]]:
-    """Names and directions of the objectives: those of the sweep, else what the run itself watches."""
+    """Names and directions of the objectives: those of the sweep, else the run's own `trainer.monitor`."""
     objectives = judged.objectives()
     if objectives:
         return objectives, directions_of(direction, objectives)
@@ -222,7 +222,7 @@ def _objectives(judged: SweepConfig, config: DictConfig, direction: Any) -> tupl
 
 
 def _refuse_changes(plan: Plan, facts: Mapping[str, Any]) -> None:
-    """Trials of one study have to be comparable: what they have in common must be what it was."""
+    """Raise `UsageError` where a setting that all trials of the study share has changed: they must stay comparable."""
     common = {
         "sweep.objective": ("objectives", plan.objectives),
         "sweep.monitor": ("monitor", plan.monitor),
@@ -261,12 +261,12 @@ def sweep_facts(plan: Plan, *, started: float, finished: float | None, seconds: 
 
 
 def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> list[str]:
-    """The trial's share of the cores, where nobody has said otherwise and trials run side by side on this machine.
+    """The trial's share of the cores, unless the user has set one; only where trials run side by side on this machine.
 
-    It is the same when processes cannot be had and the trials run one after another.
+    The share is the same when no processes can be started and the trials run one after another.
     """
     if config.hydra.runtime.choices.get("hydra/launcher", "basic") != "basic":
-        return []  # joblib's run one after another, others elsewhere
+        return []  # joblib's trials run one after another, those of other launchers elsewhere
     key = "accelerator.threads"
     if key in named or OmegaConf.select(config, "accelerator") is None or OmegaConf.select(config, key):
         return []
@@ -274,13 +274,13 @@ def _share_of_machine(config: DictConfig, n_jobs: int, named: Sequence[str]) -> 
 
 
 def _flags(config: DictConfig) -> list[str]:
-    """The command line's flags that a trial has to be given, too."""
+    """The command line's flags that a trial needs too."""
     folders = [source.path for source in config.hydra.runtime.config_sources if source.provider == "command-line"]
     return [part for folder in folders for part in ("--config-dir", str(folder))]
 
 
 def _chosen(config: DictConfig, group: str) -> bool:
-    """Whether somebody has chosen an option of `group`, here or in a search space."""
+    """Whether the user or a search space has chosen an option of `group`."""
     return str(config.hydra.runtime.choices.get(group)) not in ("None", "median")
 
 
@@ -291,9 +291,9 @@ def _function(path: str | None) -> Callable[[DictConfig, Any], None] | None:
 
     try:
         return get_method(path)
-    except Exception as error:  # whatever the import of foreign code raises
+    except Exception as error:  # the import of foreign code may raise anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UsageError(f"hydra.sweeper.custom_search_space={path}: no function is there ({reason})") from error
+        raise UsageError(f"hydra.sweeper.custom_search_space={path}: there is no such function ({reason})") from error
 
 
 def _at_least_one(settings: Mapping[str, Any], name: str) -> int:
@@ -304,7 +304,7 @@ def _at_least_one(settings: Mapping[str, Any], name: str) -> int:
 
 
 def _without(overrides: Sequence[str], keys: tuple[str, ...]) -> list[str]:
-    """`overrides` less those of `keys`, of what is below them, and of settings of the sweeper with these names."""
+    """`overrides` without those of `keys`, of anything below them, and of settings of the sweeper with these names."""
 
     def dropped(override: str) -> bool:
         key = override.lstrip("+~").partition("=")[0].partition("@")[0]

@@ -1,7 +1,7 @@
 """`hydra/sweeper=optuna`: makes hexlit's sweeper known to Hydra under the name of its stock plugin.
 
-Hydra 1.3 takes plugins from the package `hydra_plugins` alone. This module is therefore known under a second name
-there, from wheels and editable installs alike, and wins over the stock plugin where that is installed too.
+Hydra 1.3 takes plugins only from the package `hydra_plugins`. This module is therefore known under a second name
+there, from wheels and editable installs alike, and takes precedence over an installed stock plugin.
 """
 
 import copyreg
@@ -23,7 +23,7 @@ _ALIAS = "hydra_plugins.hexlit"
 
 
 class _PluginType(ABCMeta):
-    """The type of the plugin's class, so that pickling it can be told apart; see `register`."""
+    """The type of the plugin's class: it lets pickling recognise the class; see `register`."""
 
 
 class OptunaSweeper(Sweeper, metaclass=_PluginType):
@@ -51,13 +51,13 @@ def register() -> None:
     if parent is None:
         try:
             parent = importlib.import_module("hydra_plugins")
-        except ImportError:  # no plugin of anybody is installed
+        except ImportError:  # no plugin is installed
             parent = sys.modules["hydra_plugins"] = types.ModuleType("hydra_plugins")
             parent.__path__ = []
     sys.modules[_ALIAS] = sys.modules[__name__]
     parent.hexlit = sys.modules[__name__]  # type: ignore[attr-defined]
     OptunaSweeper.__module__ = _ALIAS
-    # Launchers send Hydra's list of plugins to other processes, which know the second name only once they have
+    # Launchers send Hydra's list of plugins to other processes. These know the second name only after they have
     # imported this module.
     copyreg.pickle(_PluginType, _reduce)
     Plugins.instance().register(OptunaSweeper)

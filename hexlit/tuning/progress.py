@@ -1,4 +1,4 @@
-"""How far a sweep is, how long it will take, and how much time pruning has saved it."""
+"""How far a sweep is, how long it will take, and how much time pruning has saved."""
 
 import heapq
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ from hexlit.tuning.trial_result import COMPLETE, FAILED, PRUNED, RUNNING, TrialR
 
 @dataclass(frozen=True)
 class Saving:
-    """Time that pruning saved, estimated: (epochs it would have done - epochs done) x its own seconds an epoch.
+    """Time that pruning saved, estimated: (planned epochs - epochs done) x the trial's own seconds per epoch.
 
-    A trial that knows what its start took, and what its budget of time would have allowed, says it itself.
+    A trial that knows the cost of its start and its time budget reports its own estimate.
     """
 
     seconds: float
-    """Sum over the pruned trials that it can be told of."""
+    """Sum over the pruned trials that have an estimate."""
     trials: int
     """Their number."""
     unknown: int
@@ -28,18 +28,18 @@ class Progress:
     """How far a sweep is."""
 
     done: int
-    """Trials that are complete, pruned or failed; an interrupted one is done again."""
+    """Trials that are complete, pruned or failed. An interrupted one does not count: it is repeated."""
     of: int | None
-    """Trials asked for; None where no number was."""
+    """Trials asked for; None without a number."""
     running: int
     eta_seconds: float | None
-    """Seconds until the last trial ends, estimated from those that have ended; None while that cannot be told."""
+    """Seconds until the last trial ends, estimated from the ended ones; None while there is no estimate."""
     best: int | None
     """Number of the best trial so far."""
 
 
 def time_saved(trials: Sequence[TrialResult]) -> Saving:
-    """What pruning saved; see `Saving`."""
+    """The time that pruning saved; see `Saving`."""
     seconds, known, unknown = 0.0, 0, 0
     for trial in trials:
         if trial.state != PRUNED:
@@ -56,9 +56,9 @@ def time_saved(trials: Sequence[TrialResult]) -> Saving:
 
 
 def seconds_left(trials: Sequence[TrialResult], asked: int | None, slots: int | None) -> float | None:
-    """Seconds until the last of `asked` trials ends: each of the rest takes the mean of those that have ended.
+    """Seconds until the last of `asked` trials ends; each remaining one takes the mean of those that have ended.
 
-    The trials to come take the slots as these fall free. None while no trial has ended or no number is asked for.
+    The remaining trials take the slots as these become free. None while no trial has ended, or without a number.
     """
     ended = [t.seconds for t in trials if t.state in (COMPLETE, PRUNED, FAILED) and t.seconds is not None]
     if not ended or asked is None:

@@ -1,4 +1,4 @@
-"""Why trials of a sweep were given up: what each had reached, beside the trials that came before it."""
+"""Why trials of a sweep were pruned: the values of each, beside the trials that came before it."""
 
 import math
 from collections.abc import Mapping
@@ -12,33 +12,33 @@ from hexlit.tuning.trial_result import COMPLETE, PRUNED, TrialResult
 
 @dataclass(frozen=True)
 class PrunedTrial:
-    """One trial that was given up."""
+    """One trial that was pruned."""
 
     number: int
     epochs: int
     """Epochs that it was given; parts of the budget in a sweep that compares by budget."""
     best: float
-    """The best value that it had reported by then."""
+    """The best value that it had reported."""
     median: float | None
-    """Of what the trials that were complete by then had reported after as many; None where there were none."""
+    """Median over the trials that were complete by then, after equally many epochs; None without such trials."""
     compared: int
-    """How many these were."""
+    """Number of those complete trials."""
     saved_seconds: float | None
     params: Mapping[str, object]
 
     def reason(self, metric: str) -> str:
-        """One sentence on it; `metric` is what was reported."""
+        """One sentence about it; `metric` is the reported metric."""
         reached = f"trial {self.number}: at best {metric} {self.best:.4g} in {self.epochs} epochs"
         if self.median is None:
             return f"{reached}, with no complete trial to compare with"
         trials = "trial" if self.compared == 1 else "trials"
-        return f"{reached}, where the median of {self.compared} complete {trials} was {self.median:.4g}"
+        return f"{reached}; the median of {self.compared} complete {trials} was {self.median:.4g}"
 
 
 def pruned_trials(results: SweepResults) -> list[PrunedTrial]:
     """The pruned trials of a sweep, in the order of their numbers.
 
-    The median is the figure that the median pruners look at; other pruners have rules of their own.
+    The median is the value that the median pruners use; other pruners have their own rules.
     """
     upwards = results.objectives[0].direction == MAXIMIZE
     complete = [trial for trial in results.trials if trial.state == COMPLETE]

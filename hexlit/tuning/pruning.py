@@ -1,4 +1,4 @@
-"""The Trainer's callback that reports to the study, and ends a training that the pruner gives up."""
+"""The Trainer's callback that reports to the study, and ends a training that the pruner rejects."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ from lightning.pytorch.callbacks import EarlyStopping
 
 
 class Reporter(Protocol):
-    """What hears the monitored metric; a `RunningTrial`."""
+    """Receiver of the monitored metric; a `RunningTrial`."""
 
     pruned: bool
 
@@ -18,14 +18,14 @@ class Reporter(Protocol):
 
 
 class Pruning(EarlyStopping):
-    """Reports a metric after each epoch in which it was measured, or every few steps, and stops the Trainer softly.
+    """Reports a metric after each epoch that measured it, or every few steps, and stops the Trainer softly.
 
-    The epoch in which a trial is given up ends as any other: loggers are flushed and checkpoints written. With several
-    processes, that of rank 0 reports, and all stop together. Of Lightning's own it has the type alone: the Trainer
-    calls an `EarlyStopping` after everything that logs, the module's own hooks included.
+    A pruned trial ends its epoch as usual: loggers are flushed and checkpoints written. With several processes, the
+    one of rank 0 reports, and all stop together. Only the type is Lightning's `EarlyStopping`: the Trainer calls it
+    after everything that logs, the module's own hooks included.
 
     Attributes:
-        metrics: the latest value of everything that was logged.
+        metrics: the latest value of everything logged.
         epochs: the epochs that have ended.
     """
 
@@ -40,7 +40,7 @@ class Pruning(EarlyStopping):
     ) -> None:
         """Report `monitor` to `trial`; after every `every_n_steps` steps, else once an epoch.
 
-        The steps of the study begin with `first_step`; `step_of` says where a training is instead of its epoch.
+        The steps of the study begin with `first_step`. `step_of` gives the step of a training instead of its epoch.
         """
         super().__init__(monitor)
         self._trial = trial
@@ -59,7 +59,7 @@ class Pruning(EarlyStopping):
         return type(self).__qualname__
 
     def state_dict(self) -> dict[str, Any]:
-        return {}  # what was reported is in the study
+        return {}  # the study has the reported values
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         return None
@@ -68,13 +68,13 @@ class Pruning(EarlyStopping):
         """Do nothing: an epoch ends later."""
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """The Trainer keeps old values: one that is the same object after this epoch was not measured in it."""
+        """Note the old values: one that is the same object after this epoch was not measured in it."""
         self._old = trainer.callback_metrics.get(self._monitor)
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Report, where steps are counted and it is time to."""
+        """Report, where steps are counted and a report is due."""
         if self._every is None:
             return
         self._steps.append(self._of_step(trainer, outputs))
@@ -85,14 +85,14 @@ class Pruning(EarlyStopping):
                 self._decide(trainer, trainer.global_step // self._every - 1, sum(known) / len(known))
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Report what this epoch has measured."""
+        """Report the metric of this epoch."""
         self.epochs = trainer.current_epoch + 1
         if self._every is None:
             self._report(trainer, trainer.current_epoch if self._step_of is None else self._step_of(trainer))
         self.metrics.update({name: float(value) for name, value in trainer.callback_metrics.items()})
 
     def _of_step(self, trainer: L.Trainer, outputs: Any) -> Any:
-        """The metric of a step: what the module has returned under its name, or logged; None for neither."""
+        """The metric of a step, as the module returned or logged it; None for neither."""
         if isinstance(outputs, Mapping) and self._monitor.rpartition(".")[2] in outputs:
             return outputs[self._monitor.rpartition(".")[2]].detach()
         value = trainer.callback_metrics.get(self._monitor)

@@ -1,4 +1,4 @@
-"""Which trial is best, and by what: successes only, and never by totals whose weights differ between the trials."""
+"""The best trial and the reason for it: only successes rank, and never by totals with differing weights."""
 
 import math
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from hexlit.tuning.trial_result import COMPLETE, TrialResult
 
 MINIMIZE, MAXIMIZE = "minimize", "maximize"
 OBJECTIVE, COMPARABLE, PARETO = "objective", "comparable", "pareto"
-"""What ranks trials: the objective, the loss that all weigh alike, or nothing, as there are several objectives."""
+"""Grounds of a ranking: the objective, the comparable loss, or the Pareto front of several objectives."""
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What a sweep minimizes or maximizes."""
+    """A metric that a sweep minimizes or maximizes."""
 
     name: str
     direction: str
@@ -37,31 +37,31 @@ class Ranking:
     reason: str
     """One sentence: what ranks the trials, and why."""
     objective: Objective
-    """What the order, or `best`, goes by."""
+    """The value that decides the order, or `best`."""
     order: tuple[int, ...]
-    """Numbers of the trials, best first; with several objectives empty."""
+    """Numbers of the trials, best first; empty with several objectives."""
     front: tuple[int, ...]
-    """Numbers of the trials that no other beats in all objectives, best in the first objective first; else empty."""
+    """Numbers of the trials on the Pareto front, best in the first objective first; empty with one objective."""
     unranked: tuple[int, ...]
-    """Complete trials that have no finite value to be ranked by."""
+    """Complete trials without a finite value to rank."""
 
     @property
     def best(self) -> int | None:
-        """Number of the best trial; with several objectives that of the front which is best in the first."""
+        """Number of the best trial; with several objectives the one of the front that is best in the first."""
         return next(iter(self.order or self.front), None)
 
 
 def ranked_value(trial: TrialResult, ranking: Ranking) -> float | None:
-    """The number by which `trial` is ranked; with several objectives that of the first."""
+    """The ranking value of `trial`; with several objectives that of the first."""
     if ranking.by == COMPARABLE:
         return trial.comparable if trial.state == COMPLETE else None
     return trial.values[0] if trial.values else None
 
 
 def rank_trials(trials: Sequence[TrialResult], objectives: Sequence[Objective], comparable: str | None) -> Ranking:
-    """Rank the complete trials, of which each has one value for each of the `objectives`.
+    """Rank the complete trials; each has one value per objective in `objectives`.
 
-    `comparable` names the metric that the trials' `comparable` is of; None: the task has none.
+    `comparable` names the metric behind the trials' field `comparable`; None: the task has none.
     """
     complete = [trial for trial in trials if trial.state == COMPLETE]
     if len(objectives) > 1:

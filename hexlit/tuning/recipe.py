@@ -1,4 +1,4 @@
-"""What a search space has fixed beside what it searches, so that a full training can be begun without it."""
+"""Values that a search space fixes beside the searched ones, so that a full training can start without it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from hexlit.tuning.space import fixed_overrides, render
 
 
 def recipe_of(config: DictConfig, fixed: Mapping[str, str], loader: Any) -> list[str]:
-    """What differs from the same configuration without the search space."""
+    """The overrides that turn the configuration without the search space into this one."""
     choices = config.hydra.runtime.choices
     if str(choices.get("sweep", "none")) == "none":
         return []

@@ -25,15 +25,15 @@ RESULTS_FILE = "overall_results.json"
 LEADERBOARD_FILE = "leaderboard.csv"
 PAGE_FILE = "report.html"
 VERSION = 2
-"""Of `overall_results.json`; the schema names it, too."""
+"""Version of `overall_results.json`; the schema names it too."""
 SCHEMA_FILE = "overall_results.schema.json"
 
 
 def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> SweepResults:
-    """Bring the results in the sweep's `folder` up to date, and return them; the sweep may go on meanwhile.
+    """Update the results in the sweep's `folder`, and return them; the sweep may still be running.
 
-    `study` is the sweep's, where it is open already.
-    `overall_results.json`, `leaderboard.csv` and `best.yaml`; with `figures` also `figures/` and `report.html`.
+    Writes `overall_results.json`, `leaderboard.csv` and `best.yaml`; with `figures` also `figures/` and `report.html`.
+    `study` is the sweep's study, where it is open already.
 
     Raises:
         UsageError: there is no sweep in `folder`.
@@ -55,7 +55,7 @@ def write_results(folder: Path, figures: bool, study: "Study | None" = None) -> 
 
 
 def reports_of_trials(results: SweepResults) -> dict[int, str]:
-    """Paths from the sweep's folder to the reports of its trials, by number; of several seeds the first one's."""
+    """Paths from the sweep's folder to the reports of its trials, by number; with several seeds the first one's."""
     found = {}
     for trial in results.trials:
         for place in [] if trial.folder is None else [trial.folder, f"{trial.folder}/seed-0"]:
@@ -66,7 +66,7 @@ def reports_of_trials(results: SweepResults) -> dict[int, str]:
 
 
 def write_document(path: Path, document: dict[str, Any]) -> None:
-    """Write `document`, whole or not at all, and warn where it is not what the schema says: results are not lost."""
+    """Write `document`, whole or not at all. A document that breaks the schema is written too, with a warning."""
     wrong = next(_validator().iter_errors(document), None)
     if wrong is not None:
         log.warning(
@@ -159,7 +159,7 @@ def as_document(results: SweepResults) -> dict[str, Any]:
 def _best_after(results: SweepResults) -> float | None:
     """Seconds from the beginning of the sweep to the end of its best trial, pauses included.
 
-    None where the best trial is older than the sweep: it belongs to another one of the same study.
+    None where the best trial is older than the sweep: another sweep of the same study made it.
     """
     best, started = results.best, results.facts.started
     if best is None or best.ended is None or started is None or best.ended < started:

@@ -1,4 +1,4 @@
-"""What a sweep has come to, finished or still going on, read from its folder without disturbing it."""
+"""The results of a sweep, finished or still running, read from its folder without disturbing it."""
 
 import time
 from collections import Counter
@@ -31,26 +31,26 @@ FINISHED, GOING_ON, STOPPED = "finished", "running", "interrupted"
 
 @dataclass(frozen=True)
 class SweepResults:
-    """Everything of a sweep that is known."""
+    """Everything that is known about a sweep."""
 
     folder: Path
     tuned: bool
     """Whether it has a study; False for a plain `--multirun`."""
     state: str
-    """`running`, `finished`, or `interrupted`: it was killed and can go on."""
+    """`running`, `finished`, or `interrupted`: it was killed and can continue."""
     facts: SweepFacts
     objectives: tuple[Objective, ...]
     parameters: tuple[Parameter, ...]
     trials: tuple[TrialResult, ...]
     split: str | None
-    """The data whose losses are reported: `val` where there are such, else `train`; None without losses."""
+    """The data of the reported losses: `val` where there are such, else `train`; None without losses."""
     comparable: str | None
-    """The metric by which trials of other weights compare, such as `val.comparable_loss`; None where none is named."""
+    """Metric that compares trials with differing loss weights, such as `val.comparable_loss`; None without one."""
     ranking: Ranking
     saving: Saving
     progress: Progress
     problems: tuple[str, ...]
-    """What could not be read, one line each."""
+    """Things that could not be read, one line each."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -76,7 +76,7 @@ class SweepResults:
 
 
 def read_results(folder: Path, now: float | None = None, study: "Study | None" = None) -> SweepResults:
-    """Read the sweep in `folder`; nothing is written there. `now` is the time in seconds since 1970, None the clock's.
+    """Read the sweep in `folder`; nothing is written. `now` is the time in seconds since 1970; None: the clock's.
 
     `study` is the sweep's, where it is open already.
 
@@ -102,7 +102,7 @@ def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> Swee
     except UsageError as error:
         found = trials_of_folders(tuned_folders(folder), (), facts, now)
         if found or not alive:  # a sweep that has just begun has no study yet
-            problems = [*problems, f"{error}; trials are told from their folders"]
+            problems = [*problems, f"{error}; the trials are read from their folders"]
         trials, parameters = _without_study(found, facts), parameters_of_values([trial.params for trial in found])
         directions = facts.directions
     else:
@@ -118,12 +118,12 @@ def _tuned(folder: Path, alive: bool, now: float, study: "Study | None") -> Swee
     ]
     state = GOING_ON if alive else FINISHED if facts.finished is not None else STOPPED
     if state == STOPPED and any(trial.state == RUNNING for trial in trials):
-        state = GOING_ON  # its process is on another machine or in a container, or another has joined the study
+        state = GOING_ON  # its process runs elsewhere, or another process has joined the study
     return _results(folder, True, state, facts, objectives, parameters, trials, facts.n_trials, problems)
 
 
 def _without_study(found: Sequence[TrialResult], facts: SweepFacts) -> list[TrialResult]:
-    """The trials with the last values of their objectives, as no study says what was reported."""
+    """The trials with the last values of their objectives, as there is no study that has the reported ones."""
     trials = []
     for trial in found:
         last = [trial.curves.last(name) for name in facts.objectives]
@@ -159,7 +159,7 @@ def _sequential(folder: Path, now: float) -> SweepResults:
 
 
 def _objective_of_jobs(facts: SweepFacts, trials: Sequence[TrialResult]) -> tuple[Objective, list[str]]:
-    """What jobs of a plain `--multirun` are compared by: what their runs watch, or a loss; and why it is a loss."""
+    """The objective of a plain `--multirun`: its runs' `trainer.monitor`, or a loss; and why it is a loss."""
     watched = [Objective(*pair) for pair in zip(facts.objectives, facts.directions, strict=True)]
     columns = {name for trial in trials for name in trial.curves.columns}
     losses = [Objective(name, MINIMIZE) for name in ("val.loss", "train.loss") if name in columns]
@@ -223,13 +223,13 @@ def _results(
 
 
 def reported_split(trials: Sequence[TrialResult], objectives: Sequence[Objective]) -> str | None:
-    """The data whose losses are compared: that of an objective, else validation, else training."""
+    """The data of the compared losses: that of an objective, else validation, else training."""
     known = {split for trial in trials for split in trial.curves.splits}
     wanted = [objective.name.rpartition(".")[0] for objective in objectives if objective.name.endswith("loss")]
     return next((split for split in (*wanted, "val", "train", *sorted(known)) if split in known), None)
 
 
 def best_value(results: SweepResults) -> float | None:
-    """The number by which the best trial is the best."""
+    """The value that makes the best trial the best."""
     best = results.best
     return None if best is None else ranked_value(best, results.ranking)

@@ -1,4 +1,4 @@
-"""An attempt at a trial in a process of its own, which is watched."""
+"""One attempt at a trial, in a process of its own that is watched."""
 
 import contextlib
 import hashlib
@@ -24,23 +24,24 @@ from hexlit.lifeline import Lifeline
 from hexlit.tuning.slots import Slot
 from hexlit.tuning.space import quoted
 from hexlit.tuning.ticket import VARIABLE, TrialTicket
+from hexlit.tuning.under_way import UnderWay
 from hexlit.tuning.watcher import SIGN_OF_LIFE
 
 log = logging.getLogger(__name__)
 
 GIB = 2**30
 _LOOK_EVERY = 0.5
-"""Seconds between two looks at the memory of a trial."""
+"""Seconds between two readings of a trial's memory."""
 CONSOLE = "console.log"
-"""What the process of an attempt prints, in its folder."""
+"""File in an attempt's folder with the output of its process."""
 _SPOKEN = (1, 2)
-"""Exit codes before which hexlit says why."""
+"""Exit codes of errors that hexlit has explained itself."""
 TEMPORARY = "tmp"
 """Folder for temporary files inside that of an attempt."""
 _LONGEST_TEMPORARY = 70
-"""Characters of a path, below which the path of a socket there (107 at most) is still possible."""
+"""Characters of a path; a socket's path below a longer one could exceed 107 characters."""
 _SOFT_END = 15.0
-"""Seconds that a trial has to end by itself once it was asked to."""
+"""Seconds that a trial has to end by itself after a request."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Job:
 
     ticket: TrialTicket
     folder: Path
-    """The attempt's own folder, made already."""
+    """The attempt's own folder, which exists already."""
     overrides: list[str]
-    """Of the task: those of the command line, and the trial's parameters."""
+    """Overrides of the task: those of the command line, and the trial's parameters."""
     hydra_overrides: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     """Flags of the command line, such as --config-dir."""
@@ -61,52 +62,39 @@ class Job:
 
 @dataclass(frozen=True)
 class Ending:
-    """How an attempt ended, seen from outside; what the trial itself has told the study is there."""
+    """The end of an attempt, seen from outside; the study has what the trial itself has told."""
 
     failure: str | None = None
-    """Why it failed; None where it ended well."""
+    """Why it failed; None after a success."""
     interrupted: bool = False
-    """Whether it was ended with the sweep."""
+    """Whether it ended with the sweep."""
     seconds: float = 0.0
     host_peak_bytes: int | None = None
     device_peak_bytes: int | None = None
 
 
-@dataclass
-class UnderWay:
-    """An attempt while it goes on, as others see it."""
-
-    alive: Callable[[], None]
-    """To be called every minute or so."""
-    device: str = ""
-    """The device that it was given."""
-    host_bytes: int = 0
-    device_bytes: int = 0
-    """What it takes now, as far as is known."""
-
-
 class NoProcessError(Exception):
-    """The system gives no process to run a trial in."""
+    """The system cannot start a process for a trial."""
 
 
 class Runner(Protocol):
-    """Brings attempts to their end; called by several threads at once."""
+    """Works on attempts until they end; called by several threads at once."""
 
     def run(self, job: Job, under_way: UnderWay) -> Ending:
-        """Work on `job` until it has ended, and keep `under_way` true meanwhile."""
+        """Work on `job` until it has ended, and keep `under_way` up to date."""
         ...
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a trial may take; None is no limit."""
+    """Most that a trial may take; None: no limit."""
 
     host_bytes: float | None = None
     device_bytes: float | None = None
     seconds: float | None = None
 
     def exceeded(self, seconds: float, sample: ResourceSample | None) -> str | None:
-        """Which limit is exceeded after `seconds` and with `sample`, as a reason; None: none."""
+        """The limit that `seconds` or `sample` exceeds, as a reason; None: no limit is exceeded."""
         if self.seconds is not None and seconds > self.seconds:
             return f"over its time: {seconds:.0f} s of sweep.trial_timeout={self.seconds:g}"
         for name, limit, taken in (
@@ -119,10 +107,10 @@ class Limits:
 
 
 class ProcessRunner:
-    """One process a trial: `hexlit COMMAND OVERRIDES`, in a session of its own, so that all it has begun ends with it.
+    """One process per trial: `hexlit COMMAND OVERRIDES`, in a session of its own, so that all its children end with it.
 
     The output of the process goes to `console.log` in the attempt's folder. Whatever happens to the process, only its
-    trial fails. It dies with this process.
+    trial fails. It ends when this process does.
     """
 
     def __init__(self, command: str, limits: Limits, stop: threading.Event) -> None:
@@ -178,11 +166,11 @@ class ProcessRunner:
         )
 
     def _told_device_bytes(self, folder: Path, why: str) -> int | None:
-        """What the trial in `folder` says that it holds of its device, as the driver does not tell `why`."""
+        """Device memory that the trial in `folder` reports itself; `why` is the driver's reason for telling nothing."""
         if self._limits.device_bytes is not None and not self._warned:
             self._warned = True
             log.warning(
-                "sweep.device_memory_budget: %s; a trial is held to what torch says it takes, and on a cpu to nothing",
+                "sweep.device_memory_budget: %s; torch's own figure counts instead, and on a cpu nothing is limited",
                 why,
             )
         seeds = sorted(folder.glob(f"seed-*/{RESOURCES_FILE}"))
@@ -197,14 +185,14 @@ class ProcessRunner:
             *job.flags,
             *job.overrides,
             *job.hydra_overrides,
-            "hydra.sweeper.storage=null",  # it is in the ticket, and in no file of the trial
+            "hydra.sweeper.storage=null",  # the ticket has it, and no file of the trial may
             f"hydra.run.dir={quoted(str(job.folder))}",
             "hydra.mode=RUN",
         ]
 
 
 class _Watch:
-    """Waits for a process, looking at what it takes."""
+    """Waits for a process, and watches what it takes."""
 
     def __init__(
         self,
@@ -214,7 +202,7 @@ class _Watch:
         under_way: UnderWay,
         told_device_bytes: Callable[[str], int | None],
     ) -> None:
-        """`told_device_bytes(why)` is what the trial itself says, where the driver does not."""
+        """`told_device_bytes(why)` is the trial's own figure, where the driver tells nothing."""
         self._process = process
         self._under_way = under_way
         self._limits = limits
@@ -225,7 +213,7 @@ class _Watch:
         self.device_peak: int | None = None
 
     def until_ended(self) -> str | None:
-        """Why the process failed; None where its exit code is 0."""
+        """Wait for the end: why the process failed, or None where its exit code is 0."""
         began = time.monotonic()
         told = began
         with contextlib.ExitStack() as open_tree:
@@ -245,7 +233,7 @@ class _Watch:
                     return self._end("interrupted with the sweep")
                 reason = self._limits.exceeded(now - began, self._sample(tree))
                 if reason is not None:
-                    return reason  # at once: memory that runs full hurts the other trials
+                    return reason  # at once: full memory hurts the other trials
                 if now - told > SIGN_OF_LIFE:
                     told = now
                     self._under_way.alive()
@@ -268,20 +256,20 @@ class _Watch:
 
     def _end(self, reason: str) -> str:
         with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signal.SIGINT)  # loggers and checkpoints end clean
+            self._process.send_signal(signal.SIGINT)  # lets loggers and checkpoints end properly
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_SOFT_END)
         return reason
 
 
 def clean(folder: Path) -> None:
-    """Remove what a process that has ended in the middle of its work in `folder` was writing."""
+    """Remove the unfinished files that a process in `folder` left when it ended."""
     remove_temporary(folder)
     shutil.rmtree(_temporary_folder(folder), ignore_errors=True)
 
 
 def _temporary_folder(folder: Path) -> Path:
-    """The place for temporary files of the attempt in `folder`, and of libraries in it: inside it, if that will do."""
+    """The temporary folder of the attempt in `folder` and its libraries: inside it, unless that path is too long."""
     own = folder / TEMPORARY
     if len(str(own)) <= _LONGEST_TEMPORARY:
         return own
@@ -290,11 +278,11 @@ def _temporary_folder(folder: Path) -> Path:
 
 
 def _environment(job: Job, ticket: TrialTicket) -> dict[str, str]:
-    """Of the process of an attempt."""
+    """Environment of the process of an attempt."""
     temporary = _temporary_folder(job.folder)
     temporary.mkdir(mode=0o700, exist_ok=True)
     own = {VARIABLE: ticket.encoded(), "TMPDIR": str(temporary)}
-    # Compiled code is for all trials.
+    # All trials share compiled code.
     shared = {"TORCHINDUCTOR_CACHE_DIR": str(Path(tempfile.gettempdir()) / f"hexlit-inductor-{os.getuid()}")}
     kept = {name: value for name, value in os.environ.items() if name != "HYDRA_FULL_ERROR"}
     return {**shared, **kept, **own}
@@ -310,7 +298,7 @@ def _last_words(console: Path) -> str:
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:
-    """End the process, and whatever it has begun and left behind."""
+    """End the process and all its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -328,7 +316,7 @@ def _describe(code: int) -> str | None:
 
 
 def first_line(error: BaseException) -> str:
-    """Of what `error` says."""
+    """First line of the message of `error`."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else "no message"
 

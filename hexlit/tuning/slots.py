@@ -1,7 +1,7 @@
-"""Places on a device, shared by every sweep of this user on this machine: so many trials at a time, and no more.
+"""Places on a device that all sweeps of this user on this machine share: a limited number of trials at a time.
 
-A slot is a file that is held by flock on an open file description. A child that inherits the description holds the
-slot as well, so the slot is free when the last of its holders has ended, in whatever way: nothing is left to clean up.
+A slot is a file held by flock on an open file description. A child that inherits the description holds the slot
+too. The slot is free when its last holder has ended, in whatever way: nothing is left to clean up.
 """
 
 import os
@@ -38,9 +38,9 @@ class Slot:
         return self._descriptor
 
     def release(self) -> None:
-        """Let go of this process's copy. The slot is free once those who inherited it have ended too."""
+        """Release this process's copy. The slot is free once the processes that inherited it have ended too."""
         if self._descriptor is not None:
-            # Closed and not unlocked: unlocking would take it from a child as well.
+            # Closed, not unlocked: unlocking would also take it from a child.
             os.close(self._descriptor)
             self._descriptor = None
 
@@ -52,13 +52,13 @@ class Slot:
 
 
 class Slots:
-    """The slots 0 to `count` - 1 of a device. Callers may ask with different counts, each keeps to its own."""
+    """The slots 0 to `count` - 1 of a device. Callers may ask for different counts; each keeps to its own."""
 
     def __init__(self, device: str, count: int, folder: Path | None = None) -> None:
         """Make the folder of the slots of `device`, such as "cuda:0".
 
-        It lies in `folder`, else in the place that the environment variable HEXLIT_SLOTS names, else in this user's
-        own folder among the temporary files. Raises `UsageError` when it cannot be made, or is somebody else's.
+        It lies in `folder`, else in the place that the environment variable HEXLIT_SLOTS names, else in this user's own
+        temporary folder. Raises `UsageError` when it cannot be made, or belongs to another user.
         """
         if count < 1:
             raise UsageError(f"{device}: {count} slots would let no trial run; give at least 1")
@@ -108,12 +108,12 @@ class Slots:
             raise UsageError(
                 f"{path}: this slot cannot be held: {error.strerror}; let {PLACE_VARIABLE} name a local folder"
             ) from None
-        slot.release()  # somebody has it, or a clean-up of temporary files has taken it away meanwhile
+        slot.release()  # another process holds it, or a clean-up of temporary files has removed it meanwhile
         return None
 
 
 def _place() -> Path:
-    """Where this user's slots are, made with access for nobody else."""
+    """The folder of this user's slots, closed to all other users."""
     named = os.environ.get(PLACE_VARIABLE)
     if named:
         return Path(named)

@@ -1,4 +1,4 @@
-"""Jobs that submitit gives to Slurm: its controller says what became of each, so that no accounting is needed."""
+"""Jobs that submitit gives to Slurm: its controller tells the state of each, so no accounting is needed."""
 
 import re
 from typing import Any
@@ -10,8 +10,10 @@ from hexlit.tuning.runner import first_line
 
 LAUNCHER = "submitit_slurm"
 
+LEFT = "jobs of Slurm outlive their sweep: squeue --me lists them, scancel NUMBER ends one"
+"""Said where trials are given up whose jobs cannot be called back."""
 _ASKED_EVERY = 10
-"""Seconds between two questions to the controller, which are about all jobs at once."""
+"""Seconds between two requests to the controller; each covers all jobs."""
 _GOES_ON = {
     "CONFIGURING",
     "REQUEUE_FED",
@@ -23,23 +25,23 @@ _GOES_ON = {
     "STOPPED",
     "SUSPENDED",
 }
-"""States of jobs that have not ended, beside those that submitit knows."""
+"""States of jobs that have not ended, in addition to those that submitit knows."""
 _NO_OUTPUT = re.compile(r"^Job (\w+).*\(state: (\w+)", re.DOTALL)
 
 
 class AskTheController(Callback):
-    """Has submitit ask Slurm's controller, before Hydra launches jobs there. Hydra makes it from `conf/`."""
+    """Makes submitit ask Slurm's controller before Hydra launches jobs there. Hydra builds it from `conf/`."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """A sweep is about to begin."""
+        """Called when a sweep is about to begin."""
         if config.hydra.runtime.choices.get("hydra/launcher") == LAUNCHER:
             ask_the_controller()
 
 
 def ask_the_controller() -> None:
-    """Have submitit ask `squeue`. It asks `sacct` otherwise, every ten minutes, and waits for ever without accounting.
+    """Make submitit ask `squeue`. By default it asks `sacct` every ten minutes, and waits forever without accounting.
 
-    A cancelled job leaves no result file, and submitit would look for nothing else.
+    A cancelled job leaves no result file, and submitit would check nothing else.
     """
     from submitit.slurm.slurm import SlurmInfoWatcher, SlurmJob
 
@@ -49,7 +51,7 @@ def ask_the_controller() -> None:
         def _make_command(self) -> list[str] | None:
             self._asked = self._registered - self._finished
             numbers = sorted({job.partition("_")[0] for job in self._asked})
-            # A number that is forgotten is an error to squeue, so all jobs of this user are listed.
+            # squeue rejects a number that it has forgotten, so all jobs of this user are listed.
             return ["squeue", "--me", "-h", "-r", "-t", "all", "-o", "%i|%T|%N"] if numbers else None
 
         def read_info(self, string: bytes | str) -> dict[str, dict[str, str]]:

@@ -1,7 +1,7 @@
-"""Search spaces, written as Hydra's overrides: which values a sweep may try for which parameter.
+"""Search spaces, written as Hydra's overrides: the parameters of a sweep and the values it may try for each.
 
-The grammar is that of Hydra's Optuna sweeper, and a superset of it. Hydra's own parser reads it; Optuna is imported
-when a space is built, and not before, since Hydra imports this module whenever it looks for its plugins.
+The grammar extends that of Hydra's Optuna sweeper. Hydra's own parser reads it. Optuna is imported only when a
+space is built, since Hydra imports this module whenever it looks for its plugins.
 """
 
 import math
@@ -28,7 +28,7 @@ from hexlit.errors import UsageError
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution, CategoricalChoiceType
 
-# Read back as the same string without quotes. Words that mean a number, a truth value or nothing are left out.
+# Read back as the same string without quotes. Words that mean a number, a truth value or null are left out.
 _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)\Z)[A-Za-z_/][A-Za-z0-9_./-]*", re.IGNORECASE)
 _PREFIX = re.compile(r"[~+]*")
 _SPECIAL_IN_KEYS = re.compile(r"[\\()\[\]{}:=, \t]")
@@ -36,22 +36,22 @@ _MAPPING_KEYS = ("type", "low", "high", "log", "step", "choices")
 
 
 def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"], dict[str, str]]:
-    """What is searched and what is fixed: (parameter -> distribution, parameter -> its value as Hydra writes it).
+    """The searched and the fixed: (parameter -> distribution, parameter -> its value as Hydra writes it).
 
-    - `interval(a, b)`: any number from a to b. Hydra makes both ends floats, so whole numbers are asked for with
-      `int(interval(a, b))`. `tag(log, interval(a, b))` searches on a logarithmic scale.
+    - `interval(a, b)`: any number from a to b. Hydra makes both ends floats; write `int(interval(a, b))` for whole
+      numbers. `tag(log, interval(a, b))` searches on a logarithmic scale.
     - `range(a, b, step)`: the numbers a, a + step ... up to **and including** b when a step lands on it. Hydra's Optuna
-      sweeper means it so too, while Hydra's basic sweeper leaves b out. Whole numbers when all three are.
+      sweeper does the same, while Hydra's basic sweeper leaves b out. The numbers are whole when all three are.
     - `choice(x, y)` or `x,y`: one of these. A list or a dictionary is kept as the text that Hydra reads.
     - `shuffle(range(a, b, step))`: the same numbers as a choice, b left out. Their order stays as written, since a
-      study that is resumed has to find the same choices.
+      resumed study has to find the same choices.
     - everything else, such as `board=4`, `+key=3` or `~key`, is fixed. The value of a deletion without a value is "".
 
     Names keep their prefix and package (`+key`, `db@pkg`). A later argument for the same parameter replaces an earlier
     one, fixed or searched; a value that is added first and changed later is added with the later value.
 
     Raises:
-        UsageError: when an argument cannot be read, or asks for what cannot be searched.
+        UsageError: an argument cannot be read, or asks for something that cannot be searched.
     """
     parser = OverridesParser.create()
     found: dict[str, BaseDistribution | str] = {}
@@ -62,7 +62,7 @@ def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"]
         bare = _bare(name)
         for earlier in [key for key in found if _bare(key) == bare]:
             if earlier.startswith("~") and not name.startswith("~"):
-                continue  # delete first, then set anew
+                continue  # delete first, then set again
             if earlier.startswith("+") and name == bare:
                 name = earlier
             del found[earlier]
@@ -73,19 +73,19 @@ def parse_space(arguments: Sequence[str]) -> tuple[dict[str, "BaseDistribution"]
 
 
 def arguments_of(params: Mapping[str, Any]) -> list[str]:
-    """The overrides that `hydra.sweeper.params` means: text is taken as it is, other values as Hydra writes them."""
+    """The overrides in `hydra.sweeper.params`: text as it is, other values as Hydra writes them."""
     return [f"{name}={value if isinstance(value, str) else _text(name, value)}" for name, value in params.items()]
 
 
 def fixed_overrides(fixed: Mapping[str, str]) -> list[str]:
-    """The overrides of what `parse_space` found fixed. They go before those of the searched parameters."""
+    """The overrides that `parse_space` found fixed. They come before those of the searched parameters."""
     return [name if name.startswith("~") and not text else f"{name}={text}" for name, text in fixed.items()]
 
 
 def render(name: str, value: Any) -> str:
     """The override that sets `name` to a value of its distribution, so that Hydra reads the very same value back.
 
-    A string that is itself a list, a dictionary or a quoted string in Hydra's grammar is passed on as that.
+    A string that is itself a list, a dictionary or a quoted string in Hydra's grammar is passed on as such.
     """
     if isinstance(value, str) and _is_literal(value):
         return f"{name}={value}"
@@ -93,7 +93,7 @@ def render(name: str, value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """`text` as Hydra reads a string, whatever it holds."""
+    """`text` as Hydra reads a string, whatever its content."""
     quote = Quote.double if "'" in text and '"' not in text else Quote.single
     return QuotedString(text, quote).with_quotes()
 
@@ -101,7 +101,7 @@ def quoted(text: str) -> str:
 def space_from_mapping(mapping: Mapping[str, Mapping[str, Any]]) -> dict[str, "BaseDistribution"]:
     """The older form: parameter -> {type: float | int | categorical, low, high, log, step, choices}.
 
-    Raises `UsageError` when it says what cannot be searched.
+    Raises `UsageError` when an entry cannot be searched.
     """
     return {str(name): _from_facts(str(name), facts) for name, facts in mapping.items()}
 
@@ -168,7 +168,7 @@ def _meaning(override: Override) -> "BaseDistribution | str":
 
 
 def _span(name: str, sweep: RangeSweep) -> tuple[float, float, float]:
-    """Lowest and highest value and the step (> 0) of a range that may run downwards; raises where it has no value."""
+    """Lowest and highest value and the step (> 0) of a range that may run downwards; raises where it is empty."""
     start, stop, step = sweep.start, sweep.stop, sweep.step
     assert start is not None
     assert stop is not None
@@ -207,7 +207,7 @@ def _decimal(number: float) -> Decimal:
 
 
 def _numbers(name: str, low: Any, high: Any, step: Any, *, log: bool) -> "BaseDistribution":
-    """Numbers from `low` to `high`, whole ones when all that is given is; `step` None: all between."""
+    """Numbers from `low` to `high`; whole ones when all arguments are. `step` None: all numbers between."""
     from optuna.distributions import FloatDistribution, IntDistribution
 
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -226,7 +226,7 @@ def _numbers(name: str, low: Any, high: Any, step: Any, *, log: bool) -> "BaseDi
         return IntDistribution(low, low + (high - low) // step * step, log=log, step=step)
     if step is None:
         return FloatDistribution(low, high, log=log)
-    # Optuna would warn that the upper end is no step and move it: that is what was asked for.
+    # Optuna would warn that the upper end is no step, and move it; the space asked for exactly that.
     highest = _decimal(low) + (_decimal(high) - _decimal(low)) // _decimal(step) * _decimal(step)
     return FloatDistribution(low, float(highest), step=step)
 
@@ -305,7 +305,7 @@ def _is_literal(text: str) -> bool:
 
 
 def _text(name: str, value: Any) -> str:
-    """`value` as Hydra's grammar writes it; raises `UsageError` naming the parameter where it has no word for it."""
+    """`value` as Hydra's grammar writes it; raises `UsageError` with the parameter's name if that is impossible."""
     if value is None:
         return "null"
     if isinstance(value, QuotedString):

@@ -1,9 +1,9 @@
-"""Where a study is kept: a journal file that survives kills, or a database.
+"""The storage of a study: a journal file that survives kills, or a database.
 
-The journal is Optuna's: one record a line, in JSON, read by Optuna's own tools. Two things differ from Optuna's file
-backend. The lock belongs to the open file, so the death of its holder frees it at once, and no lock file is left over.
-And a last line that a kill or a full disk tore is cut off before the next record is written; without that the record
-would be glued to it and the file could not be read again.
+The journal is Optuna's: one record per line, in JSON, read by Optuna's own tools. Two things differ from Optuna's
+file backend. The lock belongs to the open file: it is free as soon as its holder dies, and no lock file remains.
+A last line torn by a kill or a full disk is cut off before the next record is written. Otherwise the next record
+would be glued to it, and the file could no longer be read.
 """
 
 import errno
@@ -32,7 +32,8 @@ log = logging.getLogger(__name__)
 
 _BLOCK = 65536
 _RECORD_START = b'{"op_code":'
-_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+"""Error numbers of file systems, and systems, that cannot lock open files."""
 
 
 def open_storage(address: str | None, folder: Path, patience: Patience | None = None) -> BaseStorage:
@@ -42,10 +43,10 @@ def open_storage(address: str | None, folder: Path, patience: Patience | None = 
     - a path or `journal:///path`: a journal there; `journal://path` is relative, like a plain path
     - `sqlite:///relative/path`, `sqlite:////absolute/path`, `postgresql://...`, `mysql://...`: a database
 
-    A server's calls wait as `patience` says; without it none waits.
+    `patience` says how long calls to a server wait; without it they do not wait.
 
     Raises:
-        UsageError: when it cannot be opened or read. The message never shows a password.
+        UsageError: it cannot be opened or read. The message never shows a password.
     """
     if address is None:
         return _open_journal(folder / JOURNAL_FILE)
@@ -68,7 +69,7 @@ class HealingJournal(BaseJournalBackend):
     def __init__(self, path: Path) -> None:
         """Open the journal at `path`, made where it is missing, and cut off a torn end.
 
-        One that may only be read is left as it is. Raises `UsageError` when it cannot be opened.
+        A read-only file is left as it is. Raises `UsageError` when it cannot be opened.
         """
         self.path = path
         self._own_lock: JournalFileOpenLock | None = None
@@ -84,14 +85,14 @@ class HealingJournal(BaseJournalBackend):
 
     @contextmanager
     def held(self, create: bool = False) -> Iterator[IO[bytes]]:
-        """The open file, kept from all other writers; its position is anywhere."""
+        """The open file, locked against all other writers; its position is undefined."""
         descriptor = os.open(self.path, os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             if self._own_lock is None:
                 try:
-                    _flock(file)
+                    flock(file)
                 except OSError as error:
-                    if error.errno not in _NO_LOCKS:
+                    if error.errno not in NO_LOCKS:
                         raise
                     log.warning(
                         "%s: locked by a file beside it, which a kill leaves there for 30 seconds: %s",
@@ -111,7 +112,7 @@ class HealingJournal(BaseJournalBackend):
                     fcntl.flock(file, fcntl.LOCK_UN)
 
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        """Write records at the end, on the disk when this returns; raises `OSError` when they cannot be written."""
+        """Write records at the end, on disk when this returns; raises `OSError` when they cannot be written."""
         lines = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in logs).encode("utf-8")
         with self.held() as file:
             _heal(file, self.path)
@@ -122,20 +123,20 @@ class HealingJournal(BaseJournalBackend):
                     waiting = waiting[file.write(waiting) :]
                 os.fsync(file.fileno())
             except OSError:
-                # Whole lines stay: others may have read them already.
+                # Whole lines stay: other processes may have read them already.
                 _cut(file, len(_torn_end(file)))
                 raise
 
     def read_logs(self, log_number_from: int) -> Iterator[dict[str, Any]]:
-        """The records from number `log_number_from` on; what is not a whole line yet is left out.
+        """The records from number `log_number_from` on; an unfinished line is left out.
 
-        Raises `UsageError` with the number of the line when one is no record.
+        Raises `UsageError` with the number of the line when a line is no record.
         """
         number, offset = self._position if self._position[0] <= log_number_from else (0, 0)
         with self.path.open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(offset)
-            # One read, cut at its last line end: bytes after that may be torn, cut off and replaced at any time.
+            # One read, cut at its last line end: later bytes may be torn, cut off and replaced at any time.
             chunk = file.read(max(0, size - offset))
         for line in chunk.split(b"\n")[:-1]:
             if number >= log_number_from:
@@ -148,7 +149,7 @@ class HealingJournal(BaseJournalBackend):
             offset += len(line) + 1
 
     def _read_held(self, number: int, offset: int) -> dict[str, Any]:
-        """The record at `offset` while nobody writes: what a healing mixed up for a reader is in order then."""
+        """The record at `offset`, read while no process writes: a repair may have mixed up an earlier read."""
         with self.path.open("rb") as reader:
             try:
                 with self.held():
@@ -165,8 +166,8 @@ class HealingJournal(BaseJournalBackend):
         return record
 
 
-def _flock(file: IO[bytes]) -> None:
-    """Wait until nobody else holds the open file; raises `OSError` where files cannot be held."""
+def flock(file: IO[bytes]) -> None:
+    """Wait until this process alone holds the open file; raises `OSError` where files cannot be locked."""
     if fcntl is not None:
         fcntl.flock(file, fcntl.LOCK_EX)
         return
@@ -182,11 +183,11 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _heal(file: IO[bytes], path: Path) -> None:
-    """Cut off a last line that has no end, with a warning; raises `UsageError` when it was never a record."""
+    """Cut off an unfinished last line, with a warning; raises `UsageError` when it was never a record."""
     torn = _torn_end(file)
     if not torn:
         return
-    # A power failure may leave zeros. Anything else is somebody's file, named by mistake.
+    # A power failure may leave zeros. Any other content belongs to another file, named by mistake.
     if not (_RECORD_START.startswith(torn[: len(_RECORD_START)]) or torn.strip(b"\0") == b""):
         raise UsageError(f"{path}: its last line is no record of a study; give the path of a journal, or of a new file")
     _cut(file, len(torn))
@@ -194,7 +195,7 @@ def _heal(file: IO[bytes], path: Path) -> None:
 
 
 def _torn_end(file: IO[bytes]) -> bytes:
-    """What follows the last line end."""
+    """The bytes after the last line end."""
     end = file.seek(0, os.SEEK_END)
     torn = b""
     while end > 0 and b"\n" not in torn:

@@ -1,7 +1,8 @@
-"""A study: made, read or continued; which trials were interrupted, and which count."""
+"""A study: made, read or continued; its interrupted trials, and the trials that count."""
 
 import contextlib
 import logging
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TERMS = "terms"
-"""Attribute of a study."""
+"""Attribute of a study that holds the shared settings."""
+_BEGINNING = 10.0
+"""Seconds that a study may lack its terms: its maker writes them just after it exists."""
+_LOOK_EVERY = 0.2
 
 
 def create_study(
@@ -45,31 +49,31 @@ def create_study(
 ) -> "Study":
     """A new study, or with `resume` or `join` the one that was begun under this `name`.
 
-    Programs that show studies, such as optuna-dashboard, call its values by the names of the `objectives`. The `terms`
-    stay with the study: names and values of what all who work on it agree on. A server has to answer at once here;
-    later calls wait for it as `patience` says.
+    Programs that show studies, such as optuna-dashboard, name its values after the `objectives`. The study keeps the
+    `terms`: names and values that all its processes must share. Here a server has to answer at once; later calls
+    wait as `patience` says.
 
     Raises:
-        UsageError: there is such a study and neither is asked for, or there is none and one is; or it is about other
-            directions; or who joins has other terms.
+        UsageError: the study exists without `resume` or `join`, or is missing with one of them; or its directions or
+            its terms differ.
     """
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     opened = open_storage(storage, folder)
     if isinstance(opened, PatientStorage) and patience is not None:
-        opened.patience = patience  # from now on: it has answered
+        opened.patience = patience  # from now on, as it has answered
     where = hidden_password(storage) if storage else str(folder)
     exists = name in [study.study_name for study in opened.get_all_studies()]
     if exists and not (resume or join):
-        way = "sweep.resume=true to go on with it" if storage is None else "sweep.join=true to work on it, too"
+        way = "sweep.resume=true to continue it" if storage is None else "sweep.join=true to work on it too"
         raise UsageError(
-            f"hydra.sweeper.study_name={name}: there is such a study in {where}; add {way}, or choose another name"
+            f"hydra.sweeper.study_name={name}: this study exists already in {where}; add {way}, or choose another name"
         )
     if resume and not exists:
-        raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to go on with")
+        raise UsageError(f"sweep.resume=true: there is no study {name} in {where} to continue")
     if join and not exists:
-        raise UsageError(f"sweep.join=true: there is no study {name} in {where}; the first to begin it leaves this out")
+        raise UsageError(f"sweep.join=true: there is no study {name} in {where}; the process that begins it omits this")
     if not exists:
         try:
             study = optuna.create_study(
@@ -81,7 +85,7 @@ def create_study(
             )
         except optuna.exceptions.DuplicatedStudyError:
             said = f"hydra.sweeper.study_name={name}: another process has begun it in {where} just now"
-            raise UsageError(f"{said}; add sweep.join=true to work on it, too") from None
+            raise UsageError(f"{said}; add sweep.join=true to work on it too") from None
         if objectives:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -94,12 +98,22 @@ def create_study(
         raise UsageError(f"hydra.sweeper.direction={','.join(directions)}: the study {name} was begun with {was}")
     if join:
         _check_terms(study, terms or {})
+    elif TERMS not in study.user_attrs:  # who began it was killed before it could say
+        study.set_user_attr(TERMS, dict(terms or {}))
     return study
 
 
 def _check_terms(study: "Study", terms: Mapping[str, str]) -> None:
-    """Raise `UsageError` where the `terms` are not those that the study was begun with."""
-    was = study.user_attrs.get(TERMS, {})
+    """Raise `UsageError` where the `terms` differ from those of the study's beginning, which may be just now."""
+    end = time.monotonic() + _BEGINNING
+    while TERMS not in study.user_attrs:
+        if time.monotonic() > end:
+            raise UsageError(
+                f"sweep.join=true: the study {study.study_name} says nothing of its search; sweep.resume=true "
+                "continues it in the folder of the sweep that began it"
+            )
+        time.sleep(_LOOK_EVERY)
+    was = study.user_attrs[TERMS]
     for name in dict.fromkeys([*was, *terms]):
         if was.get(name) != terms.get(name):
             said = f"{name} is {terms.get(name)}, but {was.get(name)} in the study {study.study_name}"
@@ -116,28 +130,28 @@ def load_study(folder: Path) -> "Study":
 
     facts, _ = read_facts(folder)
     path = folder / JOURNAL_FILE if facts.storage is None else _file_of(facts.storage)
-    if path is not None and not path.is_file():  # opening it would make one
+    if path is not None and not path.is_file():  # opening it would create it
         raise UsageError(f"{path}: there is no such study yet")
     try:
         storage = open_storage(whole_url(facts.storage), folder)
-        # The sampler is never asked; the default one would take time to make.
+        # The sampler is never used; the default one would take time to make.
         return optuna.load_study(study_name=facts.study_name, storage=storage, sampler=optuna.samplers.RandomSampler())
     except UsageError:
         raise
-    except Exception as error:  # a damaged study, or a missing driver, can make Optuna raise anything
+    except Exception as error:  # a damaged study or a missing driver can make Optuna raise anything
         raise UsageError(f"{path or facts.storage}: the study cannot be read ({type(error).__name__})") from error
 
 
 def counts(trial: "FrozenTrial") -> bool:
-    """Whether `trial` has ended and is one of the `n_trials`: one that was interrupted is done again instead."""
+    """Whether `trial` has ended and is one of the `n_trials`: an interrupted one does not count, and is repeated."""
     return bool(trial.state.is_finished()) and not trial.user_attrs.get("interrupted", False)
 
 
 def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
-    """Fail the trials that somebody worked on who is gone, and put their parameters first in the queue.
+    """Fail the trials whose process is gone, and put their parameters first in the queue. Returns these trials.
 
-    Returns them. Trials whose watcher still lives, on this machine or another, are left alone. To be called in a
-    `hexlit.tuning.turns.turn`: others would do the same trial again, too.
+    Trials whose watcher still lives, on this machine or another, are left alone. Call it in a
+    `hexlit.tuning.turns.turn`: otherwise two processes could repeat the same trial.
     """
     from optuna.trial import TrialState
 
@@ -153,7 +167,7 @@ def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
         retried.append(trial)
     trials = study.get_trials(deepcopy=False)
     interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
-    # One that was interrupted before it had its parameters has begun nothing again.
+    # A trial interrupted before it had its parameters has no setting to repeat.
     void = {trial.number for trial in interrupted if not trial.params}
     done_again = {trial.user_attrs.get("retry_of") for trial in trials if trial.number not in void}
     for trial in interrupted:
@@ -163,7 +177,7 @@ def retry_interrupted(study: "Study") -> list["FrozenTrial"]:
 
 
 def interrupt(study: "Study", trial: Any) -> None:
-    """Record that `trial` was not brought to its end, through no fault of its own."""
+    """Record that `trial` did not come to its end, through no fault of its own."""
     from optuna.trial import TrialState
 
     storage, trial_id = study._storage, trial._trial_id
@@ -176,13 +190,13 @@ def interrupt(study: "Study", trial: Any) -> None:
 
 
 def sign_of_life(study: "Study", trial_id: int, watcher: Watcher) -> None:
-    """Say that `watcher` is with the trial; one that has just ended needs none."""
+    """Record that `watcher` is with the trial; a trial that has just ended needs no record."""
     with contextlib.suppress(UpdateFinishedTrialError):
         study._storage.set_trial_user_attr(trial_id, ATTRIBUTE, asdict(watcher))
 
 
 def _file_of(storage: str) -> Path | None:
-    """The file of a study that is kept in one: a journal, or SQLite's; None for a server."""
+    """The file of a study that has one: a journal, or SQLite's; None for a server."""
     kind, separator, rest = storage.partition("://")
     if not separator:
         return Path(storage)

@@ -1,13 +1,13 @@
-"""A sweep under way: asks for trials, keeps the slots full, and tells what became of each."""
+"""A running sweep: asks for trials, keeps the slots full, and reports the outcome of each trial."""
 
 import contextlib
 import json
 import logging
 import os
-import signal
+import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from rich.console import Console
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
+from hexlit.interruption import says_how_to_go_on
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, print_results
 from hexlit.tuning.address import STORAGE_VARIABLE, hidden_password
@@ -32,6 +33,7 @@ from hexlit.tuning.plan import Plan, make_plan, sweep_facts
 from hexlit.tuning.result_files import as_document, write_results
 from hexlit.tuning.results import read_results
 from hexlit.tuning.runner import Ending, clean, first_line
+from hexlit.tuning.slurm_jobs import LAUNCHER, LEFT
 from hexlit.tuning.space import render
 from hexlit.tuning.study import counts, create_study, interrupt, retry_interrupted, sign_of_life
 from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
@@ -42,11 +44,11 @@ from hexlit.tuning.watcher import Watcher
 log = logging.getLogger(__name__)
 
 _TICK = 1.0
-"""Seconds after which the sweep looks again whether there is room for a trial."""
+"""Seconds between two looks at whether there is room for a trial."""
 LEADING = 10
 """Rows of the leaderboard that are shown at the end."""
 _FEWEST_JUDGED = 5
-"""Trials that the failure rate is taken over, at least."""
+"""Least number of trials for a failure rate."""
 
 
 def run_sweep(
@@ -54,8 +56,8 @@ def run_sweep(
 ) -> float | list[float]:
     """Run the sweep that the composed `config` and the sweeper's `settings` describe, and return its best value(s).
 
-    `arguments` are the task's overrides, those to be swept over among them. With Hydra's basic launcher each trial is a
-    process of its own; any other launcher gets one launch a trial.
+    `arguments` are the task's overrides, including those to be swept over. With Hydra's basic launcher each trial is
+    a process of its own; any other launcher gets one launch per trial.
 
     Raises:
         UsageError: a setting is wrong, no trial succeeded, or too many failed.
@@ -72,11 +74,14 @@ def run_sweep(
         )
 
     if plan.storage is not None and hidden_password(plan.storage) != plan.storage:
-        os.environ[STORAGE_VARIABLE] = plan.storage  # for the trials: it is on no command line and in no file
+        os.environ[STORAGE_VARIABLE] = plan.storage  # for the trials: no command line and no file shows it
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            return Sweep(plan, config, make_launcher).run()
+            with says_how_to_go_on(
+                "hexlit train", lambda: f"the sweep is in {os.path.relpath(plan.folder)}", lambda: again(plan, config)
+            ):
+                return Sweep(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)
 
@@ -85,22 +90,22 @@ class Sweep:
     """One session of a sweep."""
 
     def __init__(self, plan: Plan, config: DictConfig, make_launcher: Callable[[], Any]) -> None:
-        """The sweep of `plan`, and what makes one of Hydra's launchers."""
+        """The sweep of `plan`; `make_launcher` makes one of Hydra's launchers."""
         self._plan = plan
         self._config = config
         self._make_launcher = make_launcher
+        self._launcher = str(config.hydra.runtime.choices.get("hydra/launcher", "basic"))
         self._stop = threading.Event()
         self._before = read_json(plan.folder / SWEEP_FILE)
         self._began = time.monotonic()
         self._console = Console()
 
     def run(self) -> float | list[float]:
-        """Bring the trials to their end; see `run_sweep`."""
+        """Run the trials until they end; see `run_sweep`."""
         plan = self._plan
         if plan.resume:
-            # What a sweep was writing when it was killed; trials of other launchers may have outlived it.
-            basic = self._config.hydra.runtime.choices.get("hydra/launcher", "basic") == "basic"
-            remove_temporary(plan.folder, below=basic)
+            # Unfinished files of a killed sweep. Trials of other launchers may have outlived it.
+            remove_temporary(plan.folder, below=self._launcher == "basic")
         self._study = self._open()
         self._attempts = Attempts(plan, self._study, self._config, self._make_launcher, self._stop)
         OmegaConf.save(_without_password(self._config), plan.folder / MULTIRUN_FILE)
@@ -140,7 +145,7 @@ class Sweep:
         )
         before = len(study.get_trials(deepcopy=False))
         if plan.judged.join:
-            before += int(plan.sweep_id, 16)  # two who join at once draw differently
+            before += int(plan.sweep_id, 16)  # so that two processes that join at once draw differently
         if before:
             study.sampler = build_sampler(plan.sampler, plan.space, seed=plan.seed, trials_before=before)
             with turn(study):
@@ -153,12 +158,17 @@ class Sweep:
             if "folder" in trial.user_attrs:
                 clean(self._plan.folder / Path(trial.user_attrs["folder"]).name)
         if again:
-            log.info("interrupted, and done again: trial %s", ", ".join(str(trial.number) for trial in again))
+            log.info("interrupted, and repeated now: trial %s", ", ".join(str(trial.number) for trial in again))
+            self._warn_of_jobs()
+
+    def _warn_of_jobs(self) -> None:
+        if self._launcher == LAUNCHER:
+            log.warning(LEFT)
 
     def _work(self) -> None:
         plan = self._plan
         running: dict[Future[Ending], Trial] = {}
-        with ThreadPoolExecutor(plan.n_jobs, "trial") as pool, _terminated_as_interrupted():
+        with ThreadPoolExecutor(plan.n_jobs, "trial") as pool:
             try:
                 news: list[str] = []
                 while True:
@@ -173,35 +183,36 @@ class Sweep:
                     news = [self._settle(running.pop(future), future.result()) for future in ended]
             except BaseException:
                 self._stop.set()
-                log.warning("ending %d trials; sweep.resume=true goes on with the sweep", len(running))
+                log.warning("ending %d trials", len(running))
+                self._warn_of_jobs()
                 for future, trial in running.items():
                     with contextlib.suppress(Exception):
-                        # However it ended just now, by the signal that ends the sweep: that is no failure of its own.
+                        # The signal that ends the sweep may have ended it too: that is no failure of its own.
                         self._settle(trial, replace(future.result(), interrupted=True))
                 raise
 
     def _begin(self, running: dict[Future[Ending], Trial]) -> tuple[Trial, list[str]] | None:
-        """A trial that is to begin now, with its task overrides; None for none."""
+        """A trial that begins now, with its task overrides; None when no trial begins."""
         again = not running
         while again or self._may_begin():
             with turn(self._study) as mine:
                 if again:
-                    self._retry_interrupted(self._study)  # of another machine, silent for long enough by now
+                    self._retry_interrupted(self._study)  # trials of other machines that have been silent for too long
                 if not self._may_begin():  # another process may have begun one
                     return None
                 trial, overrides = self._ask()
                 if mine():
                     return trial, overrides
-                interrupt(self._study, trial)  # the server went away: another may have had the turn, too
+                interrupt(self._study, trial)  # the server was away: another process may have had the turn too
                 again = True
         return None
 
     def _may_begin(self) -> bool:
-        """Whether another trial is to begin now."""
+        """Whether another trial may begin now."""
         plan = self._plan
         trials = self._study.get_trials(deepcopy=False)
         done = [trial for trial in trials if counts(trial)]
-        under_way = sum(trial.state == TrialState.RUNNING for trial in trials)  # on other machines, too
+        under_way = sum(trial.state == TrialState.RUNNING for trial in trials)  # those on other machines too
         if len(done) + under_way >= plan.n_trials:
             return False
         if plan.timeout is not None and time.monotonic() - self._began > plan.timeout:
@@ -242,12 +253,12 @@ class Sweep:
             return
         try:
             plan.custom(self._config, trial)
-        except Exception as error:  # whatever foreign code raises
+        except Exception as error:  # foreign code may raise anything
             said = f"{type(error).__name__}: {first_line(error)}"
             raise UsageError(f"hydra.sweeper.custom_search_space: {said}") from error
 
     def _settle(self, trial: Trial, ending: Ending) -> str:
-        """Tell the study how `trial` ended, where it has not done so itself; the outcome in a line."""
+        """Tell the study how `trial` ended, unless the trial has done so; returns the outcome as one line."""
         known = noted(self._study, trial)
         if known.state == TrialState.RUNNING:
             if ending.interrupted:
@@ -277,7 +288,7 @@ class Sweep:
         write_text_atomic(self._plan.folder / SWEEP_FILE, json.dumps(facts, indent=2) + "\n")
 
     def _show(self, news: list[str]) -> None:
-        """Show how things are, with the trials that have just ended, whose results are kept first."""
+        """Show the state of the sweep; results of the trials that have just ended are saved first."""
         if news:
             self._save_results()
         self._display.update(as_document(read_results(self._plan.folder, study=self._study)), news)
@@ -286,8 +297,8 @@ class Sweep:
         try:
             self._save(finished=None)
             write_results(self._plan.folder, figures=False, study=self._study)
-        except OSError as error:  # a full disk is no reason to lose the trials under way
-            log.warning("%s: the results are not brought up to date (%s)", self._plan.folder, error.strerror)
+        except OSError as error:  # a full disk is no reason to lose the running trials
+            log.warning("%s: the results are not up to date (%s)", self._plan.folder, error.strerror)
 
     def _verdict(self) -> float | list[float]:
         trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
@@ -299,31 +310,23 @@ class Sweep:
                 f"failed ({last}); see {self._plan.folder}"
             )
         if not any(trial.state == TrialState.COMPLETE for trial in trials):
-            raise UsageError(f"no trial of {len(trials)} came to its end ({last}); see {self._plan.folder}")
+            raise UsageError(f"no trial of {len(trials)} succeeded ({last}); see {self._plan.folder}")
         if len(self._plan.directions) > 1:
             return list(self._study.best_trials[0].values)
         return float(self._study.best_value)
 
 
-@contextlib.contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """SIGTERM, by which batch systems end what runs, ends a sweep as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupted(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupted)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def again(plan: Plan, config: DictConfig) -> str:
+    """The command, ready for a shell, that goes on with the sweep of `plan`, which was composed as `config`."""
+    asked = [*config.hydra.overrides.task, *config.hydra.overrides.hydra]
+    of_this_session = ("hydra.mode=", "hydra.sweep.dir=", "sweep.resume=", "sweep.join=")
+    kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]
+    place = f"hydra.sweep.dir={os.path.relpath(plan.folder)}"
+    return f"hexlit train --multirun {shlex.join([*kept, place, 'sweep.resume=true'])}"
 
 
 def _without_password(config: DictConfig) -> DictConfig:
-    """The configuration as it may lie in a file."""
+    """The configuration without the password, so that it may be saved."""
     shown = config.copy()
     if config.hydra.sweeper.storage is not None:
         with open_dict(shown), read_write(shown):

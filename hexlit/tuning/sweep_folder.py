@@ -1,4 +1,4 @@
-"""A sweep's folder: what kind of sweep it holds, what `sweep.json` says of it, and where the newest is."""
+"""A sweep's folder: the kind of its sweep, the content of `sweep.json`, and the newest sweep."""
 
 import json
 import math
@@ -18,7 +18,7 @@ MULTIRUN_FILE = "multirun.yaml"
 
 @dataclass(frozen=True)
 class SweepFacts:
-    """What `sweep.json` says; None or empty where it says nothing."""
+    """Content of `sweep.json`; None or empty where it has no entry."""
 
     name: str | None = None
     study_name: str | None = None
@@ -27,7 +27,7 @@ class SweepFacts:
     objectives: tuple[str, ...] = ()
     directions: tuple[str, ...] = ()
     monitor: str | None = None
-    """The metric that intermediate values are of."""
+    """The metric of the intermediate values."""
     comparable: str | None = None
     """The loss that all trials weigh alike, without the name of the data, such as `comparable_loss`."""
     n_trials: int | None = None
@@ -36,7 +36,7 @@ class SweepFacts:
     pruner: str | None = None
     seeds: int | None = None
     started: float | None = None
-    """Seconds since 1970, as is `finished`; that is None while the sweep goes on, and after a kill."""
+    """Seconds since 1970, like `finished`, which is None while the sweep runs, and after a kill."""
     finished: float | None = None
     seconds: float | None = None
     """Wall time over all sessions of the sweep."""
@@ -45,7 +45,7 @@ class SweepFacts:
 
 
 def is_tuned(folder: Path) -> bool:
-    """Whether the sweep is one of the tuning: it has a study, unlike a plain `--multirun`."""
+    """Whether the folder holds a sweep with a study, unlike a plain `--multirun`."""
     return (folder / SWEEP_FILE).is_file() or (folder / JOURNAL_FILE).is_file()
 
 
@@ -56,7 +56,7 @@ def numbered_folders(folder: Path) -> Iterator[tuple[int, Path]]:
 
 
 def newest_sweep(runs: Path) -> Path:
-    """The sweep below `runs`, in `NAME/SWEEP`, that was begun or gone on with last.
+    """The sweep below `runs`, in `NAME/SWEEP`, that was begun or continued last.
 
     Raises:
         UsageError: there is none.
@@ -68,13 +68,13 @@ def newest_sweep(runs: Path) -> Path:
 
 
 def shown_folder(folder: Path) -> str:
-    """`folder` from here where it lies below, else in full."""
+    """`folder` relative to the working directory where it lies below, else in full."""
     relative = os.path.relpath(folder)
     return str(folder.resolve()) if relative.startswith("..") else Path(relative).as_posix()
 
 
 def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
-    """What `sweep.json` says, and what was wrong with it, one line each."""
+    """The content of `sweep.json`, and what was wrong with it, one line each."""
     path = folder / SWEEP_FILE
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
@@ -108,7 +108,7 @@ def read_facts(folder: Path) -> tuple[SweepFacts, list[str]]:
 
 
 def facts_of_job(run: Path) -> SweepFacts:
-    """What the configuration of a job of a plain `--multirun` says: it is judged by what the run itself watches."""
+    """The facts in the configuration of a job of a plain `--multirun`: its own `trainer.monitor` is the objective."""
     config = read_yaml(run / ".hydra" / "config.yaml")
     sections = config if isinstance(config, dict) else {}
     trainer, sweep = (found if isinstance(found := sections.get(name), dict) else {} for name in ("trainer", "sweep"))
@@ -122,7 +122,7 @@ def facts_of_job(run: Path) -> SweepFacts:
 
 
 def swept_overrides(folder: Path) -> tuple[list[str], int | None]:
-    """Keys that a plain `--multirun` varies, and the number of its jobs; that is None where it cannot be told."""
+    """Keys that a plain `--multirun` varies, and the number of its jobs; None where the number is not known."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.errors import HydraException
 

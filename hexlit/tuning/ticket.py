@@ -1,4 +1,4 @@
-"""What a sweep tells the process of a trial: which trial of which study it is, and how it is judged."""
+"""The message from a sweep to the process of a trial: its trial, its study, and how it is judged."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from hexlit.errors import UsageError
 
 VARIABLE = "HEXLIT_TRIAL"
-"""Environment variable that holds the ticket; set in the processes of trials alone."""
+"""Environment variable that holds the ticket; set only in the processes of trials."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class TrialTicket:
     objectives: list[str]
     monitor: str
     pruner: dict[str, Any] | None
-    """Node `hydra.sweeper.pruner`; None where nothing is pruned."""
+    """Node `hydra.sweeper.pruner`; None without pruning."""
     report_every: int | None
     seeds: int
     group: str
@@ -36,12 +36,12 @@ class TrialTicket:
     sweep_id: str
     """Tells the sweep from others with the same folder's name."""
     storage_timeout: float = 0.0
-    """Seconds that the trial waits for a database that does not answer: longer than its sweep."""
+    """Seconds that the trial waits for a database that does not answer: longer than its sweep does."""
     lifeline: int | None = None
-    """File descriptor that ends when the sweep does."""
+    """File descriptor that closes when the sweep ends."""
 
     def encoded(self) -> str:
-        """As text for the environment."""
+        """The ticket as text for the environment."""
         return json.dumps(asdict(self))
 
 
@@ -49,7 +49,7 @@ def ticket_of(environment: Mapping[str, str]) -> TrialTicket | None:
     """The ticket in `environment`; None outside a sweep.
 
     Raises:
-        UsageError: what stands there is no ticket.
+        UsageError: the variable holds something else.
     """
     text = environment.get(VARIABLE)
     if not text:

@@ -1,4 +1,4 @@
-"""A sweep as one run on Weights & Biases, in the group of its trials: every trial as a row, and what came of them."""
+"""A sweep as one run on Weights & Biases, in the group of its trials: a row per trial, and the results."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ FILES = ("overall_results.json", "leaderboard.csv", "best.yaml")
 
 
 def track_sweep(config: DictConfig, folder: Path, document: Mapping[str, Any], *, group: str, resumed: bool) -> None:
-    """Log the results `document` of the sweep in `folder`; nothing where its trials log nothing.
+    """Log the results `document` of the sweep in `folder`; log nothing where its trials log nothing.
 
     `group` is that of the trials, where no setting names another.
     """
@@ -51,7 +51,7 @@ def track_sweep(config: DictConfig, folder: Path, document: Mapping[str, Any], *
 
 
 def log_trials(run: TrackedRun, document: Mapping[str, Any]) -> None:
-    """A row for each trial in the order of their ends, with the best value until then; and all of them as a table."""
+    """Log a row per trial in the order of their ends, with the best value until then, and a table of all trials."""
     run.define_axes([TRIAL, "sweep/seconds"], default=TRIAL)
     better = max if document["objectives"][0]["direction"] == "maximize" else min
     started, best = document["started"] or 0.0, None

@@ -1,4 +1,4 @@
-"""The trial that this process is, if it is one: reports to the study, and tells it how it ended."""
+"""The trial of this process, if there is one: it reports to the study, and tells the study how it ended."""
 
 import contextlib
 import math
@@ -21,17 +21,16 @@ if TYPE_CHECKING:
 
 
 class RunningTrial:
-    """A trial under way, from the process that works on it.
+    """A running trial, as seen by the process that works on it.
 
-    Several seeds are trained one after the other. What is reported is the mean over the seeds that have ended, by their
-    value, and the one under way; step `k * steps + i` of all trials is the same stage of the k-th seed. A
-    pruner that compares seeds (Wilcoxon) hears the value of each seed at its end instead, with the seed's number as
-    step.
+    Several seeds are trained one after the other. Each report is the mean over the values of the ended seeds and the
+    value of the running one. Step `k * steps + i` is the same stage of the k-th seed in all trials. A pruner that
+    compares seeds (Wilcoxon) gets the value of each seed at its end instead, with the seed's number as step.
 
     Attributes:
-        ticket: which trial it is.
+        ticket: names the trial.
         pruned: whether the pruner has ended it.
-        patience: with which it waits for its study.
+        patience: how long it waits for its study.
     """
 
     def __init__(self, ticket: TrialTicket) -> None:
@@ -58,14 +57,14 @@ class RunningTrial:
         self.patience = patience
         self._study = study
         self._trial: Trial = optuna.trial.Trial(study, ticket.trial_id)
-        # A job that Slurm begins again has them from its first time.
+        # A job that Slurm starts again keeps the values of its first start.
         self._ended: list[list[float]] = self._trial.user_attrs.get("seed_values") or []
         if self._trial.user_attrs.get("failure"):
             self.note(failure=None)
 
     @property
     def attributes(self) -> Mapping[str, Any]:
-        """What is kept with the trial in the study."""
+        """The attributes that the study keeps for the trial."""
         return dict(self._trial.user_attrs)
 
     @property
@@ -79,7 +78,7 @@ class RunningTrial:
         return bool(self.ticket.pruner) and len(self.ticket.objectives) == 1
 
     def callback(self, steps: int, step_of: "Callable[[L.Trainer], int] | None" = None) -> "Pruning":
-        """The Trainer's callback for the next seed, whose training reports at most `steps` steps."""
+        """The Trainer's callback for the next seed; its training reports at most `steps` steps."""
         from hexlit.tuning.pruning import Pruning
 
         return Pruning(
@@ -91,13 +90,13 @@ class RunningTrial:
         )
 
     def report(self, step: int, value: float) -> bool:
-        """Report `value` of the monitored metric; True when the trial should be given up."""
+        """Report `value` of the monitored metric; True when the trial should end."""
         if not self.may_prune or self._by_seed:
             return False
         return self._report(step, _mean([*(ended[0] for ended in self._ended), value]))
 
     def end_seed(self, values: Mapping[str, Any], epochs: int, max_epochs: int) -> None:
-        """A seed's training has ended with these `values` by metric, after `epochs` of `max_epochs` epochs."""
+        """Record the end of a seed's training: its `values` by metric, after `epochs` of `max_epochs` epochs."""
         earlier = self._trial.user_attrs.get("epochs") or 0
         self.note(epochs=earlier + epochs, max_epochs=max_epochs * self.ticket.seeds)
         if self.pruned:
@@ -117,11 +116,11 @@ class RunningTrial:
 
     @property
     def values(self) -> list[float]:
-        """The objectives: means over the seeds that have ended."""
+        """The objectives: means over the ended seeds."""
         return [_mean(list(column)) for column in zip(*self._ended, strict=True)]
 
     def note(self, **attributes: Any) -> None:
-        """Keep `attributes` with the trial in the study."""
+        """Save `attributes` with the trial in the study."""
         for name, value in attributes.items():
             self._trial.set_user_attr(name, value)
 
@@ -150,9 +149,9 @@ def _mean(values: list[float]) -> float:
 def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int | None]) -> Iterator[RunningTrial]:
     """Work on the trial of `ticket` in the block.
 
-    When the block ends well, the study is told; when it raises, the reason is kept with the trial, whose failure the
-    sweep tells. `micro_batch_of(error)` is None for an error that is not one of memory, else the examples that went
-    through the network at once.
+    When the block ends well, the study is told. When it raises, the trial keeps the reason, and the sweep records the
+    failure. `micro_batch_of(error)` gives the examples that went through the network at once; None for an error that
+    is not about memory.
     """
     if ticket.lifeline is not None:
         from hexlit.lifeline import die_with_parent
@@ -167,7 +166,7 @@ def running_trial(ticket: TrialTicket, micro_batch_of: Callable[[Exception], int
         trial.tell()
     except BaseException as error:
         if not isinstance(error, Exception):
-            trial.patience.ended.set()  # it is to end now
+            trial.patience.ended.set()  # the trial must end now
         reason = (str(error).strip().splitlines() or ["no message"])[0]
         if not isinstance(error, UsageError):
             reason = f"{type(error).__name__}: {reason}"

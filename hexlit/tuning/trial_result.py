@@ -1,6 +1,6 @@
 """One trial of a sweep: its fields, each with its meaning, its JSON type, its unit and its column.
 
-`overall_results.json`, the schema of it, `leaderboard.csv` and the tables for people are made from these fields.
+`overall_results.json`, its schema, `leaderboard.csv` and the tables for people are made from these fields.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED = "complete", "pruned", "failed",
 STATES = (COMPLETE, PRUNED, FAILED, RUNNING, INTERRUPTED)
 
 EPOCHS, SECONDS, BYTES = "epochs", "seconds", "bytes"
-"""Units of columns; a column without one has plain figures."""
+"""Units of columns; a column without one has plain numbers."""
 
 _COUNT = {"$ref": "#/$defs/count"}
 _AMOUNT = {"$ref": "#/$defs/amount"}
@@ -32,13 +32,13 @@ class Meaning:
     description: str = ""
     unit: str | None = None
     column: str | None = None
-    """Heading in `leaderboard.csv`; None: no column."""
+    """Heading in `leaderboard.csv`; None: the field has no column."""
     several: bool = False
-    """Whether it has one column for each of its values instead, by their own names."""
+    """Whether each of its values has a column of its own instead, under its own name."""
     heading: str | None = None
-    """Heading in the tables for people; None: they do not show it as a figure."""
+    """Heading in the tables for people; None: they do not show it as a column."""
     dropped: int | None = None
-    """Place in the order in which a narrow table goes without its figures; None: it keeps this one."""
+    """Position in the order of columns that a narrow table drops; None: it keeps this one."""
 
 
 def _means(json: Mapping[str, Any], description: str = "", **shown: Any) -> dict[str, Meaning]:
@@ -47,7 +47,7 @@ def _means(json: Mapping[str, Any], description: str = "", **shown: Any) -> dict
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One trial, as far as it is known. Fields with a `Meaning` are what the files of results say of it."""
+    """One trial, as far as it is known. The files of results contain the fields that have a `Meaning`."""
 
     rank: int | None = field(
         default=None,
@@ -181,9 +181,9 @@ class TrialResult:
     )
 
     intermediate: Mapping[int, float] = field(default_factory=dict, kw_only=True)
-    """Epoch -> what was reported to the pruner."""
+    """Values reported to the pruner, by epoch."""
     saved_seconds: float | None = field(default=None, kw_only=True)
-    """What giving it up has saved, as the trial itself estimates it; None where it has not."""
+    """Seconds saved by pruning it, as the trial itself estimates; None without an estimate."""
     curves: Curves = field(default_factory=Curves, kw_only=True)
     """Its metrics; with several seeds their mean."""
 
@@ -191,16 +191,16 @@ class TrialResult:
 MEANINGS: dict[str, Meaning] = {
     one.name: one.metadata["meaning"] for one in fields(TrialResult) if "meaning" in one.metadata
 }
-"""The fields that the files of results have, in the order of their columns."""
+"""The fields in the files of results, in the order of their columns."""
 
 
 def as_row(trial: TrialResult) -> dict[str, Any]:
-    """What the files of results say of `trial`, by field."""
+    """The content of the files of results for `trial`, by field."""
     return {name: getattr(trial, name) for name in MEANINGS}
 
 
 def trial_schema() -> dict[str, Any]:
-    """JSON schema of `as_row`: what `$defs.trial` of the schema file has to be."""
+    """JSON schema of `as_row`; `$defs.trial` of the schema file must equal it."""
     properties = {}
     for name, meaning in MEANINGS.items():
         properties[name] = dict(meaning.json)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
 STARTING = 60.0
-"""Seconds that a run may take from its folder to its first file; only with no process file to ask."""
+"""Seconds that a run may take until its first file, where no process file tells whether it lives."""
 
 
 def trials_of_study(
@@ -36,7 +36,7 @@ def trials_of_folders(
 ) -> list[TrialResult]:
     """The trials of a sweep that has no study, from number and folder of each.
 
-    `swept` names the keys that the sweep varies; without them it is those that have several values.
+    `swept` names the keys that the sweep varies; without it, these are the keys with several values.
     """
     trials = []
     for number, path in folders:
@@ -62,7 +62,7 @@ def trials_of_folders(
 
 
 def tuned_folders(folder: Path) -> list[tuple[int, Path]]:
-    """Number and folder of the trials of a tuned sweep, where the study that lists them cannot be read."""
+    """Number and folder of the trials of a tuned sweep whose study cannot be read."""
     found: dict[int, Path] = {}
     for path in sorted(folder.glob("trial-*")):
         number = path.name.removeprefix("trial-").removesuffix("-retry")
@@ -85,7 +85,7 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
     state, failure = {"COMPLETE": COMPLETE, "PRUNED": PRUNED, "FAIL": FAILED}.get(trial.state.name, RUNNING), None
     if state == RUNNING and not sweep_alive:
         watcher = watcher_of(said)
-        # One that has just begun, in a process that works on the same study elsewhere, has none yet.
+        # A trial that has just begun, in another process on the same study, has no folder yet.
         watched = watcher.alive if watcher else facts.storage is not None and not path.is_dir()
         if not watched and not any(_goes_on(run) for run in runs):
             state = INTERRUPTED
@@ -126,7 +126,7 @@ def _of_study(folder: Path, facts: SweepFacts, trial: "FrozenTrial", sweep_alive
 def _with_runs(
     trial: TrialResult, runs: Sequence[Path], said: Mapping[str, Any], comparable: str | None
 ) -> TrialResult:
-    """`trial` with what the files of its runs say, and `said`, which wins where it says something."""
+    """`trial` completed from the files of its runs, and from `said`, which takes precedence."""
     parts = [_curves_of(run) for run in runs]
     memory = [entry for run in runs if isinstance(entry := read_json(run / "summary.json").get("memory"), dict)]
     found: dict[str, Any] = {
@@ -141,7 +141,7 @@ def _with_runs(
 
 
 def _curves_of(run: Path) -> Curves:
-    """The metrics of a run; one that put back the weights of its best epoch has that epoch's in the end."""
+    """The metrics of a run; where it restored its best epoch's weights, that epoch's metrics are the final ones."""
     curves = read_curves(run / "metrics.csv")
     best = read_json(run / "summary.json").get("best")
     restored = isinstance(best, dict) and best.get("restored") is True
@@ -169,7 +169,7 @@ def _goes_on(run: Path) -> bool:
 
 
 def _latest_change(runs: Sequence[Path]) -> float | None:
-    """When a file of the runs was last written, in seconds since 1970."""
+    """Time of the last change to a file of the runs, in seconds since 1970."""
     times = []
     for run in runs:
         for path in (run, run / ".hydra", *run.glob("*.*")):
@@ -216,7 +216,7 @@ def _scalar(text: str) -> Value:
 
 
 def _number(value: Any) -> float | None:
-    """`value` where it is an amount: a finite number of 0 or more."""
+    """`value` if it is an amount: a finite number of 0 or more. None otherwise."""
     plain = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
     return float(value) if plain else None
 

@@ -1,10 +1,12 @@
 """Turns: processes that work on one study begin their trials one after another.
 
-This keeps the number of trials exact, draws no point of a grid twice, and repeats an interrupted trial once. A turn
-ends with its holder, even after a kill: it is a lock that the server keeps for a connection, or the system for a file.
+This keeps the number of trials exact, draws no point of a grid twice, and repeats an interrupted trial only once. A
+turn ends with its holder, even after a kill: it is a server's lock for a connection, or the system's lock for a file.
+A file system without locks is the exception, see `_of_file`.
 """
 
 import contextlib
+import functools
 import hashlib
 import logging
 import time
@@ -14,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optuna.storages import RDBStorage
+from optuna.storages.journal import JournalFileOpenLock
 
-from hexlit.files import alone
 from hexlit.tuning.patience import PatientStorage
-from hexlit.tuning.storage import HealingJournal
+from hexlit.tuning.storage import NO_LOCKS, HealingJournal, flock
 
 if TYPE_CHECKING:
     from optuna import Study
@@ -27,22 +29,24 @@ log = logging.getLogger(__name__)
 
 _LOOK_EVERY = 0.1
 _LONG = 60.0
-"""Seconds of waiting after which a line says so."""
+"""Seconds of waiting before a line says so."""
 _LONGEST = 600
-"""Seconds after which a server takes the turn from a process that is silent: its machine is gone."""
+"""Seconds of silence before a server takes the turn from a process, whose machine is probably gone."""
+_LEFT_BEHIND = 120
+"""Seconds before a file that keeps a turn counts as left behind; a turn lasts a second or two."""
 _NAMESPACE = 1_751_607_148
-"""Tells these locks from others in the same PostgreSQL database."""
+"""Separates these locks from others in the same PostgreSQL database."""
 
 
 @contextmanager
 def turn(study: "Study") -> Iterator[Callable[[], bool]]:
     """Wait until no other process is in such a block for `study`.
 
-    Gives a function that says whether this is so still: a server that went away has forgotten the turn.
+    Gives a function that says whether the turn still holds: a server that was away has forgotten it.
 
     Raises:
         StorageGoneError: the server has been away for too long.
-        OSError: no file can be made beside that of the study.
+        OSError: no file can be made beside the study's file.
     """
     storage = getattr(study._storage, "_backend", study._storage)
     if isinstance(storage, PatientStorage):
@@ -50,7 +54,7 @@ def turn(study: "Study") -> Iterator[Callable[[], bool]]:
             yield mine
         return
     path = _file_of(storage)
-    with contextlib.nullcontext() if path is None else alone(path.with_name(f".{path.name}.lock")):
+    with contextlib.nullcontext() if path is None else _of_file(path):
         yield lambda: True
 
 
@@ -68,14 +72,36 @@ def _file_of(storage: Any) -> Path | None:
 
 
 @contextmanager
+def _of_file(path: Path) -> Iterator[None]:
+    """Alone with the study in `path`, by a lock on a file beside it, or by the file itself where there are no locks."""
+    lock = path.with_name(f".{path.name}.lock")
+    with contextlib.ExitStack() as held:
+        try:
+            flock(held.enter_context(lock.open("ab")))
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            _warn_once(path, str(error.strerror))
+            beside = JournalFileOpenLock(str(path.with_name(f".{path.name}.turn")), grace_period=_LEFT_BEHIND)
+            beside.acquire()
+            held.callback(beside.release)
+        yield
+
+
+@functools.cache
+def _warn_once(path: Path, why: str) -> None:
+    log.warning("%s: turns are kept by a file, which a kill leaves there for %d seconds: %s", path, _LEFT_BEHIND, why)
+
+
+@contextmanager
 def _of_server(storage: PatientStorage, study_id: int) -> Iterator[Callable[[], bool]]:
     lock = _Lock(storage, study_id)
     began, said = time.monotonic(), False
     try:
-        while not storage.patience.call(lock.take, storage.shown):
+        while not storage.patiently(lock.take):
             if time.monotonic() - began > _LONG and not said:
                 said = True
-                log.warning("%s: waiting for another process, which is about to begin a trial", storage.shown)
+                log.warning("%s: waiting for another process that is about to begin a trial", storage.shown)
             time.sleep(_LOOK_EVERY)
         yield lock.mine
     finally:
@@ -89,12 +115,12 @@ class _Lock:
         self._engine = storage.engine
         self._connection: Connection | None = None
         if self._engine.dialect.name == "postgresql":
-            # In a transaction, not in a session, which poolers of connections share.
+            # In a transaction: poolers of connections share sessions.
             self._first = f"SET LOCAL idle_in_transaction_session_timeout = '{_LONGEST}s'"
             self._take = f"SELECT pg_try_advisory_xact_lock({_NAMESPACE}, {study_id})"
             self._check, self._free = "SELECT true", "ROLLBACK"
         else:
-            # A server has one space of names for all its databases.
+            # All databases of a server share one space of lock names.
             database = hashlib.sha256(str(self._engine.url.database).encode()).hexdigest()[:16]
             name = f"'hexlit-{database}-{study_id}'"
             self._first = f"SET SESSION wait_timeout = {_LONGEST}"
@@ -103,7 +129,7 @@ class _Lock:
             self._free = f"DO RELEASE_LOCK({name})"
 
     def take(self) -> bool:
-        """Whether it could be had just now."""
+        """Try to take the lock: whether that succeeded."""
         try:
             if self._connection is None:
                 self._connection = self._engine.connect()
@@ -114,7 +140,7 @@ class _Lock:
             raise
 
     def mine(self) -> bool:
-        """Whether the server still keeps it for this process."""
+        """Whether the server still keeps the lock for this process."""
         try:
             return bool(self._run(self._check).scalar())
         except Exception as error:
@@ -123,7 +149,7 @@ class _Lock:
             return False
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the lock for others."""
         if self._connection is None:
             return
         try:

@@ -1,6 +1,6 @@
-"""The process that watches over a trial, and whether it still does: a trial without one was interrupted.
+"""The process that watches over a trial, and whether it still lives: a trial without one was interrupted.
 
-Imports no Optuna: reports ask, too.
+Imports no Optuna, since reports use it too.
 """
 
 import time
@@ -12,11 +12,11 @@ from hexlit.accelerate.host import process_space
 from hexlit.accelerate.process_file import RunProcess
 
 ATTRIBUTE = "watcher"
-"""Of a trial in its study."""
+"""Name of the trial's attribute in its study."""
 SIGN_OF_LIFE = 60.0
 """Seconds between two signs of life of a trial's watcher."""
 PRESUMED_DEAD = 5 * SIGN_OF_LIFE
-"""Seconds without one after which a trial of another machine or container counts as interrupted."""
+"""A trial of another machine or container counts as interrupted after this many seconds of silence."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Watcher:
     """The process that watches over a trial."""
 
     host: str
-    """Where its number means something, see `process_space`."""
+    """Machine or container of the process number, see `process_space`."""
     pid: int
     create_time: float
     seen: float
-    """When it last gave a sign of life, in seconds since 1970."""
+    """Time of its last sign of life, in seconds since 1970."""
 
     @classmethod
     def this(cls) -> "Watcher":
@@ -40,11 +40,11 @@ class Watcher:
 
     @property
     def alive(self) -> bool:
-        """Whether it watches still, as far as can be known from here."""
+        """Whether it still watches, as far as can be known from here."""
         return self.alive_after(0.0)
 
     def alive_after(self, back: float) -> bool:
-        """Whether it watches still, where signs of life could be given since `back`, in seconds since 1970."""
+        """Whether it still watches, given that signs of life were possible since `back`, in seconds since 1970."""
         if self.host == process_space():
             return RunProcess(self.pid, self.create_time).alive
         return time.time() - max(self.seen, back) < PRESUMED_DEAD

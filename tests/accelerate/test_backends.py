@@ -16,16 +16,17 @@ def pretend(monkeypatch: pytest.MonkeyPatch, *installed: str) -> None:
 
 @pytest.mark.row("F3")
 @pytest.mark.parametrize(
-    ("path", "command"), [("onnxruntime", 'pip install "hexlit[onnx]"'), ("openvino", 'pip install "hexlit[openvino]"')]
+    ("backend", "command"),
+    [("onnxruntime", 'pip install "hexlit[onnx]"'), ("openvino", 'pip install "hexlit[openvino]"')],
 )
 def test_a_backend_that_is_not_installed_is_refused_with_the_command(
-    path: str, command: str, monkeypatch: pytest.MonkeyPatch
+    backend: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pretend(monkeypatch)
     with pytest.raises(UsageError) as refused:
-        build_profile(AcceleratorConfig(device="cpu", inference=path))
+        build_profile(AcceleratorConfig(device="cpu", inference=backend))
     said = str(refused.value)
-    assert said.startswith(f"accelerator.inference={path}: ")
+    assert said.startswith(f"accelerator.inference={backend}: ")
     assert command in said
     assert "\n" not in said
 

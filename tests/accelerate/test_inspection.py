@@ -1,4 +1,4 @@
-"""What machines of every kind are told: a Mac too old, a Mac, a server with and without a driver, a plain CPU."""
+"""Reports on machines of every kind: a Mac too old, a Mac, a server with and without a driver, a plain CPU."""
 
 import json
 import logging
@@ -162,7 +162,7 @@ def test_a_mac_trains_and_evaluates_in_fp32_on_mps(machine: Machine) -> None:
     mps = device(found, "mps")
     assert (mps.available, mps.name, mps.smoke) == (True, "model of mps", True)
     assert (mps.training_precision, mps.inference_precision) == ("32-true", "fp32")
-    assert (mps.fused, mps.reasons["fused"]) == (None, "only the cpu has this path")
+    assert (mps.fused, mps.reasons["fused"]) == (None, "only the cpu has this backend")
     assert found.auto.device == "mps"
     assert (found.trials.recommended, found.trials.limit) == (16, "cores")  # its memory is the host's
     assert machine.compiled == ["cpu", "mps"]

@@ -40,7 +40,7 @@ def test_what_was_pruned_says_why(sweep: Sweep) -> None:
     (row,) = sweep.pruned.to_dict("records")
     assert (row["trial"], row["epochs"], row["best"], row["compared"]) == (2, 1, 0.1, 2)
     assert row["median"] == pytest.approx(0.45)
-    assert "in 1 epochs, where the median of 2 complete trials was 0.45" in row["why"]
+    assert "in 1 epochs; the median of 2 complete trials was 0.45" in row["why"]
 
 
 @pytest.mark.row("F10")

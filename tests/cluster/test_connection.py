@@ -75,14 +75,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_an_address_where_nobody_listens_is_refused(ray: FakeRay) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-    with pytest.raises(UsageError, match=rf"^ray.address={address}: nobody answers there \(.*refused\); start Ray"):
+    with pytest.raises(UsageError, match=rf"^ray.address={address}: no head answers there \(.*refused\); start Ray"):
         connect(RayConfig(address=address), 2)
     assert ray.asked == {}
 
 
 @pytest.mark.parametrize("server", [b"HTTP/1.1 400 Bad Request\r\n\r\n"], indirect=True)
 def test_a_server_of_something_else_is_refused(server: str, ray: FakeRay) -> None:
-    with pytest.raises(UsageError, match="what answers there is no head of a Ray cluster; its usual port is 6379"):
+    with pytest.raises(UsageError, match="the server there is no head of a Ray cluster; its usual port is 6379"):
         connect(RayConfig(address=server), 2)
 
 
@@ -113,7 +113,7 @@ def test_auto_names_the_cluster_that_does_not_answer(
     connect(RayConfig(address="auto"), 2)  # nothing is written down: Ray itself looks
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "ray_current_cluster").write_text(address)
-    with pytest.raises(UsageError, match=rf"^ray.address=auto \({address}\): nobody answers there"):
+    with pytest.raises(UsageError, match=rf"^ray.address=auto \({address}\): no head answers there"):
         connect(RayConfig(address="auto"), 2)
 
 
@@ -129,6 +129,18 @@ def test_a_cluster_of_its_own_has_room_for_all_actors_and_no_dashboard(ray: Fake
     connect(RayConfig(cpus=2, resources={"player": 1}), 3)
     wanted = {"address": "local", "include_dashboard": False, "num_cpus": 6, "resources": {"player": 3}}
     assert wanted.items() <= ray.asked.items()
+
+
+def test_what_was_imported_before_with_other_settings_is_not_waited_for(
+    ray: FakeRay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The processes of a cluster of its own would listen where Ray, as it was imported, does not look."""
+    monkeypatch.delenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+    with pytest.raises(UsageError, match=r"^where=ray: Ray was imported before; set RAY_\w+=0 in the environment"):
+        connect(RayConfig(), 2)
+    assert ray.asked == {}
+    ray.running = True
+    assert not connect(RayConfig(), 2).owned
 
 
 def test_a_connection_that_was_there_is_used_and_left_open(ray: FakeRay) -> None:

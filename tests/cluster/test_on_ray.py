@@ -10,7 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import Player
+from hexlit.selfplay.player import SelfPlayer
 from hexlit.selfplay.workers import WorkerPlayers
 from tests.selfplay.cluster.learner import PARTS, PLACE
 from tests.selfplay.same_games import same
@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 
-def played(player: Player, positions: int, weights: bytes = b"a") -> list[GameRecord]:
+def played(player: SelfPlayer, positions: int, weights: bytes = b"a") -> list[GameRecord]:
     games: list[GameRecord] = []
 
     def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
@@ -55,7 +55,7 @@ def test_actors_that_die_again_and_again_end_the_run_in_one_line(cluster: Any) -
     players = RayPlayers(PLACE, 1, RayConfig(address=cluster.address, deaths=2))
     try:
         players.prepare()
-        with pytest.raises(UsageError, match=r"^self-play on Ray: 2 actors in a row were lost on .*nobody is left"):
+        with pytest.raises(UsageError, match=r"^self-play on Ray: 2 actors in a row were lost on .*no actor is left"):
             played(players, 10, b"die")
     finally:
         players.close()

@@ -12,6 +12,8 @@ from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
 from hexlit.commands import compiling, strength
 from hexlit.commands.match import MatchConfig, games_at_once, main
+from hexlit.commands.place import refuse_unused
+from hexlit.commands.strength import StrengthConfig
 from tests.cluster.fake_ray import FakeRay
 from tests.commands.test_match import TINY, played, write_checkpoint
 from tests.commands.test_train import as_a_process
@@ -109,6 +111,17 @@ def test_strength_is_that_which_is_measured_here(
     assert places[1] == ["ray", 2, "cpu, 1 threads"]
     assert found[0] == found[1]
     assert len(ray.actors) == 2
+
+
+def test_threads_that_no_actor_gets_are_said(caplog: pytest.LogCaptureFixture) -> None:
+    config = StrengthConfig(checkpoint="net.ckpt", where="ray")
+    config.accelerator.threads = 1
+    refuse_unused(config, [])
+    assert caplog.records == []
+    config.accelerator.threads = 4
+    refuse_unused(config, [])
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ["accelerator.threads=4 is for this process; an actor has as many as ray.cpus=1"]
 
 
 def test_speed_is_that_of_one_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,10 +66,10 @@ def test_people_see_what_limits_and_what_a_change_would_bring(rates: str, capfd:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["experiment=hex5"], "rates=FOLDER: name what hexlit bench"),
+        (["experiment=hex5"], "rates=FOLDER: name the output of hexlit bench"),
         (["rates=nowhere"], "rates=nowhere: cannot be read"),
         (["RATES", "hosts=-1"], "hosts=-1: must be 0 or more"),
-        (["RATES", "hosts=0", "workers=0"], "somebody has to play"),
+        (["RATES", "hosts=0", "workers=0"], "no process would play"),
         (["RATES", "hosts=1000"], "2000 processes: selfplay.games=128 leaves some without a game"),
         (["RATES", "target.games=5", "target.epochs=5"], "choose one of them"),
         (["RATES", "target.score=0.5"], "belong together"),

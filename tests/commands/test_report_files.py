@@ -99,7 +99,7 @@ def test_what_cannot_be_reported_is_refused_in_one_line(
 def test_a_match_that_goes_on_says_how_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
     (make_match(Path("m")) / "match.json").unlink()
     assert main(["report", "m"]) == 2
-    assert "go on with hexlit match resume=m" in capsys.readouterr().err
+    assert "continue with hexlit match resume=m" in capsys.readouterr().err
 
 
 def test_as_json_the_summary_is_printed_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:

@@ -133,7 +133,7 @@ def test_full_memory_halves_what_goes_through_the_network_from_64_to_32(
     log = (tmp_path / "run" / "train.log").read_text()
     assert log.count("out of memory with") == 1
     assert "out of memory with 64 examples at once" in log
-    assert "going on with 32, and with the same examples a step" in log
+    assert "continuing with 32, and with the same examples a step" in log
 
 
 @pytest.mark.row("B7")

@@ -327,7 +327,7 @@ def test_weights_and_biases_logs_offline(table: Path, tmp_path: Path) -> None:
 def test_a_run_out_of_time_says_how_to_go_on(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = train(tmp_path, table, "trainer.max_time=00:00:01", "trainer.max_epochs=100000", "trainer.patience=null")
     said = capsys.readouterr().out.rstrip().splitlines()
-    assert said[-1] == "To go on to its end: hexlit train resume=run trainer.max_time=null"
+    assert said[-1] == "To continue to its end: hexlit train resume=run trainer.max_time=null"
     assert said[-2].startswith("trainer.max_time ended the run after ")
     assert "mae" in said[-2]
     assert "strength" not in said[-2]
@@ -439,7 +439,7 @@ def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) -> Path:
-    """A sweep of two trials, one of which learns nothing and is pruned."""
+    """A sweep of two trials; one learns nothing and is pruned."""
     folder = tmp_path_factory.mktemp("swept")
     good = [float(mae) for _, mae in losses(whole)]
     start = summary_of(whole)["val"]["mae"] / (1 - summary_of(whole)["val"]["skill_over_persistence"])

@@ -1,4 +1,4 @@
-"""What a run does when memory runs out, a gradient overflows, the loader is slow, or its device is not there."""
+"""A run without enough memory, with an overflowing gradient, with a slow loader, or without its device."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str
 def test_full_memory_halves_what_goes_through_the_network_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run goes on, with the same examples a step, and says so once for each time."""
+    """The run continues with the same examples per step, and says so once each time."""
     output = HexModule.output
 
     def full_above_8(module: HexModule, batch: tuple[Tensor, Tensor, Tensor]) -> Any:
@@ -51,7 +51,7 @@ def test_full_memory_halves_what_goes_through_the_network_at_once(
     assert all(float(row["examples"]) == 32 * float(row["steps"]) for row in rows)
     assert log.count("out of memory with") == 2
     assert "out of memory with 16 examples at once" in log
-    assert "going on with 8, and with the same examples a step" in log
+    assert "continuing with 8, and with the same examples a step" in log
 
 
 @pytest.mark.row("C1")
@@ -95,7 +95,7 @@ def test_a_nan_loss_ends_the_run_in_one_line_with_its_batch(
     err = capfd.readouterr().err
     assert code == 2
     assert "Traceback" not in err
-    assert "the loss is nan at step 1 of epoch 0; the batch is kept in" in err
+    assert "the loss is nan at step 1 of epoch 0; the batch is saved in" in err
     saved = torch.load(tmp_path / "run" / "nan_batch.pt", weights_only=True)
     assert saved["batch"][0].shape == (32, 5, 3, 3)
 
@@ -175,7 +175,7 @@ def test_a_slow_loader_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert code == 0
     assert [row["verdict"] for row in rows] == ["loader-bound"] * 2
     assert all(float(row["load_share"]) > 0.5 for row in rows)
-    assert log.count("so the loader holds it up") == 1
+    assert log.count("the loader is too slow") == 1
 
 
 @pytest.mark.row("A2")
@@ -192,7 +192,7 @@ def test_a_broken_accelerator_falls_back_to_the_cpu_with_one_warning(
         code = main([*tiny, "trainer.max_epochs=1", "hydra.run.dir=run"])
     log = (tmp_path / "run" / "train.log").read_text()
     assert code == 0
-    assert log.count("going on with cpu") == 1
+    assert log.count("continuing with cpu") == 1
     assert broken in log
 
 

@@ -39,12 +39,16 @@ def trained(folder: Path, *arguments: str, starter: tuple[str, ...] = ()) -> lis
     whole = [*starter, *command(folder, *arguments)]
     done = subprocess.run(whole, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
+    return rows_of(folder)
+
+
+def rows_of(folder: Path) -> list[dict[str, str]]:
     with (folder / "metrics.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
 
 def assert_equal(found: list[dict[str, str]], expected: list[dict[str, str]]) -> None:
-    """What was learned and measured is the same."""
+    """Learning and measurements are the same."""
     assert len(found) == len(expected)
     for row, wanted in zip(found, expected, strict=True):
         names = [name for name in wanted if name.startswith(("train.", "val.", "strength."))]

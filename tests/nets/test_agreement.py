@@ -52,7 +52,7 @@ def test_float32_agrees_with_itself(trained: HexNet) -> None:
 
 @pytest.mark.skipif(not cpu_has_bf16(), reason="this cpu multiplies no bfloat16")
 def test_bfloat16_plays_the_same_move_in_nearly_all_positions(trained: HexNet) -> None:
-    """Issue of the compiled path: at least 98%, and the errors of policy and value are told."""
+    """Issue of the compiled backend: at least 98%, and the errors of policy and value are told."""
     evaluator = evaluator_of(trained, "bf16")
     assert evaluator.dtype == torch.bfloat16
     found = measure_agreement(trained, evaluator, random_planes(POSITIONS, SIZE))

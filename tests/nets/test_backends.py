@@ -40,7 +40,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 def test_float32_of_a_backend_equals_the_plain_network(backend: str, fields: dict[str, Any], size: int) -> None:
     net = trained_like(**fields)
     evaluator = NetworkEvaluator(net, size=size, swap=True, batch=6, profile=cpu_profile(backend))
-    assert evaluator.path == backend
+    assert evaluator.backend == backend
     planes = random_positions(6, size)
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-4)
@@ -51,7 +51,7 @@ def test_float32_of_a_backend_equals_the_plain_network(backend: str, fields: dic
 def test_a_backend_has_every_activation(backend: str, activation: str) -> None:
     net = trained_like(activation=activation, attention="se")
     evaluator = NetworkEvaluator(net, size=5, swap=False, batch=3, profile=cpu_profile(backend))
-    assert evaluator.path == backend
+    assert evaluator.backend == backend
     planes = random_positions(3, 5)
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 25), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-3)
@@ -95,7 +95,7 @@ from hexlit.nets.tower import build_net
 profile = build_profile(AcceleratorConfig(device="cpu", inference={backend!r}, inference_precision="fp32", threads=1))
 net = build_net(NetConfig(channels=8, blocks=[1]))
 kept = [NetworkEvaluator(net, size=3, swap=False, batch=2, profile=profile) for _ in range(2)]
-assert [evaluator.path for evaluator in kept] == [{backend!r}] * 2
+assert [evaluator.backend for evaluator in kept] == [{backend!r}] * 2
 
 def release():
     while kept:
@@ -123,7 +123,7 @@ def test_bfloat16_of_openvino_is_near_the_plain_network() -> None:
         pytest.skip("no openvino, or a processor without bfloat16")
     net, planes = trained_like(), random_positions(64, 7)
     evaluator = NetworkEvaluator(net, size=7, swap=True, batch=64, profile=cpu_profile("openvino", "bf16"))
-    assert evaluator.path == "openvino"
+    assert evaluator.backend == "openvino"
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 50), strict=True):
         np.testing.assert_allclose(got, expected, atol=0.05)
 
@@ -134,6 +134,6 @@ def test_a_network_that_a_backend_cannot_express_goes_eager_with_one_warning(
     net = trained_like(attention="self")
     with caplog.at_level(logging.WARNING):
         evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile(backend))
-    assert evaluator.path == "eager"
+    assert evaluator.backend == "eager"
     (record,) = caplog.records
     assert "net.attention=self" in record.getMessage()

@@ -15,12 +15,12 @@ def pair_of(**fields: object) -> tuple[HexNet, HexNet]:
     """The same network twice: plain, and with checkpointing."""
     torch.manual_seed(0)
     config = NetConfig(**{"channels": 16, "blocks": [2, 2]} | fields)  # type: ignore[arg-type]
-    plain, lean = build_net(config), build_net(config)
+    plain, checkpointed = build_net(config), build_net(config)
     for block in plain.blocks:
         nn.init.constant_(block.layers[-1].norm.weight, 0.5)  # type: ignore[union-attr, index]
-    lean.load_state_dict(plain.state_dict())
-    lean.checkpointing = True
-    return plain, lean
+    checkpointed.load_state_dict(plain.state_dict())
+    checkpointed.checkpointing = True
+    return plain, checkpointed
 
 
 def step(net: HexNet, planes: Tensor, autocast: bool = False) -> None:
@@ -35,12 +35,12 @@ def planes_of(batch: int, size: int) -> Tensor:
     return torch.randint(0, 2, (batch, 5, size, size), generator=torch.Generator().manual_seed(0)).float()
 
 
-def assert_equal(plain: HexNet, lean: HexNet, atol: float) -> None:
-    for (name, one), other in zip(plain.named_parameters(), lean.parameters(), strict=True):
+def assert_equal(plain: HexNet, checkpointed: HexNet, atol: float) -> None:
+    for (name, one), other in zip(plain.named_parameters(), checkpointed.parameters(), strict=True):
         assert one.grad is not None
         assert other.grad is not None
         assert torch.allclose(one.grad, other.grad, rtol=0, atol=atol), name
-    buffers = dict(lean.named_buffers())
+    buffers = dict(checkpointed.named_buffers())
     for name, buffer in plain.named_buffers():
         assert torch.allclose(buffer, buffers.pop(name), rtol=0, atol=atol), name
     assert not buffers
@@ -52,31 +52,31 @@ def assert_equal(plain: HexNet, lean: HexNet, atol: float) -> None:
 def test_gradients_and_running_statistics_equal_those_of_the_plain_network(
     fields: dict[str, object], autocast: bool, atol: float
 ) -> None:
-    plain, lean = pair_of(**fields)
+    plain, checkpointed = pair_of(**fields)
     for size in (3, 7):  # the second pass would add up what the first got wrong
-        for net in (plain, lean):
+        for net in (plain, checkpointed):
             step(net, planes_of(8, size), autocast)
-    assert_equal(plain, lean, atol)
-    assert lean.stem.norm.num_batches_tracked == lean.blocks[0].layers[0].norm.num_batches_tracked == 2  # type: ignore[union-attr, index]
+    assert_equal(plain, checkpointed, atol)
+    assert checkpointed.stem.norm.num_batches_tracked == checkpointed.blocks[0].layers[0].norm.num_batches_tracked == 2  # type: ignore[union-attr, index]
 
 
 @pytest.mark.row("A20")
 def test_dropout_within_a_block_and_in_the_heads_repeats() -> None:
-    plain, lean = pair_of(dropout=0.5)
-    for net in (plain, lean):
+    plain, checkpointed = pair_of(dropout=0.5)
+    for net in (plain, checkpointed):
         for block in net.blocks:
             block.activation = nn.Sequential(nn.ReLU(), nn.Dropout(0.5))
         step(net, planes_of(8, 5))
-    assert_equal(plain, lean, 1e-6)
+    assert_equal(plain, checkpointed, 1e-6)
 
 
 @pytest.mark.row("A20")
 def test_compiled_network_has_the_gradients_of_the_plain_one() -> None:
-    plain, lean = pair_of()
-    lean.compile(backend="aot_eager")
-    for net in (plain, lean):
+    plain, checkpointed = pair_of()
+    checkpointed.compile(backend="aot_eager")
+    for net in (plain, checkpointed):
         step(net, planes_of(8, 5))
-    assert_equal(plain, lean, 1e-6)
+    assert_equal(plain, checkpointed, 1e-6)
 
 
 def kept_bytes(net: nn.Module, forward: Callable[[], object]) -> int:
@@ -100,30 +100,30 @@ def kept_bytes(net: nn.Module, forward: Callable[[], object]) -> int:
 @pytest.mark.parametrize("fields", [{}, {"block": "bottleneck"}, {"attention": "se"}, {"attention": "self"}], ids=str)
 def test_far_fewer_activations_are_kept(fields: dict[str, object]) -> None:
     """On any backend, as it counts what autograd keeps."""
-    plain, lean = pair_of(blocks=[6], channels=64, **fields)
+    plain, checkpointed = pair_of(blocks=[6], channels=64, **fields)
     planes = planes_of(8, 7)
-    assert kept_bytes(lean, lambda: lean(planes)) < 0.4 * kept_bytes(plain, lambda: plain(planes))
+    assert kept_bytes(checkpointed, lambda: checkpointed(planes)) < 0.4 * kept_bytes(plain, lambda: plain(planes))
 
 
 def test_nothing_is_recomputed_in_evaluation_or_without_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, lean = pair_of()
+    _, checkpointed = pair_of()
 
     def refuse(*parts: object) -> None:
         raise AssertionError("recomputed")
 
     monkeypatch.setattr("hexlit.nets.tower.recomputed", refuse)
     with torch.no_grad():
-        lean(planes_of(2, 3))
-    lean.eval()(planes_of(2, 3))
+        checkpointed(planes_of(2, 3))
+    checkpointed.eval()(planes_of(2, 3))
     with pytest.raises(AssertionError, match="recomputed"):
-        lean.train()(planes_of(2, 3))
+        checkpointed.train()(planes_of(2, 3))
 
 
 def test_checkpointing_is_no_part_of_the_architecture() -> None:
-    plain, lean = pair_of()
+    plain, checkpointed = pair_of()
     assert not build_net(NetConfig()).checkpointing
-    assert list(plain.state_dict()) == list(lean.state_dict())
-    assert plain.config == lean.config
+    assert list(plain.state_dict()) == list(checkpointed.state_dict())
+    assert plain.config == checkpointed.config
 
 
 def test_statistics_are_given_back_when_the_computation_fails() -> None:
@@ -139,11 +139,11 @@ def test_statistics_are_given_back_when_the_computation_fails() -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("attention", ["none", "self"])
 def test_cuda_needs_less_memory_at_its_peak_for_equal_gradients(attention: str) -> None:
-    plain, lean = pair_of(blocks=[6], channels=64, attention=attention)
+    plain, checkpointed = pair_of(blocks=[6], channels=64, attention=attention)
     planes = planes_of(256, 11).cuda()
     peaks = []
     with torch.backends.cudnn.flags(deterministic=True, allow_tf32=False):
-        for net in (plain.cuda(), lean.cuda()):
+        for net in (plain.cuda(), checkpointed.cuda()):
             step(net, planes)  # the libraries take their workspaces
             net.zero_grad()
             torch.cuda.synchronize()
@@ -153,4 +153,4 @@ def test_cuda_needs_less_memory_at_its_peak_for_equal_gradients(attention: str) 
             torch.cuda.synchronize()
             peaks.append(torch.cuda.max_memory_allocated() - before)
     assert peaks[1] < 0.6 * peaks[0]
-    assert_equal(plain, lean, 1e-5)
+    assert_equal(plain, checkpointed, 1e-5)

@@ -1,4 +1,4 @@
-"""The fast paths say what the plain network says."""
+"""The fast backends say what the plain network says."""
 
 import logging
 import threading
@@ -13,14 +13,25 @@ from numpy.typing import NDArray
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.nets import fused
+from hexlit.nets.backends import DeviceRun, Planes, TwinForward
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.heads import masked_logits
-from hexlit.nets.paths import DeviceRun, Planes, TwinForward
 from hexlit.nets.tower import HexNet, build_net
+from hexlit.search.evaluator import Evaluator
+from hexlit.testing import EvaluatorConformance
 
 Floats = NDArray[np.float32]
+
+
+def profile_on(device: torch.device, precision: str = "fp32") -> DeviceProfile:
+    """Plain operators, which every device has."""
+    return build_profile(
+        AcceleratorConfig(
+            device=str(device), inference="eager", inference_precision=precision, matmul_precision="highest"
+        )
+    )
 
 
 def cpu_profile(inference: str = "fused", precision: str = "fp32") -> DeviceProfile:
@@ -75,50 +86,50 @@ def plain(net: HexNet, planes: Planes, actions: int) -> tuple[Floats, Floats]:
 @pytest.mark.row("A28")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("global_pooling", [True, False])
-@pytest.mark.parametrize("path", ["fused", "eager"])
+@pytest.mark.parametrize("backend", ["fused", "eager"])
 @pytest.mark.parametrize("size", [2, 5, 11])
-def test_fp32_path_equals_the_plain_network(
-    path: str, block: str, global_pooling: bool, size: int, caplog: pytest.LogCaptureFixture
+def test_fp32_backend_equals_the_plain_network(
+    backend: str, block: str, global_pooling: bool, size: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     net = trained_like(block=block, global_pooling=global_pooling)
-    evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile(path))
+    evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile(backend))
     planes = random_positions(8, size)
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-3)
     if not caplog.records:
-        assert evaluator.path == path
+        assert evaluator.backend == backend
 
 
 @pytest.mark.row("A28")
 @pytest.mark.parametrize("block", ["basic", "bottleneck"])
 @pytest.mark.parametrize("size", [2, 5, 11])
-def test_fused_path_with_squeeze_and_excitation_equals_the_plain_network(block: str, size: int) -> None:
+def test_fused_backend_with_squeeze_and_excitation_equals_the_plain_network(block: str, size: int) -> None:
     net = trained_like(block=block, attention="se")
     if fused.fused_obstacle(net):
         pytest.skip("no fused operators on this machine")
     evaluator = NetworkEvaluator(net, size=size, swap=True, batch=8, profile=cpu_profile("fused"))
-    assert evaluator.path == "fused"
+    assert evaluator.backend == "fused"
     planes = random_positions(8, size)
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
 @pytest.mark.row("A28")
-@pytest.mark.parametrize(("attention", "path"), [("se", "fused"), ("se", "eager"), ("self", "eager")])
-def test_bf16_path_with_attention_is_near_the_plain_network(attention: str, path: str) -> None:
+@pytest.mark.parametrize(("attention", "backend"), [("se", "fused"), ("se", "eager"), ("self", "eager")])
+def test_bf16_backend_with_attention_is_near_the_plain_network(attention: str, backend: str) -> None:
     net = trained_like(attention=attention)
-    evaluator = NetworkEvaluator(net, size=7, swap=True, batch=64, profile=cpu_profile(path, "bf16"))
+    evaluator = NetworkEvaluator(net, size=7, swap=True, batch=64, profile=cpu_profile(backend, "bf16"))
     planes = random_positions(64, 7)
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, 50), strict=True):
         np.testing.assert_allclose(got, expected, atol=0.05)
 
 
 @pytest.mark.row("A28")
-@pytest.mark.parametrize("path", ["fused", "eager"])
-def test_bf16_path_agrees_on_the_best_move(path: str) -> None:
+@pytest.mark.parametrize("backend", ["fused", "eager"])
+def test_bf16_backend_agrees_on_the_best_move(backend: str) -> None:
     net = trained_like()
     planes = random_positions(512, 7)
-    evaluator = NetworkEvaluator(net, size=7, swap=True, batch=512, profile=cpu_profile(path, "bf16"))
+    evaluator = NetworkEvaluator(net, size=7, swap=True, batch=512, profile=cpu_profile(backend, "bf16"))
     policy, value = evaluated(evaluator, planes)
     expected_policy, expected_value = plain(net, planes, 50)
     # Where two moves are within 1% of each other, the rounding may exchange them.
@@ -128,26 +139,46 @@ def test_bf16_path_agrees_on_the_best_move(path: str) -> None:
     np.testing.assert_allclose(value, expected_value, atol=0.05)
 
 
-@pytest.mark.parametrize("swap", [True, False])
-def test_policy_is_a_distribution_over_legal_actions(swap: bool) -> None:
-    planes = random_positions(16, 4)
-    evaluator = NetworkEvaluator(trained_like(), size=4, swap=swap, batch=16, profile=cpu_profile())
-    policy, value = evaluated(evaluator, planes)
-    assert policy.shape == (16, 17 if swap else 16)
-    np.testing.assert_allclose(policy.sum(1), 1.0, rtol=1e-5)
-    stones = (planes[:, 0] | planes[:, 1]).reshape(16, 16) != 0
-    assert (policy[:, :16][stones] == 0).all()
-    assert (policy[:, :16][~stones] > 0).all()
-    assert (np.abs(value) <= 1).all()
-    if swap:
-        assert (policy[::2, 16] > 0).all()
-        assert (policy[1::2, 16] == 0).all()
+@pytest.mark.row("A26")
+@pytest.mark.parametrize("precision", ["fp32", "auto"])
+def test_on_every_device_it_says_what_the_plain_network_says_and_takes_new_weights(
+    device: torch.device, precision: str
+) -> None:
+    profile = profile_on(device, precision)
+    profile.apply()
+    evaluator = NetworkEvaluator(trained_like(0), size=7, swap=True, batch=64, profile=profile)
+    assert evaluator.backend == "eager"
+    planes, tolerance = random_positions(64, 7), 1e-3 if evaluator.dtype == torch.float32 else 0.1
+    for seed in (0, 1):
+        evaluator.refresh(trained_like(seed).to(device))
+        expected = plain(trained_like(seed), planes, 50)
+        for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
+            np.testing.assert_allclose(got, right, atol=tolerance)
 
 
-@pytest.mark.parametrize("path", ["fused", "eager"])
-def test_refresh_takes_over_the_new_weights(path: str) -> None:
+@pytest.mark.row("A26")
+class TestNetwork(EvaluatorConformance):
+    sizes = (2, 4)
+
+    @pytest.fixture(autouse=True)
+    def _on(self, device: torch.device) -> None:
+        self.profile = profile_on(device)
+
+    def make(self, size: int, swap: bool, batch: int) -> Evaluator:
+        return NetworkEvaluator(trained_like(), size=size, swap=swap, batch=batch, profile=self.profile)
+
+
+class TestFused(EvaluatorConformance):
+    sizes = (4,)
+
+    def make(self, size: int, swap: bool, batch: int) -> Evaluator:
+        return NetworkEvaluator(trained_like(), size=size, swap=swap, batch=batch, profile=cpu_profile("fused"))
+
+
+@pytest.mark.parametrize("backend", ["fused", "eager"])
+def test_refresh_takes_over_the_new_weights(backend: str) -> None:
     planes = random_positions(8, 5)
-    evaluator = NetworkEvaluator(trained_like(0), size=5, swap=False, batch=8, profile=cpu_profile(path))
+    evaluator = NetworkEvaluator(trained_like(0), size=5, swap=False, batch=8, profile=cpu_profile(backend))
     before, _ = evaluated(evaluator, planes)
     other = trained_like(1)
     evaluator.refresh(other)
@@ -186,7 +217,7 @@ def test_layer_without_fused_operator_goes_eager_with_one_warning(
     net = trained_like(0, **{key: name})
     with caplog.at_level(logging.WARNING):
         evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile())
-    assert evaluator.path == "eager"
+    assert evaluator.backend == "eager"
     (record,) = caplog.records
     assert f"net.{key}={name}" in record.getMessage()
     planes = random_positions(4, 4)
@@ -206,13 +237,13 @@ def _gone(self: fused.FusedNet, planes: torch.Tensor) -> tuple[torch.Tensor, tor
 
 
 @pytest.mark.parametrize(("fault", "said"), [(_wrong, "off by"), (_nan, "off by nan"), (_gone, "at most 10")])
-def test_fused_path_that_differs_or_fails_is_not_used(
+def test_fused_backend_that_differs_or_fails_is_not_used(
     fault: Callable[..., object], said: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(fused.FusedNet, "__call__", fault)
     with caplog.at_level(logging.WARNING):
         evaluator = NetworkEvaluator(trained_like(), size=4, swap=False, batch=4, profile=cpu_profile())
-    assert evaluator.path == "eager"
+    assert evaluator.backend == "eager"
     (record,) = caplog.records
     assert said in record.getMessage()
 
@@ -245,9 +276,9 @@ def test_run_with_one_copy_each_way_says_what_the_run_in_host_memory_says(swap: 
 
 @pytest.mark.row("A28")
 @pytest.mark.slow
-def test_compiled_path_equals_the_plain_network_and_refreshes_without_compiling_again() -> None:
+def test_compiled_backend_equals_the_plain_network_and_refreshes_without_compiling_again() -> None:
     evaluator = NetworkEvaluator(trained_like(0), size=5, swap=True, batch=8, profile=cpu_profile("compile"))
-    if evaluator.path != "compile":
+    if evaluator.backend != "compile":
         pytest.skip("no compiler on this machine")
     net, planes = trained_like(1), random_positions(8, 5)
     compiled_before = torch._dynamo.utils.counters["stats"]["unique_graphs"]
@@ -260,15 +291,15 @@ def test_compiled_path_equals_the_plain_network_and_refreshes_without_compiling_
 @pytest.mark.row("A26")
 @pytest.mark.row("A28")
 @pytest.mark.gpu
-@pytest.mark.parametrize("path", ["graph", "eager", "compile"])
+@pytest.mark.parametrize("backend", ["graph", "eager", "compile"])
 @pytest.mark.parametrize("precision", ["fp32", "auto"])
-def test_cuda_path_equals_the_plain_network_and_refreshes(path: str, precision: str) -> None:
+def test_cuda_backend_equals_the_plain_network_and_refreshes(backend: str, precision: str) -> None:
     profile = build_profile(
-        AcceleratorConfig(device="cuda", inference=path, inference_precision=precision, matmul_precision="highest")
+        AcceleratorConfig(device="cuda", inference=backend, inference_precision=precision, matmul_precision="highest")
     )
     profile.apply()
     evaluator = NetworkEvaluator(trained_like(0), size=7, swap=True, batch=64, profile=profile)
-    assert evaluator.path == path
+    assert evaluator.backend == backend
     planes, tolerance = random_positions(64, 7), 1e-3 if precision == "fp32" else 0.1
     for net in (trained_like(0), trained_like(1).cuda()):
         evaluator.refresh(net)
@@ -295,7 +326,7 @@ def test_a_compiled_network_is_warmed_and_called_in_one_thread_whoever_asks(monk
     monkeypatch.setattr(torch.nn.Module, "compile", compiled)
     net, planes = trained_like(), random_positions(8, 5)
     evaluator = NetworkEvaluator(net, size=5, swap=False, batch=8, profile=cpu_profile("compile"))
-    assert evaluator.path == "compile"
+    assert evaluator.backend == "compile"
     for _ in range(2):
         with ThreadPoolExecutor(1) as pool:
             policy, value = pool.submit(evaluated, evaluator, planes).result()

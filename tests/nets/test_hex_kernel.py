@@ -1,4 +1,4 @@
-"""`net.kernel=hex`: a convolution sees a cell and its six neighbours, also after training, on every path."""
+"""`net.kernel=hex`: a convolution sees a cell and its six neighbours, also after training, on every backend."""
 
 import numpy as np
 import pytest
@@ -56,11 +56,11 @@ def test_a_stone_is_felt_by_its_neighbours_alone() -> None:
         assert set(felt) == {cell, *table.neighbours[cell].tolist()} - {size**2}
 
 
-@pytest.mark.parametrize("path", ["fused", "winograd"])
-def test_the_fast_paths_need_no_word_of_it(path: str) -> None:
+@pytest.mark.parametrize("backend", ["fused", "winograd"])
+def test_the_fast_backends_need_no_word_of_it(backend: str) -> None:
     net, planes = trained(small(kernel="hex", channels=16)), random_positions(8, 5)
-    evaluator = NetworkEvaluator(net, size=5, swap=True, batch=8, profile=cpu_profile(path))
-    assert evaluator.path == path
+    evaluator = NetworkEvaluator(net, size=5, swap=True, batch=8, profile=cpu_profile(backend))
+    assert evaluator.backend == backend
     plain = NetworkEvaluator(net, size=5, swap=True, batch=8, profile=cpu_profile("eager"))
     for got, expected in zip(evaluated(evaluator, planes), evaluated(plain, planes), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-4)

@@ -1,4 +1,4 @@
-"""What the doctor says to people."""
+"""The doctor's text for people."""
 
 import io
 from typing import Any
@@ -30,7 +30,7 @@ def device(device: str, **changes: Any) -> dict[str, Any]:
         "inference_precision": "bf16",
         "compile": {"works": True, "seconds": 12.3, "difference": 1e-7, "reasons": {}},
         "fused": None,
-        "reasons": {"fused": "only the cpu has this path"},
+        "reasons": {"fused": "only the cpu has this backend"},
     } | changes
 
 
@@ -123,4 +123,6 @@ def test_what_fails_is_a_line_with_its_reason(changes: dict[str, Any], heading: 
 @pytest.mark.row("A2")
 @pytest.mark.row("A4")
 def test_a_warning_of_auto_is_shown() -> None:
-    assert "going on with cpu" in text(report(auto={"device": "cpu", "warnings": ["cuda fails; going on with cpu"]}))
+    assert "continuing with cpu" in text(
+        report(auto={"device": "cpu", "warnings": ["cuda fails; continuing with cpu"]})
+    )

@@ -45,7 +45,7 @@ def test_a_proved_run_says_so_with_the_figures_that_proved_it() -> None:
 def test_a_budget_that_ended_a_run_is_named_with_what_was_reached_and_how_to_go_on(setting: str) -> None:
     assert lines(setting, proof=PROOF) == [
         f"{setting} ended the run after 15 of 56 epochs, before it was proved: {REACHED} {WANTED}.",
-        f"To go on to its end: {COMMAND}",
+        f"To continue to its end: {COMMAND}",
     ]
     assert lines(setting)[0] == f"{setting} ended the run after 15 of 56 epochs: {REACHED}."
 
@@ -55,7 +55,7 @@ def test_an_interrupted_run_says_when_it_was_measured_last_and_how_to_go_on() ->
     assert said.startswith("The run was interrupted after 15 of 56 epochs, before it was proved: " + REACHED)
     assert ", measured after 14 epochs (wanted: " in said
     assert said.endswith("in 2 evaluations in a row; so far in 1).")
-    assert command == f"To go on to its end: {COMMAND}"
+    assert command == f"To continue to its end: {COMMAND}"
     nothing = ending_lines({"why": "interrupted", "epochs": 0, "asked": 56, "proof": None}, {}, COMMAND)
     assert nothing[0] == "The run was interrupted after 0 of 56 epochs: nothing measured yet."
 

@@ -109,7 +109,7 @@ def test_work_that_went_on_beside_other_phases_is_told_apart_from_the_wall_time(
     phases = SUMMARY["phases"]
     assert "beside" not in printed(SUMMARY)
     text = printed(SUMMARY | {"phases": phases | {"selfplay": phases["selfplay"] | {"work_seconds": 85.0}}})
-    assert "selfplay went on for 25.0 s more, beside the other phases" in text
+    assert "selfplay ran for 25.0 s more, beside the other phases" in text
     assert "60.0%" in text
 
 

@@ -1,4 +1,4 @@
-"""What people are told of a sweep, made from the content of `overall_results.json`."""
+"""A sweep for people, made from the content of `overall_results.json`."""
 
 import io
 import re
@@ -281,7 +281,7 @@ def test_an_interrupted_trial_is_no_failure() -> None:
     assert "through no fault of their own" in page.text
     file = io.StringIO()
     print_results(found, Console(file=file, width=140), rows=20)
-    assert "Interrupted, to be done again" in file.getvalue()
+    assert "Interrupted, to be repeated" in file.getvalue()
     assert "Failures" not in file.getvalue()
 
 

@@ -4,7 +4,7 @@ The files under golden/ are made from the code as it is by
 
     python -m tests.search.test_golden
 
-in the root of the checkout. Make them anew only when the search is meant to find something else, and say why.
+in the root of the checkout. Make them again only when the search is meant to find something else, and say why.
 """
 
 import json
@@ -16,8 +16,9 @@ import pytest
 from hexlit.hex.notation import format_cell, format_moves, parse_moves
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import KeyedEvaluator, search_games
+from tests.search.positions import search_games
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES: list[tuple[int, bool, str, int, float]] = [
@@ -35,7 +36,7 @@ CASES: list[tuple[int, bool, str, int, float]] = [
 
 
 def found(algorithm: str, case: tuple[int, bool, str, int, float]) -> dict[str, Any]:
-    """What the search finds today, actions by name; shares of the policy under half a percent are left out."""
+    """The present results of the search, actions by name; shares of the policy under half a percent are left out."""
     size, swap, moves, simulations, noise = case
     game = Game(size, swap=swap, moves=parse_moves(moves, size))
     result = search_games([game], SearchConfig(algorithm, simulations), KeyedEvaluator(), noise=noise, seed=1)

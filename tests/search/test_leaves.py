@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 
 from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
-from hexlit.search.leaves import advance_leaves, depart, empty_flight, land
+from hexlit.search.leaves import add_virtual_loss, advance_leaves, empty_leaf_batch, remove_virtual_losses
 from hexlit.search.search import Search, SearchResult
 from hexlit.search.tree import Tree
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search.batched_reference import BatchedSearch
-from tests.search.positions import KeyedEvaluator, random_games, search_games
+from tests.search.positions import random_games, search_games
 
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def begun(game: Game, config: SearchConfig) -> Search:
-    """A search of one position in which nothing has been selected yet."""
+    """A search of one position before the first selection."""
     search = Search(config, size=game.size, games=1, swap=game.swap)
     to_move = np.array([game.to_move], np.int8)
     search.place(np.array([game.cells], np.int8), to_move)
@@ -86,10 +87,10 @@ def test_batches_of_one_leaf_are_the_search_without_batches(algorithm: str) -> N
     for number, game in enumerate(random_games(seed=63, count=30, swap=True)):
         config = replace(VARIANTS[algorithm][number % len(VARIANTS[algorithm])], simulations=3 * number + 1)
         search = begun(game, config)
-        flight = empty_flight(1, 1, config.simulations + 1)
+        batch = empty_leaf_batch(1, 1, config.simulations + 1)
         while advance_leaves(
             search.tree,
-            flight,
+            batch,
             search.roots,
             search._walk,
             *search.batch,
@@ -112,7 +113,7 @@ def test_no_leaf_stands_twice_in_a_batch(algorithm: str, root_batch: bool) -> No
         search = begun(game, SearchConfig(algorithm, 200, leaves=8, root_batch=root_batch))
         evaluated: set[int] = set()
         while waiting := search.advance():
-            leaves = search._flight.leaf[0, :waiting].tolist()
+            leaves = search._leaf_batch.leaf[0, :waiting].tolist()
             assert len(set(leaves)) == waiting
             assert all(leaf not in evaluated for leaf in leaves)
             evaluated.update(leaves)
@@ -133,19 +134,19 @@ def test_virtual_losses_leave_no_trace(algorithm: str) -> None:
         search.evaluate(KeyedEvaluator(salt=b"thirds"))
     tree, random = search.tree, np.random.default_rng(1)
     before = tree.node.copy()
-    flight = empty_flight(1, 40, 301)
+    batch = empty_leaf_batch(1, 40, 301)
     for leaf in random.choice(np.arange(1, 301), 40, replace=False):
-        depart(tree, flight, 0, int(leaf))
+        add_virtual_loss(tree, batch, 0, int(leaf))
     assert tree.node["visits"][0, 0] == before["visits"][0, 0] + 40
-    virtual = flight.waiting[0] > 0
+    virtual = batch.waiting[0] > 0
     virtual[0] = False
     added = tree.node["value_sum"][0] - before["value_sum"][0]
-    assert added[virtual] == pytest.approx(flight.waiting[0][virtual], abs=1e-4)
+    assert added[virtual] == pytest.approx(batch.waiting[0][virtual], abs=1e-4)
     root, root_before = tree.node[0, 0], before[0, 0]
     assert root["value_sum"] / root["visits"] == pytest.approx(root_before["value_sum"] / root_before["visits"])
-    land(tree, flight, 0)
+    remove_virtual_losses(tree, batch, 0)
     assert np.array_equal(tree.node, before)
-    assert not flight.waiting.any()
+    assert not batch.waiting.any()
 
 
 @pytest.mark.row("E7")

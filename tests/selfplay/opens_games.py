@@ -11,7 +11,7 @@ import numpy as np
 
 from hexlit.selfplay import dataset
 from hexlit.selfplay.dataset import GamePositions, GameRows
-from hexlit.selfplay.flat_games import read_games
+from hexlit.selfplay.flat_games import read_flat_games
 
 
 def main(store: Path, cache: Path, start: float) -> None:
@@ -22,9 +22,9 @@ def main(store: Path, cache: Path, start: float) -> None:
         nonlocal built
         built += 1
         time.sleep(0.5)
-        return read_games(*arguments, **settings)
+        return read_flat_games(*arguments, **settings)
 
-    setattr(dataset, "read_games", slowly)  # noqa: B010
+    setattr(dataset, "read_flat_games", slowly)  # noqa: B010
     time.sleep(max(0.0, start - time.time()))
     positions = GamePositions.open(store, size=4, swap=False, cache=cache)
     arrays = hashlib.sha256(b"".join(array.tobytes() for array in positions.arrays.values())).hexdigest()

@@ -171,7 +171,7 @@ def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
 
 
 def test_random_openings_are_bounded_undecided_and_never_targets() -> None:
-    """What was drawn at random is not learned."""
+    """Random moves are not learned."""
     config = SelfPlayConfig(fast_simulations=FAST, opening_share=0.5, opening_plies=6)
     records = play(config=config, size=3, positions=600)
     openings = Counter(record.opening for record in records.values())
@@ -248,7 +248,7 @@ def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(thres
 
 
 def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
-    """White is told that it is lost, yet wins some of the games in which it must play on."""
+    """White is told that it is lost, yet wins some of the games that it must continue."""
     config = SelfPlayConfig(
         fast_simulations=2, full_share=1.0, opening_share=0.0, resign_threshold=0.8, resign_off_share=0.5
     )
@@ -312,11 +312,11 @@ def test_temperature_falls_by_half_in_its_halflife() -> None:
     assert len(firsts) == len(answers) > 2  # the first move is drawn, everything after it follows from it
 
 
-@pytest.mark.parametrize("heat", [1.0, 0.5, 2.0])
-def test_moves_are_drawn_in_proportion_to_the_heated_policy(heat: float) -> None:
+@pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
+def test_moves_are_drawn_in_proportion_to_the_policy_at_its_temperature(temperature: float) -> None:
     policy = np.array([0.5, 0.0, 0.2, 0.3, 0.0], np.float32)
-    draws = Counter(int(sampled_action(policy, heat, (i + 0.5) / 10_000)) for i in range(10_000))
-    expected = policy ** (1 / heat) / (policy ** (1 / heat)).sum()
+    draws = Counter(int(sampled_action(policy, temperature, (i + 0.5) / 10_000)) for i in range(10_000))
+    expected = policy ** (1 / temperature) / (policy ** (1 / temperature)).sum()
     assert [draws[action] / 10_000 for action in range(5)] == pytest.approx(expected, abs=2e-4)
 
 
@@ -395,7 +395,7 @@ def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> N
 
 @pytest.mark.row("A24")
 def test_playing_in_two_stretches_gives_the_games_of_one() -> None:
-    """The searches that begin anew find what they would have found."""
+    """The searches that start again find the same results."""
     actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
     parts = collect(actor, 60)[0] | collect(actor, 90)[0]
     assert_common_games_alike(parts, collect(SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3), 150)[0])

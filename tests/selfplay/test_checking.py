@@ -13,10 +13,11 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
 from hexlit.selfplay.checking import faults_of, illegal_move
+from hexlit.selfplay.columns import SCHEMA
 from hexlit.selfplay.dataset import GamePositions
 from hexlit.selfplay.exporting import export_games, format_for
 from hexlit.selfplay.importing import import_games
-from hexlit.selfplay.store import SCHEMA, GameStore, read_games, to_table
+from hexlit.selfplay.store import GameStore, read_records, to_table
 from hexlit.selfplay.verifying import verify_games
 from tests.selfplay.games import read
 
@@ -151,7 +152,7 @@ def test_a_forged_store_is_not_read_as_games_and_verify_finds_it(name: str, tmp_
     change, said = {**FORGED, **ALONG}[name]
     folder = store_of(tmp_path / "store", 2, change)
     with pytest.raises(UsageError, match=r"part-000001\.parquet, row 3: "):
-        read_games(folder / "part-000001.parquet")
+        read_records(folder / "part-000001.parquet")
     verdict = verify_games(read(folder))
     assert verdict.wrong.total == 1
     assert verdict.problems[0]["place"] == f"{folder / 'part-000001.parquet'}:3"
@@ -185,7 +186,7 @@ def test_foreign_columns_are_refused_in_one_line(wide: bool, tmp_path: Path) -> 
     foreign = pa.table({name: pa.array([300 if wide else "x"]) for name in SCHEMA.names})
     pq.write_table(foreign, tmp_path / "part-000000.parquet")
     for way in (
-        lambda: read_games(tmp_path / "part-000000.parquet"),
+        lambda: read_records(tmp_path / "part-000000.parquet"),
         lambda: GamePositions.open(tmp_path, size=3, swap=False, cache=tmp_path / "cache"),
         lambda: list(read(tmp_path)),
     ):

@@ -16,7 +16,7 @@ from hexlit.selfplay import importing
 from hexlit.selfplay.identity import Duplicates
 from hexlit.selfplay.importing import import_games
 from hexlit.selfplay.sources import SUMMARY
-from hexlit.selfplay.store import GameStore, part_files, read_games
+from hexlit.selfplay.store import GameStore, part_files, read_records
 from tests.selfplay.games import DATA, GAME, OTHER, SAMPLES, TURNED, UNFINISHED, needs_real_games, read, record
 
 
@@ -102,7 +102,7 @@ def test_parts_are_of_bounded_size(file: Path, tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(importing, "GAMES_AT_ONCE", 1)
     monkeypatch.setattr(importing, "GAMES_OF_A_PART", 2)
     import_games(read(file), tmp_path / "store")
-    assert [len(read_games(part)) for part in part_files(tmp_path / "store")] == [2, 1]
+    assert [len(read_records(part)) for part in part_files(tmp_path / "store")] == [2, 1]
 
 
 def test_stopping_at_the_first_error_keeps_what_came_before_and_claims_no_more(file: Path, tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from hexlit.search.config import SearchConfig
 from hexlit.search.search import Search
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, Player, Workplace
+from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
 from hexlit.selfplay.workers import WorkerPlayers
-from tests.search.positions import KeyedEvaluator
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.selfplay.hosts import KeyedHost
 from tests.selfplay.test_window import games, rows
 from tests.selfplay.test_workers import PLACE, SETTINGS
@@ -158,7 +158,7 @@ def two() -> Iterator[WorkerPlayers]:
 def test_workers_find_what_one_process_finds(two: WorkerPlayers) -> None:
     past = past_of(games(20, 3), 15)
 
-    def found(player: Player) -> NewTargets:
+    def found(player: SelfPlayer) -> NewTargets:
         parts: list[NewTargets] = []
         counts = player.play(
             b"a", positions=20, network_version=1, on_games=lambda *_: None, past=past, on_targets=parts.append
@@ -190,7 +190,7 @@ def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tm
 
     def play(folder: str, state: RoundState | None = None, *, set_off: bool = False) -> tuple[list[int], NewTargets]:
         place = Workplace(SETTINGS, KeyedHost)
-        player: Player = WorkerPlayers(place, workers) if workers else LocalPlayer(place)
+        player: SelfPlayer = WorkerPlayers(place, workers) if workers else LocalPlayer(place)
         rounds = SelfPlayRounds(player, GameStore(tmp_path / folder), positions=60, ahead=workers > 0)
         parts: list[NewTargets] = []
         try:

@@ -13,7 +13,8 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.store import JOURNAL, SCHEMA, GameStore, _read_journal, read_games, to_records, to_table
+from hexlit.selfplay.columns import PART_SCHEMA, SCHEMA
+from hexlit.selfplay.store import JOURNAL, GameStore, _read_journal, read_records, to_records, to_table
 
 
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:
@@ -112,7 +113,7 @@ def test_parts_are_plain_parquet_of_the_documented_schema(tmp_path: Path) -> Non
     store.flush()
     (part,) = sorted(tmp_path.glob("part-*.parquet"))
     table = pq.ParquetFile(part).read()
-    assert table.schema.equals(SCHEMA)
+    assert table.schema.equals(PART_SCHEMA)
     columns = table.to_pydict()
     assert columns["game_id"] == list(range(5))
     assert columns["moves"][3] == record(3).moves.tolist()
@@ -130,7 +131,7 @@ def test_flush_without_games_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.row("A24")
 def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that dies inside a part leaves its journal, from which the games come back."""
+    """A writer that dies inside a part leaves its journal, and the games come back from it."""
     store = GameStore(tmp_path)
     store.append([record(1)])
 
@@ -138,7 +139,7 @@ def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monk
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pq, "write_table", dies)
+        patch.setattr("hexlit.selfplay.store.write_described", dies)
         with pytest.raises(OSError, match="no space"):
             store.flush()
     assert store.parts() == []
@@ -266,7 +267,7 @@ def test_parts_of_version_1_have_no_names_and_are_read(tmp_path: Path) -> None:
 def test_parts_and_journals_of_version_2_have_no_surprises_and_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that an earlier version left goes on."""
+    """A run of an earlier version continues."""
     older = pa.schema([field for field in SCHEMA if field.name != "surprises"])
     with monkeypatch.context() as patch:
         patch.setattr("hexlit.selfplay.store.SCHEMA", older)
@@ -304,7 +305,7 @@ def test_a_part_with_numbers_that_no_game_has_is_damaged(tmp_path: Path) -> None
     rows = to_table([record(0)]).to_pylist()
     pq.write_table(pa.Table.from_pylist([{**rows[0], "ending": "by magic"}], SCHEMA), tmp_path / "part-000000.parquet")
     with pytest.raises(UsageError, match="by magic"):
-        read_games(tmp_path / "part-000000.parquet")
+        read_records(tmp_path / "part-000000.parquet")
 
 
 def test_a_store_in_a_file_is_refused(tmp_path: Path) -> None:
@@ -316,12 +317,12 @@ def test_a_store_in_a_file_is_refused(tmp_path: Path) -> None:
 def test_games_are_read_while_another_writes_and_each_once(tmp_path: Path) -> None:
     store = GameStore(tmp_path)
     store.append([record(0), record(1)])
-    assert_same(read_games(tmp_path / JOURNAL), [record(0), record(1)])
+    assert_same(read_records(tmp_path / JOURNAL), [record(0), record(1)])
     journal = (tmp_path / JOURNAL).read_bytes()
     store.flush()
     (tmp_path / JOURNAL).write_bytes(journal)  # as after a kill between the part and the end of the journal
-    assert read_games(tmp_path / JOURNAL) == []
-    assert_same(read_games(tmp_path / "part-000000.parquet"), [record(0), record(1)])
+    assert read_records(tmp_path / JOURNAL) == []
+    assert_same(read_records(tmp_path / "part-000000.parquet"), [record(0), record(1)])
 
 
 @pytest.mark.row("E9")

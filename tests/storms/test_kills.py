@@ -24,7 +24,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hexlit.selfplay.store import part_files, read_games
+from hexlit.selfplay.store import part_files, read_records
 from tests.commands.preloaded import run_program
 from tests.commands.recorded import save_games
 from tests.commands.test_train_resume import assert_ends_alike, games_on_disk
@@ -138,7 +138,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def content(store: Path) -> list[tuple[int, bytes, int]]:
     return [
-        (game.game_id, game.moves.tobytes(), game.winner) for part in part_files(store) for game in read_games(part)
+        (game.game_id, game.moves.tobytes(), game.winner) for part in part_files(store) for game in read_records(part)
     ]
 
 
@@ -293,7 +293,7 @@ def test_training_and_resuming(tmp_path: Path, elsewhere: Path) -> None:
             arguments = [f"resume={folder}"] if known else start()
             continue
         counts.ends += 1
-        ids = [record.game_id for part in part_files(folder / "games") for record in read_games(part)]
+        ids = [record.game_id for part in part_files(folder / "games") for record in read_records(part)]
         counts.lost += len(survivors - set(ids))
         counts.twice += len(ids) - len(set(ids))
         assert_ends_alike(folder, expected, survivors)

@@ -101,7 +101,7 @@ def test_online_that_fails_goes_on_offline_with_one_warning(
     assert found.id == calls[1]["id"]
     assert len(caplog.records) == 1
     assert type(error).__name__ in caplog.text
-    assert "going on offline" in caplog.text
+    assert "continuing offline" in caplog.text
     assert "WANDB_MODE" not in os.environ
 
 

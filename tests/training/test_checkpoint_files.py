@@ -147,7 +147,7 @@ def test_a_damaged_last_one_gives_way_to_the_best_with_one_warning(
     assert found is not None
     assert (found[0], found[1]["epoch"]) == (best, 2)
     assert len(caplog.records) == 1
-    assert "going on from best.ckpt, after epoch 2" in caplog.text
+    assert "continuing from best.ckpt, after epoch 2" in caplog.text
 
 
 def test_with_no_whole_one_the_run_is_refused_and_without_a_last_one_it_begins(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def weights(module: TrainedModule) -> Tensor:
 
 
 def plain_weights(data: list[Batch], lr: float = 0.1, clip: float = 0.0) -> Tensor:
-    """What plain gradient descent comes to."""
+    """The result of plain gradient descent."""
     module = Regression()
     for batch in data:
         module.zero_grad()
@@ -149,7 +149,7 @@ def test_out_of_memory_halves_the_micro_batch_and_keeps_the_step(kind: str, capl
     assert seen == [16, 8] + [4] * 16
     torch.testing.assert_close(weights(module), plain_weights(batches()), atol=1e-6, rtol=1e-5)
     said = [record.getMessage() for record in caplog.records if "out of memory" in record.getMessage()]
-    assert ["going on with 8" in line or "going on with 4" in line for line in said] == [True, True]
+    assert ["continuing with 8" in line or "continuing with 4" in line for line in said] == [True, True]
 
 
 @pytest.mark.row("A21")

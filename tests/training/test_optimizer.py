@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.training.config import LR_SCALINGS, OPTIMIZERS, OptimizerConfig, TrainerConfig
-from hexlit.training.lean import Adafactor, AdamWBf16
+from hexlit.training.low_memory import Adafactor, AdamWBf16
 from hexlit.training.optimizer import build_optimizer, learning_rate_factor, optimizer_state_bytes, scaled_lr
 
 CONF = Path(__file__).resolve().parents[2] / "conf" / "optimizer"

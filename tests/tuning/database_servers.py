@@ -1,6 +1,7 @@
-"""Servers of databases for tests: PostgreSQL and MariaDB on loopback, in temporary folders, gone at their end."""
+"""Servers of databases for tests: PostgreSQL, MariaDB and MySQL, on loopback, in temporary folders."""
 
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -10,144 +11,235 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, ClassVar
 
 PASSWORD = "ge:heim/9@x"
 """Of every server: it needs quoting wherever a URL would hold it."""
 USER, DATABASE = "sweeper", "studies"
+MYSQL_VARIABLE = "HEXLIT_MYSQL"
 POSTGRES_FOLDERS = [str(path) for path in sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
 PLACES = os.pathsep.join([*POSTGRES_FOLDERS, "/usr/sbin", os.environ.get("PATH", "")])
-PACKAGES = {"postgresql": ("postgres", "postgresql"), "mysql": ("mariadbd", "mariadb-server")}
-"""Kind of server -> its program, and Debian's package that has it."""
-
-
-def missing(kind: str) -> str | None:
-    """Why a server of this `kind` cannot be started here; None: it can."""
-    program, package = PACKAGES[kind]
-    if shutil.which(program, path=PLACES) is None:
-        return f"{program} is not installed: apt-get install -y {package}"
-    return None
 
 
 class Server:
     """One server with the database `DATABASE`, which belongs to `USER`. It can be stopped and started again."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
-        """A new, stopped server of `kind` in the empty `folder`."""
-        self.kind = kind
+    scheme: ClassVar[str]
+    """Of its URLs."""
+    driver: ClassVar[str]
+    """Python's module for it."""
+    user: ClassVar[str]
+    """Of the system: servers refuse to be root, and packages of Debian bring a user for each."""
+    polite: ClassVar[signal.Signals] = signal.SIGTERM
+    """Ends it, its clients' connections included, in good order."""
+    at_once: ClassVar[signal.Signals] = signal.SIGKILL
+    """Ends it with all its processes."""
+
+    def __init__(self, folder: Path) -> None:
+        """A new server in the empty `folder`; `make` makes and starts it."""
         self.folder = folder
         self.data = folder / "data"
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
-        # Servers refuse to be root. Debian's packages bring a user for each.
-        self._user = None if os.getuid() else {"postgresql": "postgres", "mysql": "mysql"}[kind]
+        self._user = self.user if os.getuid() == 0 else None
         if self._user is not None:
-            shutil.chown(folder, self._user)
-        getattr(self, f"_make_{kind}")()
+            shutil.chown(folder, self._user, pwd.getpwnam(self._user).pw_gid)
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """Why such a server cannot be started here; None: it can."""
+        raise NotImplementedError
 
     @property
     def url(self) -> str:
         """Of the database, without its password."""
-        return f"{self.kind}://{USER}@127.0.0.1:{self.port}/{DATABASE}"
+        return f"{self.scheme}://{USER}@127.0.0.1:{self.port}/{DATABASE}"
 
     def start(self) -> None:
         """Start it, and wait until it lets clients in."""
-        if self.kind == "postgresql":
-            settings = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder}
-            options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-            self._launch("postgres", "-D", self.data, *options)
-        else:
-            self._launch("mariadbd", *self._mariadb(), f"--port={self.port}", "--bind-address=127.0.0.1")
-
-    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Stop it; its clients lose their connections."""
-        if self._process is not None:
-            if self.kind == "mysql" and how == signal.SIGINT:
-                how = signal.SIGTERM
-            self._process.send_signal(how)
-            self._process.wait(60)
-            self._process = None
-
-    def _make_postgresql(self) -> None:
-        secret = self.folder / "secret"
-        secret.write_text(PASSWORD + "\n")
-        self._run("initdb", "-D", self.data, "-U", USER, "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8")
-        secret.unlink()
-        self.start()
-        socket_of = ["-h", self.folder, "-p", self.port, "-U", USER]
-        self._run("createdb", *socket_of, DATABASE, PGPASSWORD=PASSWORD)
-
-    def _make_mysql(self) -> None:
-        self._run("mariadb-install-db", *self._mariadb(), "--auth-root-authentication-method=normal", "--skip-test-db")
-        self.start()
-        statements = (
-            f"CREATE DATABASE {DATABASE}; CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; "
-            f"GRANT ALL ON {DATABASE}.* TO {USER}@'127.0.0.1';"
-        )
-        self._run("mariadb", "--no-defaults", f"--socket={self.folder}/socket", "-u", "root", "-e", statements)
-
-    def _mariadb(self) -> list[str]:
-        return ["--no-defaults", f"--datadir={self.data}", f"--socket={self.folder}/socket"]
-
-    def _launch(self, program: str, *arguments: object) -> None:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [self._path(program), *map(str, arguments)],
+                self._command(),
                 cwd=self.folder,
-                user=self._user,
-                group=self._user,
-                extra_groups=None if self._user is None else [],
+                **self._as_user(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"{program} does not start:\n{(self.folder / 'log').read_text()[-2000:]}")
+                raise AssertionError(f"it does not start:\n{(self.folder / 'log').read_text()[-2000:]}")
             time.sleep(0.1)
 
-    def _answers(self) -> bool:
-        """Whether a server speaks at the port; PostgreSQL listens before it does."""
-        try:
-            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
-                if self.kind == "mysql":
-                    return bool(connection.recv(1))
-        except OSError:
-            return False
-        done = subprocess.run([self._path("pg_isready"), "-h", "127.0.0.1", "-p", str(self.port), "-q"], check=False)
-        return done.returncode == 0
+    def stop(self, how: signal.Signals | None = None) -> None:
+        """Stop it; its clients lose their connections."""
+        if self._process is not None:
+            self._process.send_signal(how or self.polite)
+            self._process.wait(60)
+            self._process = None
 
-    def _run(self, program: str, *arguments: object, **environment: str) -> None:
+    def make(self) -> None:
+        """Make the data folder, start the server, and make user and database."""
+        raise NotImplementedError
+
+    def _command(self) -> list[str]:
+        """It, listening on loopback alone."""
+        raise NotImplementedError
+
+    def _answers(self) -> bool:
+        """Whether it speaks at its port; some listen before they do."""
+        raise NotImplementedError
+
+    def _as_user(self) -> dict[str, Any]:
+        """Arguments of `subprocess`."""
+        if self._user is None:
+            return {}
+        return {"user": self._user, "group": pwd.getpwnam(self._user).pw_gid, "extra_groups": []}
+
+    def _run(self, *command: object, **environment: str) -> None:
         done = subprocess.run(
-            [self._path(program), *map(str, arguments)],
+            [*map(str, command)],
             cwd=self.folder,
             env={**os.environ, **environment},
-            user=self._user,
-            group=self._user,
-            extra_groups=None if self._user is None else [],
+            **self._as_user(),
             check=False,
             capture_output=True,
             text=True,
         )
-        assert done.returncode == 0, f"{program}: {done.stdout[-1000:]}{done.stderr[-1000:]}"
+        assert done.returncode == 0, f"{command[0]}: {done.stdout[-1000:]}{done.stderr[-1000:]}"
 
-    def _path(self, program: str) -> str:
-        found = shutil.which(program, path=PLACES)
-        assert found is not None, program
-        return found
+
+class Postgres(Server):
+    """PostgreSQL."""
+
+    scheme, driver, user = "postgresql", "psycopg", "postgres"
+    polite, at_once = signal.SIGINT, signal.SIGQUIT
+
+    @classmethod
+    def missing(cls) -> str | None:
+        return _not_installed("postgres", "postgresql")
+
+    def make(self) -> None:
+        secret = self.folder / "secret"
+        secret.write_text(PASSWORD + "\n")
+        made = ["-D", self.data, "-U", USER, "-A", "scram-sha-256", f"--pwfile={secret}", "-E", "UTF8"]
+        self._run(_path("initdb"), *made)
+        secret.unlink()
+        self.start()
+        self._run(_path("createdb"), "-h", self.folder, "-p", self.port, "-U", USER, DATABASE, PGPASSWORD=PASSWORD)
+
+    def _command(self) -> list[str]:
+        settings = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": self.folder}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        return [_path("postgres"), "-D", str(self.data), *options]
+
+    def _answers(self) -> bool:
+        ready = [_path("pg_isready"), "-h", "127.0.0.1", "-p", str(self.port), "-q"]
+        return subprocess.run(ready, check=False).returncode == 0
+
+
+class _OfMySqlsKind(Server):
+    """The common part of MariaDB and MySQL."""
+
+    driver = "pymysql"
+
+    def _admit(self) -> None:
+        """Make user and database, as the server's own root, who has no password on its socket."""
+        import pymysql
+
+        with pymysql.connect(unix_socket=str(self.folder / "socket"), user="root") as root, root.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {DATABASE}")
+            cursor.execute(f"CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'")
+            cursor.execute(f"GRANT ALL ON {DATABASE}.* TO {USER}@'127.0.0.1'")
+
+    def _settings(self) -> list[str]:
+        """They come first on a command line."""
+        return ["--no-defaults", f"--datadir={self.data}", f"--socket={self.folder}/socket"]
+
+    def _at_port(self) -> list[str]:
+        return [f"--port={self.port}", "--bind-address=127.0.0.1"]
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
+                return bool(connection.recv(1))
+        except OSError:
+            return False
+
+
+class MariaDb(_OfMySqlsKind):
+    """MariaDB."""
+
+    scheme, user = "mariadb", "mysql"
+
+    @classmethod
+    def missing(cls) -> str | None:
+        return _not_installed("mariadbd", "mariadb-server")
+
+    def make(self) -> None:
+        how = ["--auth-root-authentication-method=normal", "--skip-test-db"]
+        self._run(_path("mariadb-install-db"), *self._settings(), *how)
+        self.start()
+        self._admit()
+
+    def _command(self) -> list[str]:
+        return [_path("mariadbd"), *self._settings(), *self._at_port()]
+
+
+class MySql(_OfMySqlsKind):
+    """MySQL's own server: `mysqld` on the path, or that of another system below a folder, which `MYSQL_VARIABLE` names.
+
+    The latter runs with its own loader and libraries, in the file system of this one. Its users have passwords of the
+    kind `caching_sha2_password`, which is MySQL's own choice.
+    """
+
+    scheme = "mysql"
+    user = "mysql" if "mysql" in {entry.pw_name for entry in pwd.getpwall()} else "nobody"
+
+    @classmethod
+    def missing(cls) -> str | None:
+        if named := os.environ.get(MYSQL_VARIABLE):
+            assert Path(named, "usr/sbin/mysqld").is_file(), f"{MYSQL_VARIABLE}={named}: it has no usr/sbin/mysqld"
+            return None
+        found = shutil.which("mysqld", path=PLACES)
+        if found and "MariaDB" not in subprocess.run([found, "--version"], capture_output=True, text=True).stdout:
+            return None
+        return f"MySQL's own server is not installed, and {MYSQL_VARIABLE} names no folder that has it"
+
+    def make(self) -> None:
+        self._run(*self._mysqld(), "--initialize-insecure")
+        self.start()
+        self._admit()
+
+    def _command(self) -> list[str]:
+        own = ["--mysqlx=OFF", "--secure-file-priv=NULL", f"--pid-file={self.folder}/pid"]
+        return [*self._mysqld(), *self._at_port(), *own]
+
+    def _mysqld(self) -> list[str]:
+        named = os.environ.get(MYSQL_VARIABLE)
+        if not named:
+            return [_path("mysqld"), *self._settings()]
+        usr = Path(named).resolve() / "usr"
+        [loader] = usr.glob("lib/*/ld-linux-*.so.*")
+        libraries = os.pathsep.join([str(loader.parent), *map(str, sorted(usr.glob("lib/mysql/private")))])
+        started = [str(loader), "--library-path", libraries, str(usr / "sbin/mysqld")]
+        return [*started, *self._settings(), f"--basedir={usr}", f"--plugin-dir={usr}/lib/mysql/plugin"]
+
+
+ENGINES: dict[str, type[Server]] = {"PostgreSQL": Postgres, "MariaDB": MariaDb, "MySQL": MySql}
 
 
 @contextmanager
-def server_of(kind: str) -> Iterator[Server]:
-    """A running server of `kind`. Its folder is not below pytest's own, which other users may not enter."""
-    with tempfile.TemporaryDirectory(prefix=f"{kind}-", ignore_cleanup_errors=True) as folder:
-        server: Server | None = None
+def server_of(engine: str) -> Iterator[Server]:
+    """A running server. Its folder is not below pytest's own, which other users may not enter."""
+    with tempfile.TemporaryDirectory(prefix=f"{engine.lower()}-", ignore_cleanup_errors=True) as folder:
+        server = ENGINES[engine](Path(folder))
         try:
-            server = Server(kind, Path(folder))
+            server.make()
             yield server
         finally:
-            if server is not None:
-                server.stop(signal.SIGQUIT if kind == "postgresql" else signal.SIGKILL)
+            server.stop(server.at_once)
 
 
 def free_port() -> int:
@@ -155,3 +247,15 @@ def free_port() -> int:
         listening.bind(("127.0.0.1", 0))
         port: int = listening.getsockname()[1]
         return port
+
+
+def _not_installed(program: str, package: str) -> str | None:
+    if shutil.which(program, path=PLACES) is None:
+        return f"{program} is not installed: apt-get install -y {package}"
+    return None
+
+
+def _path(program: str) -> str:
+    found = shutil.which(program, path=PLACES)
+    assert found is not None, program
+    return found

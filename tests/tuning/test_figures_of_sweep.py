@@ -192,7 +192,7 @@ def test_importances_that_cannot_be_told_say_why() -> None:
     parameters, settings = studied(LEAST_TRIALS)
     few = Target("score", "minimize", {n: float(n) for n in range(LEAST_TRIALS - 1)})
     assert parameter_importances(few, parameters, settings).values is None
-    assert parameter_importances(few, parameters, settings).reason == "importances take 10 complete trials; there are 9"
+    assert parameter_importances(few, parameters, settings).reason == "importances need 10 complete trials; there are 9"
     same = Target("score", "minimize", dict.fromkeys(settings, 1.0))
     assert parameter_importances(same, parameters, settings).reason == "all trials have the same score"
     enough = Target("score", "minimize", {n: float(n) for n in settings})

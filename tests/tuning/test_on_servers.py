@@ -1,9 +1,16 @@
-"""F23: sweeps on studies in real PostgreSQL and MariaDB servers, killed, resumed and left without their server.
+"""F23: sweeps on studies in real servers, killed, resumed and left without their server: PostgreSQL, MariaDB, MySQL.
 
-apt-get install -y postgresql mariadb-server
+apt-get install -y postgresql mariadb-server debootstrap
 pip install 'hexlit[postgres,mysql]'
 pytest -m services -n 0 -s tests/tuning                 (prints what became of the trials)
 HEXLIT_AWAY=60 pytest -m services -n 0 -s tests/tuning   (seconds that a server is away; 8 without)
+
+Debian 12 has MariaDB in place of MySQL's own server. Debian's unstable branch has both; it is put into a folder, which
+other users may enter, and the server runs from there (600 MB; minutes):
+
+debootstrap --variant=minbase sid /opt/sid http://deb.debian.org/debian
+chroot /opt/sid apt-get install -y --no-install-recommends mysql-server-core
+HEXLIT_MYSQL=/opt/sid pytest -m services -n 0 -s tests/tuning
 """
 
 import json
@@ -25,24 +32,27 @@ import psutil
 import pytest
 from optuna.trial import FrozenTrial
 
+from hexlit.errors import UsageError
+from hexlit.tuning import patience
 from hexlit.tuning.address import PASSWORD_VARIABLE
+from hexlit.tuning.patience import Patience
 from hexlit.tuning.results import read_results
 from hexlit.tuning.storage import open_storage
 from hexlit.tuning.turns import turn
-from tests.tuning.database_servers import PASSWORD, Server, missing, server_of
+from tests.tuning.database_servers import ENGINES, PASSWORD, Server, server_of
 from tests.tuning.racers import race
 from tests.tuning.test_sweep import LR, STAND_IN, until
 
 pytestmark = [pytest.mark.services, pytest.mark.row("F23")]
 
 AWAY = float(os.environ.get("HEXLIT_AWAY", "8"))
-DRIVERS = {"postgresql": "psycopg", "mysql": "pymysql"}
 
 
-@pytest.fixture(scope="module", params=["postgresql", "mysql"])
+@pytest.fixture(scope="module", params=list(ENGINES))
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    pytest.importorskip(DRIVERS[request.param], reason="an extra")
-    if why := missing(request.param):
+    engine = ENGINES[request.param]
+    pytest.importorskip(engine.driver, reason="an extra")
+    if why := engine.missing():
         pytest.skip(why)
     with server_of(request.param) as started:
         yield started
@@ -122,7 +132,7 @@ def ended(process: subprocess.Popen[bytes], sweeper: Sweeper, code: int = 0) -> 
 
 
 def account(what: str, server: Server, trials: list[FrozenTrial], sweepers: list[Sweeper]) -> dict[str, int]:
-    """What became of the trials; printed."""
+    """Print the outcomes of the trials."""
     done = [trial for trial in trials if not trial.user_attrs.get("interrupted")]
     interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
     worked = Counter(number for sweeper in sweepers for number in sweeper.numbers())
@@ -137,7 +147,7 @@ def account(what: str, server: Server, trials: list[FrozenTrial], sweepers: list
         "lost": sum(trial.number not in again for trial in interrupted)
         + sum(trial.number not in worked for trial in done),
     }
-    print(f"\n{server.kind}, {what}: " + ", ".join(f"{name} {count}" for name, count in found.items()))
+    print(f"\n{type(server).__name__}, {what}: " + ", ".join(f"{name} {count}" for name, count in found.items()))
     return found
 
 
@@ -268,11 +278,21 @@ def test_a_server_that_cannot_be_used_is_told_in_one_line(
         ended(process, sweeper, code=2)
         took = time.monotonic() - began
     lines = sweeper.text().strip().splitlines()
-    print(f"\n{server.kind}, wrong {wrong}, {took:.1f} s: {lines}")
+    print(f"\n{type(server).__name__}, wrong {wrong}, {took:.1f} s: {lines}")
     assert len(lines) == 1
     assert lines[0].startswith(f"hexlit train: {url}: the database cannot be used: ")
     assert "no:thing" not in lines[0]
     assert PASSWORD not in lines[0]
+
+
+def test_a_refusal_is_known_by_its_code(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process waits, in any language of the server's message."""
+    monkeypatch.setattr(patience, "_REFUSALS", re.compile(r"(?!)"))
+    with pytest.raises(UsageError, match="the database cannot be used"):
+        open_storage(server.url.replace("/studies", "/missing"), tmp_path, Patience(600.0))
+    monkeypatch.setenv(PASSWORD_VARIABLE, "no:thing/9@x")
+    with pytest.raises(UsageError, match="the database cannot be used"):
+        open_storage(server.url, tmp_path, Patience(600.0))
 
 
 def test_a_password_in_an_interpolated_url_is_in_no_file(server: Server, tmp_path: Path) -> None:

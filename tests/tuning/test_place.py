@@ -1,4 +1,4 @@
-"""The folder of a sweep: begun, gone on with, or one more on a study that others work on."""
+"""The folder of a sweep: new, continued, or one more on a shared study."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def found(folder: Path, settings: dict[str, Any], **judged: Any) -> tuple[Path, 
 def test_who_joins_has_a_folder_of_its_own_under_the_name_of_the_study(tmp_path: Path) -> None:
     assert found(tmp_path, SHARED, join=True) == (tmp_path / "mine", "mine")
     (tmp_path / "mine" / "sweep.json").write_text(json.dumps({"study_name": "mine"}))
-    with pytest.raises(UsageError, match=r"mine has a sweep already; .* another folder by hydra.sweep.dir=FOLDER"):
+    with pytest.raises(UsageError, match=r"mine has a sweep already; .* another folder with hydra.sweep.dir=FOLDER"):
         found(tmp_path, SHARED, join=True)
     assert found(tmp_path, SHARED, resume=True) == (tmp_path / "mine", "mine"), "a killed one goes on like any other"
 
@@ -37,9 +37,9 @@ def test_who_joins_says_which_study(missing: str, tmp_path: Path) -> None:
 
 @pytest.mark.row("C10")
 def test_nobody_goes_on_in_a_folder_that_has_done_nothing(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"mine holds no sweep to go on with; sweep.join=true works on the study"):
+    with pytest.raises(UsageError, match=r"mine holds no sweep to continue; sweep.join=true works on the study"):
         found(tmp_path, SHARED, resume=True)
-    with pytest.raises(UsageError, match=r"mine holds no sweep to go on with$"):
+    with pytest.raises(UsageError, match=r"mine holds no sweep to continue$"):
         found(tmp_path, SHARED | {"storage": None}, resume=True)
 
 

@@ -19,7 +19,7 @@ def test_a_pruned_trial_is_compared_with_those_that_were_complete_by_then(tmp_pa
     (found,) = pruned_trials(read_results(make_sweep(tmp_path / "sweep", trials)))
     assert (found.number, found.epochs, found.best, found.compared) == (3, 2, 0.65, 2)
     assert found.median == pytest.approx(0.7)
-    said = "trial 3: at best score 0.65 in 2 epochs, where the median of 2 complete trials was 0.7"
+    said = "trial 3: at best score 0.65 in 2 epochs; the median of 2 complete trials was 0.7"
     assert found.reason("score") == said
 
 

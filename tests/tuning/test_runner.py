@@ -9,8 +9,9 @@ import pytest
 from hexlit.accelerate.process_tree import ProcessTree, ResourceSample
 from hexlit.accelerate.resources import COLUMNS
 from hexlit.tuning import runner
-from hexlit.tuning.runner import GIB, Ending, Job, Limits, ProcessRunner, UnderWay
+from hexlit.tuning.runner import GIB, Ending, Job, Limits, ProcessRunner
 from hexlit.tuning.ticket import TrialTicket
+from hexlit.tuning.under_way import UnderWay
 
 WHY = "the driver names none of this container's processes"
 
@@ -21,7 +22,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ending(folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int) -> Ending:
-    """Of a trial that sleeps for a second, of whose device memory the driver says `driver` and it itself `told`."""
+    """A trial that sleeps for a second; the driver reports the device memory `driver`, the trial itself `told`."""
 
     def sample(tree: ProcessTree) -> ResourceSample:
         return ResourceSample(1.0, 1, 0.0, GIB, driver, None, {} if driver is not None else {"device_bytes": WHY})
@@ -54,9 +55,29 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
     assert found.device_peak_bytes == (told * GIB if driver is None else taken)
     warnings = [record.message for record in caplog.records]
     expected = [
-        f"sweep.device_memory_budget: {WHY}; a trial is held to what torch says it takes, and on a cpu to nothing"
+        f"sweep.device_memory_budget: {WHY}; torch's own figure counts instead, and on a cpu nothing is limited"
     ]
     assert warnings == (expected if driver is None else []), "once, however many trials"
+
+
+@pytest.mark.row("D8")
+@pytest.mark.row("F23")
+def test_a_limit_is_kept_while_the_database_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sign of life that waits for the database does not stop the watch over time."""
+    monkeypatch.setattr(runner, "SIGN_OF_LIFE", 0.1)
+    monkeypatch.setattr(
+        ProcessRunner, "_arguments", lambda self, job: [sys.executable, "-S", "-c", "import time; time.sleep(10)"]
+    )
+    back = threading.Event()
+    signs: list[bool] = []
+    ticket = TrialTicket(None, str(tmp_path), "s", 0, 0, ["score"], "score", None, None, 1, "g", "id")
+    (tmp_path / "trial-000").mkdir()
+    job = Job(ticket, tmp_path / "trial-000", [])
+    run = ProcessRunner("train", Limits(seconds=0.6), threading.Event())
+    found = run.run(job, UnderWay(lambda: signs.append(back.wait(20))))
+    assert signs == [], "one waits, and no other beside it"
+    back.set()
+    assert found.failure == "over its time: 1 s of sweep.trial_timeout=0.6"
 
 
 def test_without_a_budget_nobody_is_warned(

@@ -1,5 +1,6 @@
 """A study as other programs read it."""
 
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import optuna
 import pytest
 
 from hexlit.errors import UsageError
+from hexlit.tuning import study
 from hexlit.tuning.study import create_study
 
 
@@ -40,10 +42,12 @@ def made(folder: Path, **settings: Any) -> optuna.Study:
 
 @pytest.mark.row("C10")
 def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"sweep.join=true: there is no study s in .*; the first to begin it leaves"):
+    with pytest.raises(
+        UsageError, match=r"sweep.join=true: there is no study s in .*; the process that begins it omits"
+    ):
         made(tmp_path, join=True)
     begun = made(tmp_path)
-    with pytest.raises(UsageError, match=r"there is such a study in .*; add sweep.join=true to work on it, too"):
+    with pytest.raises(UsageError, match=r"this study exists already in .*; add sweep.join=true to work on it too"):
         made(tmp_path)
     assert made(tmp_path, join=True).study_name == begun.study_name
     space = {"sweep.objective": "['score']", "the space of lr": "FloatDistribution(2)"}
@@ -52,3 +56,22 @@ def test_a_study_is_joined_only_where_asked_and_on_its_terms(tmp_path: Path) -> 
         made(tmp_path, join=True, terms=space)
     with pytest.raises(UsageError, match="sweep.join=true: sweep.objective is None, but"):
         made(tmp_path, join=True, terms={})
+
+
+@pytest.mark.row("F23")
+def test_who_joins_a_study_that_was_just_made_waits_for_its_terms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who begins a study names its terms a moment after it is there; a kill may come between."""
+    with monkeypatch.context() as killed:
+        killed.setattr(optuna.Study, "set_user_attr", lambda *_: None)
+        begun = made(tmp_path)
+    monkeypatch.setattr(study, "_BEGINNING", 0.1)
+    with pytest.raises(UsageError, match=r"^sweep.join=true: the study s says nothing of its search; sweep.resume"):
+        made(tmp_path, join=True)
+    monkeypatch.setattr(study, "_BEGINNING", 60.0)
+    said = threading.Timer(0.5, lambda: made(tmp_path, resume=True))
+    said.start()
+    assert made(tmp_path, join=True).user_attrs["terms"]["sweep.objective"] == "['score']"
+    said.join()
+    assert begun.user_attrs["terms"]

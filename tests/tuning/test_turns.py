@@ -1,10 +1,14 @@
 """Processes that share a study in a file begin their trials one after another; servers are tried with the services."""
 
+import errno
+import threading
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
 
+from hexlit.tuning import turns
 from hexlit.tuning.storage import open_storage
 from hexlit.tuning.turns import turn
 from tests.tuning.racers import race
@@ -27,3 +31,34 @@ def test_the_lock_of_a_turn_lies_beside_the_file_of_the_study(tmp_path: Path) ->
     study = optuna.create_study(storage=open_storage(None, tmp_path))
     with turn(study):
         assert sorted(path.name for path in tmp_path.iterdir()) == [".study.journal.lock", "study.journal"]
+
+
+@pytest.mark.row("F23")
+def test_where_files_cannot_be_locked_a_turn_is_kept_by_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on some network file systems: one warning, and still one turn at a time."""
+
+    def refuse(file: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    study = optuna.create_study(storage=open_storage(None, tmp_path))
+    monkeypatch.setattr(turns, "flock", refuse)
+    had: list[str] = []
+
+    def wait() -> None:
+        with turn(study):
+            had.append("second")
+
+    with turn(study):
+        other = threading.Thread(target=wait)
+        other.start()
+        other.join(0.3)
+        had.append("first")
+    other.join(20)
+    assert had == ["first", "second"]
+    assert [record.getMessage() for record in caplog.records if record.name == turns.__name__] == [
+        f"{tmp_path}/study.journal: turns are kept by a file, which a kill leaves there for 120 seconds: "
+        "No locks available"
+    ]
+    assert not [path for path in tmp_path.iterdir() if "turn" in path.name]

@@ -31,7 +31,7 @@ COLOURS = (
     STATE_COLOURS["interrupted"],
 )
 MOST_LINES = 12
-"""Lines of one chart at most."""
+"""Most lines of one chart."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ChartLine:
 
     @property
     def points(self) -> list[tuple[float, float]]:
-        """Its points without the gaps."""
+        """The points, without gaps."""
         pairs = zip(self.xs, self.ys, strict=True)
         return [(x, y) for x, y in pairs if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)]
 
@@ -58,12 +58,12 @@ class Chart:
     x: str = "epoch"
     y: str = ""
     may_be_log: bool = False
-    """Whether values far apart get a logarithmic axis: fit for losses, not for shares."""
+    """Whether values far apart get a logarithmic axis: right for losses, not for shares."""
     log_x: bool = False
     share: bool = False
     """Whether the values are shares of one."""
     dots: bool = False
-    """Whether points are marked: fit for what is measured seldom."""
+    """Whether points are marked: right for rare measurements."""
 
 
 def draw_chart(data: Chart) -> Figure:
@@ -74,7 +74,7 @@ def draw_chart(data: Chart) -> Figure:
     named = len(lines) > 1
     columns = 2 if max(len(line.name) for line in lines) > 16 else min(4, len(lines))
     rows = -(-len(lines) // columns) if named else 0
-    figure = Figure(figsize=(5.2, 3.1))  # with fixed margins: a layout that looks for them takes as long as the rest
+    figure = Figure(figsize=(5.2, 3.1))  # fixed margins: finding them would take as long as all the rest
     figure.subplots_adjust(left=0.165 if data.y else 0.125, right=0.975, bottom=0.15, top=0.955 - 0.058 * rows)
     axes = figure.add_subplot()
     for place, line in enumerate(lines):
@@ -119,16 +119,16 @@ def _percent(value: float, _place: object = None) -> str:
 
 @dataclass(frozen=True)
 class Spans:
-    """When phases ran, and what the machine did meanwhile, over the seconds of a run."""
+    """Times of the phases, and the load of the machine, over the seconds of a run."""
 
     phases: Mapping[str, Sequence[tuple[float, float]]]
-    """By name: begin and length of each, in seconds."""
+    """Begin and length of each phase in seconds, by name."""
     meters: Sequence[tuple[str, ChartLine]]
     """Name of the axis, and the line over the same seconds."""
 
 
 def draw_spans(data: Spans) -> Figure:
-    """A lane for each phase, and below it a plot for each meter, over the same time."""
+    """A lane per phase, and below it a plot per meter, over the same time."""
     rows = len(data.meters) + 1
     if not data.phases:
         return empty_figure("no phase has ended")
@@ -156,7 +156,7 @@ def draw_spans(data: Spans) -> Figure:
 
 
 def drawn(name: str, title: str, make: Callable[[Any], Figure], data: Any, *, wide: bool = False) -> Drawing:
-    """The figure that `make` makes of `data`, for a page."""
+    """The figure of `data` that `make` draws, for a page."""
     return Drawing(name, title, draw(make, data), wide=wide)
 
 
@@ -171,7 +171,7 @@ class Ratings:
 
 
 def draw_ratings(data: Ratings) -> Figure:
-    """A dot for each player with a line from the lower to the upper end of its interval."""
+    """A dot per player with a line from the lower to the upper end of its interval."""
     count = len(data.names)
     figure = new_figure(5.6, 0.9 + 0.3 * count)
     axes = figure.add_subplot()

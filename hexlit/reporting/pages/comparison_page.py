@@ -1,4 +1,4 @@
-"""Several runs side by side: what they came to, their curves, what they cost, and the settings that differ."""
+"""Several runs side by side: their results, their curves, their costs, and the settings that differ."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ AXES = {
     "cost.flops": ("operations", "TFLOP", 1e12),
     "cost.seconds": ("time", "minutes", 60.0),
 }
-"""Axes of a measure: by metric its name, the unit of the axis, and how many make one of that unit."""
+"""Axes of a measure by metric: the name, the unit, and the number of values per unit."""
 
 LENGTHS = (10, 100, 1000)
-"""Epochs of the rows of the table of costs, where none are asked for."""
+"""Default epochs of the rows in the table of costs."""
 
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run and how it is called beside the others."""
+    """A run and its name on the page."""
 
     name: str
     files: RunFiles
@@ -42,7 +42,7 @@ def comparison_page(runs: Sequence[ComparedRun], *, epochs: Sequence[int] = (), 
 
 
 def figures_section(runs: Sequence[ComparedRun]) -> Section:
-    """A row a run."""
+    """A row per run."""
     measures = list(dict.fromkeys(name for run in runs for name in final_figures(run.files)))
     headings = ["epochs", "wall time", "an epoch", "examples/s", "operations", "parameters", "memory", *measures]
     columns = [Column("run", kept=True), *(Column(heading, number=True) for heading in headings)]
@@ -65,7 +65,7 @@ def figures_section(runs: Sequence[ComparedRun]) -> Section:
 
 
 def final_figures(files: RunFiles) -> dict[str, float]:
-    """The figure that the best epoch is chosen by at its best, and the last value of the comparable losses."""
+    """The best value of the run's `monitor`, and the last value of the comparable losses."""
     found: dict[str, float] = {}
     best = files.summary.get("best") or {}
     if best.get("value") is not None:
@@ -79,12 +79,12 @@ def final_figures(files: RunFiles) -> dict[str, float]:
 
 
 def figure_of(value: float | None) -> str:
-    """A loss or a share; a dash where there is none."""
+    """A loss or a share; a dash for a missing one."""
     return DASH if value is None else format_figure(value)
 
 
 def curves_section(runs: Sequence[ComparedRun]) -> Section:
-    """Losses over epochs, and what the best epoch is chosen by over epochs, operations and time."""
+    """Losses over epochs, and the runs' `monitor` over epochs, operations and time."""
     drawings: list[Drawing] = []
     for name, title in losses_of(runs).items():
         drawings.append(drawn(f"loss-{name}", title, draw_chart, _chart(runs, name, "epoch", may_be_log=True)))
@@ -102,7 +102,7 @@ def curves_section(runs: Sequence[ComparedRun]) -> Section:
 
 
 def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
-    """Losses that every run has, by metric their titles: the comparable one, else the total one."""
+    """Titles of the losses that every run has, by metric: the comparable loss, else the total one."""
     shared = set.intersection(*(set(run.files.metrics) for run in runs))
     titles = {"train": "Training", "val": "Validation"}
     found = {}
@@ -115,7 +115,7 @@ def losses_of(runs: Sequence[ComparedRun]) -> dict[str, str]:
 
 
 def monitors_of(runs: Sequence[ComparedRun]) -> list[str]:
-    """Metrics that choose the best epochs, without losses: those have charts already."""
+    """Metrics that choose the best epochs; without losses, which have charts already."""
     names = [run.files.setting("trainer.monitor") for run in runs]
     return [name for name in dict.fromkeys(names) if isinstance(name, str) and not name.endswith("loss")]
 
@@ -131,7 +131,7 @@ def _chart(runs: Sequence[ComparedRun], metric: str, axis: str, *, may_be_log: b
 
 
 def costs_section(runs: Sequence[ComparedRun], epochs: Sequence[int], price: float | None) -> Section:
-    """Hours, and with a `price` of an hour money, of so many epochs; and the pace beside the first run's."""
+    """Hours, and with a `price` per hour money, for numbers of epochs; and the pace beside the first run's."""
     rates = [rates_of(run.files) for run in runs]
     columns = [Column("run", kept=True), Column("pace beside the first", number=True)]
     columns += [Column("workers", number=True), Column("efficiency of workers", number=True)]
@@ -156,7 +156,7 @@ def _pace(first: Rates, other: Rates) -> str:
 
 
 def _workers(files: RunFiles) -> int | None:
-    """Processes that make data for the run, one without any; None where the machine decided."""
+    """Processes that make data for the run, one if it has none; None where the machine decided."""
     found = files.setting("selfplay.workers")
     return max(1, found) if isinstance(found, int) else None
 
@@ -176,7 +176,7 @@ def _costs(rates: Rates, epochs: Sequence[int], price: float | None) -> Iterator
 
 
 def differences_section(runs: Sequence[ComparedRun]) -> Section:
-    """The settings that are not the same in all runs."""
+    """The settings that differ between the runs."""
     settings: list[Mapping[str, str]] = [run.files.settings() for run in runs]
     names = list(dict.fromkeys(name for one in settings for name in one))
     rows: list[list[str | Cell]] = [

@@ -8,7 +8,7 @@ from hexlit.reporting.pages.run_files import RunFiles, numbers
 from hexlit.reporting.quantities import DASH, format_count, format_duration, format_rate
 
 ONCE = ("starting", "compiling", "finishing")
-"""Phases that a run has once, whatever the number of its epochs."""
+"""Phases that a run has once, for any number of epochs."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class Rates:
     """Number of epochs behind the rates."""
 
     def seconds(self, epochs: int) -> float | None:
-        """Wall time of a run of so many epochs."""
+        """Wall time of a run of `epochs` epochs."""
         return None if self.epoch_seconds is None else self.once_seconds + epochs * self.epoch_seconds
 
     def flops(self, epochs: int) -> float | None:
-        """Floating-point operations of it."""
+        """Floating-point operations of such a run."""
         return None if self.epoch_flops is None else epochs * self.epoch_flops
 
 
 def rates_of(files: RunFiles) -> Rates:
-    """The rates over all epochs but the first, which fills caches; over that one where there is no other."""
+    """The rates over all epochs but the first, which fills caches; over the first if it is the only one."""
     names = list(files.phases.get("phase", ()))
     of_epoch = numbers(files.phases, "epoch")
     seconds = [value or 0.0 for value in numbers(files.phases, "wall_seconds")]
@@ -53,7 +53,7 @@ def rates_of(files: RunFiles) -> Rates:
 
 
 def lengths_of(files: RunFiles, asked: Sequence[int]) -> list[int]:
-    """Numbers of epochs worth a row: those that were asked for, else those of the run and round ones beyond."""
+    """Numbers of epochs for the rows: those asked for, else that of the run and larger round ones."""
     if asked:
         return sorted(set(asked))
     planned = files.setting("trainer.max_epochs")
@@ -63,7 +63,7 @@ def lengths_of(files: RunFiles, asked: Sequence[int]) -> list[int]:
 
 
 def cost_section(files: RunFiles, epochs: Sequence[int] = (), price: float | None = None) -> Section:
-    """Hours, operations and, with the `price` of an hour, money for runs of so many `epochs`."""
+    """Hours, operations and, with a `price` per hour, money for runs of these `epochs`."""
     rates = rates_of(files)
     columns = [Column("epochs", number=True, kept=True), Column("hours", number=True), Column("time", number=True)]
     columns += [Column("cost", number=True)] if price is not None else []

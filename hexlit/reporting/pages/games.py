@@ -1,4 +1,4 @@
-"""Games of a report: one board and a list of games to step through, a move at a time."""
+"""Games of a report: one board and a list of games, shown one move at a time."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 MOST_GAMES = 400
-"""Games in one page at most."""
+"""Most games in one page."""
 
 
 @dataclass(frozen=True)
 class StepGame:
-    """A game to step through, in plain values."""
+    """A game for the viewer, in plain values."""
 
     title: str
     """Its line in the list."""
     cells: Sequence[int]
     """The cell of each move's stone, `[T]`."""
     names: Sequence[str]
-    """The moves as they are written, `[T]`."""
+    """The moves in notation, `[T]`."""
     swapped: bool
-    """Whether the second move takes the first stone away."""
+    """Whether the second move removes the first stone."""
     result: str
     notes: Mapping[int, str] = field(default_factory=dict)
-    """By ply from 1: what was thought of the move."""
+    """Remarks on moves, by ply from 1."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class GameViewer:
 
     @property
     def board(self) -> "Markup":
-        """The empty board, into which the page's script puts the stones."""
+        """The empty board, which the page's script fills with stones."""
         from markupsafe import Markup
 
         opening = opening_tag(*extent(self.size)).replace("<svg ", "<svg class='board' role='img' ", 1)
@@ -68,7 +68,7 @@ class GameViewer:
 
 
 def step_game(record: GameRecord, title: str) -> StepGame:
-    """The game of `record` under `title`, with what its searches thought where it says so."""
+    """The game of `record` under `title`, with its searches' values where it has them."""
     size = record.size
     names = ["swap" if move == size**2 else format_cell(move, size) for move in record.moves.tolist()]
     notes = {}

@@ -29,7 +29,7 @@ AXES = {
     "cost.flops": ("operations", "TFLOP", 1e12),
     "cost.seconds": ("time", "minutes", 60.0),
 }
-"""Axes of the charts of strength: by metric its name, the unit of the axis, and how many make one of that unit."""
+"""Axes of the charts of strength by metric: the name, the unit, and the number of values per unit."""
 SELFPLAY = {
     "games_per_second": ("Throughput of self-play", "games a second"),
     "window": ("Window of positions to learn from", "positions"),
@@ -94,7 +94,7 @@ def openings_section(files: RunFiles) -> Section | None:
 
 
 def opening_map(title: str, judged: Sequence[float], truth: Sequence[bool] | None) -> Drawing:
-    """The map of a judge on a board; wrong cells have a ring."""
+    """A judge's map on a board; wrong cells have a ring."""
     size = math.isqrt(len(judged))
     notes = value_notes(dict(enumerate(judged)))
     wrong = [] if truth is None else [cell for cell, value in enumerate(judged) if (value > 0) != truth[cell]]
@@ -104,14 +104,14 @@ def opening_map(title: str, judged: Sequence[float], truth: Sequence[bool] | Non
 
 
 def solved_map(truth: Sequence[bool]) -> Drawing:
-    """Perfect play on a board: openings that win and openings that lose."""
+    """Perfect play on a board: openings that win, and openings that lose."""
     values = value_notes({cell: 0.75 if wins else -0.75 for cell, wins in enumerate(truth)})
     notes = {cell: CellNote("W" if truth[cell] else "L", note.shade) for cell, note in values.items()}
     return _board("Solved: perfect play", np.zeros(len(truth), np.int8), math.isqrt(len(truth)), notes)
 
 
 def mistakes_section(files: RunFiles) -> Section | None:
-    """Won positions that the search gave away at the last evaluation."""
+    """Won positions that the search lost at the last evaluation."""
     strength = files.summary.get("strength") or {}
     mistakes: Sequence[Mapping[str, Any]] | None = strength.get("mistakes")
     if mistakes is None:
@@ -119,7 +119,7 @@ def mistakes_section(files: RunFiles) -> Section | None:
     lines = ["Won positions in which the searched move gives the win away. The shaded cells are the moves that win; "
              "the ring is on the searched move."]  # fmt: skip
     if not mistakes:
-        return Section("Disagreements", [Notes(["The search kept the win in every won position it was measured on."])])
+        return Section("Disagreements", [Notes(["The search kept the win in every won position of the evaluation."])])
     return Section("Disagreements", [Notes(lines, "quiet"), Figures([_mistake(one) for one in mistakes], small=True)])
 
 
@@ -136,7 +136,7 @@ def _mistake(mistake: Mapping[str, Any]) -> Drawing:
 
 
 def selfplay_section(files: RunFiles) -> Section | None:
-    """How fast games came, how long they were, and how much was learned from."""
+    """Speed and length of the games, and the amount of positions to learn from."""
     epochs = files.column("epoch")
     drawings = []
     for name, (title, unit) in SELFPLAY.items():
@@ -147,7 +147,7 @@ def selfplay_section(files: RunFiles) -> Section | None:
 
 
 def games_section(games: Sequence[GameRecord]) -> Section | None:
-    """Samples to step through, by the network that played them."""
+    """Samples for the viewer, with the network that played them."""
     if not games:
         return None
     titles = [f"network after {one.network_version} epochs · {len(one.moves)} moves" for one in games]

@@ -19,7 +19,7 @@ def match_page(
     """The whole report, from the content of `match.json`; `games` are in the order of its file.
 
     Raises:
-        KeyError: `document` is not what `hexlit match` writes.
+        KeyError: `document` does not come from `hexlit match`.
     """
     size = document["board"]
     title = f"Match on {size}×{size}"
@@ -55,7 +55,7 @@ def ratings_section(document: Mapping[str, Any]) -> Section:
 
 
 def cross_section(document: Mapping[str, Any]) -> Section:
-    """Wins of the player of a row against that of a column, the darker the more."""
+    """Wins of the player of a row against that of a column, darker for more."""
     names = [player["name"] for player in document["players"]]
     columns = [Column("wins of", kept=True), *(Column(name, number=True) for name in names)]
     rows: list[list[str | Cell]] = []
@@ -74,7 +74,7 @@ def cross_section(document: Mapping[str, Any]) -> Section:
 
 
 def games_section(games: Sequence[GameRecord], size: int) -> Section | None:
-    """The games to step through."""
+    """The games for the viewer."""
     if not games:
         return None
     shown = games[:MOST_GAMES]
@@ -91,7 +91,7 @@ def games_section(games: Sequence[GameRecord], size: int) -> Section | None:
 
 
 def forfeits(document: Mapping[str, Any]) -> Section | None:
-    """Games that were forfeited, and why."""
+    """Forfeited games, and the reasons."""
     if not document["forfeits"]:
         return None
     rows: list[list[str | Cell]] = [[entry["loser"], entry["note"]] for entry in document["forfeits"]]

@@ -1,6 +1,6 @@
-"""A report as one HTML file that needs nothing else: its sections, the blocks in them, and the templates behind both.
+"""A report as one self-contained HTML file: its sections, the blocks in them, and the templates of both.
 
-The templates lie in `templates/`. Names and reasons are only text: nothing of them is run, and nothing is fetched. The
+The templates lie in `templates/`. Names and reasons are plain text: they cannot run code or load anything. The
 page's policy allows its one script, by its hash, and pictures that are part of the file.
 """
 
@@ -21,14 +21,14 @@ _HALF_A_PAGE = 500.0  # points
 
 
 class Block(Protocol):
-    """A part of a section; `template` draws it, and finds it there as `block`."""
+    """A part of a section; `template` draws it, and gets it as `block`."""
 
     template: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Figures that come first: a name and a text each."""
+    """First figures of a page: a name and a text each."""
 
     template: ClassVar[str] = "facts.html.jinja"
     entries: Sequence[tuple[str, str]]
@@ -36,7 +36,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Notes:
-    """Sentences, one a paragraph; `kind` is `plain`, `quiet` or `problem`."""
+    """Sentences, one per paragraph; `kind` is `plain`, `quiet` or `problem`."""
 
     template: ClassVar[str] = "notes.html.jinja"
     lines: Sequence[str]
@@ -49,50 +49,50 @@ class Column:
 
     heading: str
     number: bool = False
-    """Whether its cells are figures, at the right."""
+    """Whether its cells are numbers, at the right."""
     kept: bool = False
-    """Whether it stays in sight when the table is scrolled sideways; such columns come first."""
+    """Whether it stays visible when the table is scrolled sideways; such columns come first."""
     code: bool = False
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that is more than its text."""
+    """A cell with more than text."""
 
     text: str
     sort: float | str | None = None
-    """Sorted by this; None: by its text."""
+    """Sort key; None: the text."""
     link: str | None = None
     """A path relative to the page."""
     state: str | None = None
-    """Its text gets a mark in the colour of this state."""
+    """State whose colour marks the text."""
     shade: float | None = None
     """Shade of its background, from 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells; where it is long, its reader can search and sort it."""
+    """Rows of cells; readers can search and sort a long one."""
 
     template: ClassVar[str] = "table.html.jinja"
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[str | Cell]]
     best: int | None = None
-    """Place of the row that stands out."""
+    """Index of the highlighted row."""
     search: bool = False
     empty: str = "None."
-    """Said instead of a table without rows."""
+    """Text shown in place of a table without rows."""
 
     def cells(self, row: Sequence[str | Cell]) -> list[tuple[Column, Cell]]:
-        """The cells of a row with their columns."""
+        """The cells of a row, with their columns."""
         whole = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
         return list(zip(self.columns, whole, strict=True))
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure as it is drawn; with `data`, the file that holds the same figures as JSON."""
+    """One drawn figure; `data` is the file with the same values as JSON."""
 
     name: str
     title: str
@@ -105,20 +105,20 @@ class Drawing:
     def source(self) -> str:
         """The picture as a URL.
 
-        As an image of its own: names in one figure cannot meet those in another, and no script in it would run.
+        As an image of its own: names cannot collide with those of other figures, and no script in it can run.
         """
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode('ascii')}"
 
 
 def is_wide(svg: bytes) -> bool:
-    """Whether a figure of matplotlib is too wide to stand beside another one."""
+    """Whether a matplotlib figure is too wide to stand beside another one."""
     width = re.search(rb'<svg [^>]*?width="([0-9.]+)pt"', svg[:2000])
     return width is not None and float(width[1]) > _HALF_A_PAGE
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures, beside one another where there is room."""
+    """Figures, side by side if there is room."""
 
     template: ClassVar[str] = "figures.html.jinja"
     drawings: Sequence[Drawing]
@@ -128,7 +128,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it."""
+    """A heading and the blocks below it."""
 
     title: str
     blocks: Sequence[Block]
@@ -145,19 +145,19 @@ class Page:
 
     title: str
     subtitle: str
-    """The folder, and what was made there."""
+    """The folder, and the things made there."""
     sections: Sequence[Section]
     lead: Sequence[Block] = field(default_factory=list)
     """Blocks before the first heading."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Other pages by what they are: paths relative to this one."""
+    """Other pages by name: paths relative to this one."""
 
 
 def render(page: Page) -> str:
     """The page as HTML.
 
     Raises:
-        ValueError: two sections have the same title (a bug): their addresses would be the same.
+        ValueError: two sections have the same title (a bug): their anchors would be the same.
     """
     anchors = [section.anchor for section in page.sections]
     if len(set(anchors)) < len(anchors):
@@ -170,7 +170,7 @@ def render(page: Page) -> str:
 
 @cache
 def environment() -> "Environment":
-    """Finds the templates; all that they are given is escaped."""
+    """The environment that finds the templates and escapes all their values."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("hexlit.reporting.pages", "templates")
@@ -182,4 +182,4 @@ def _resource(name: str) -> Any:
     from markupsafe import Markup
 
     text = files("hexlit.reporting.pages").joinpath("templates", name).read_text(encoding="utf-8")
-    return Markup(text)  # ours, not a user's: it is no text to escape
+    return Markup(text)  # hexlit's own file, not a user's text, so it is not escaped

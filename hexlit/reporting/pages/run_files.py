@@ -1,4 +1,4 @@
-"""The files of a run, read for its report. A file that is missing or torn is empty, never an error."""
+"""The files of a run, read for its report. A missing or torn file is empty, never an error."""
 
 import csv
 import io
@@ -13,11 +13,11 @@ Columns = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class RunFiles:
-    """A run's folder; what it has not written yet is empty."""
+    """A run's folder; files that it has not written yet are empty."""
 
     folder: Path
     summary: Mapping[str, Any] = field(default_factory=dict)
-    """`summary.json`; a run that has not come to its end has none."""
+    """`summary.json`; empty until the run has ended."""
     metrics: Columns = field(default_factory=dict)
     phases: Columns = field(default_factory=dict)
     resources: Columns = field(default_factory=dict)
@@ -27,7 +27,7 @@ class RunFiles:
 
     @property
     def name(self) -> str:
-        """Of the recipe."""
+        """Name of the recipe."""
         return str(self.summary.get("name") or self.config.get("name") or self.folder.name)
 
     @property
@@ -37,11 +37,11 @@ class RunFiles:
 
     @property
     def epochs(self) -> int:
-        """Epochs that are done."""
+        """Number of finished epochs."""
         return int(self.summary.get("epochs") or len(self.metrics.get("epoch", ())))
 
     def setting(self, dotted: str) -> Any:
-        """A setting such as `trainer.max_epochs`; None where there is none."""
+        """A setting such as `trainer.max_epochs`; None if it does not exist."""
         found: Any = self.config
         for key in dotted.split("."):
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -52,7 +52,7 @@ class RunFiles:
         return dict(_flat(self.config))
 
     def column(self, name: str) -> list[float | None]:
-        """The values of a metric, one for each epoch that has a row."""
+        """The values of a metric, one per epoch with a row."""
         return numbers(self.metrics, name)
 
 
@@ -73,7 +73,7 @@ def read_run(folder: Path) -> RunFiles:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The object in the file; empty where there is none."""
+    """The object in the file; empty without one."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The report of a run of any task: what it came to, its losses, its time, what it costs, and its settings."""
+"""The report of a run of any task: its results, its losses, its time, its cost, and its settings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,11 +25,11 @@ WHY = {
     "stopped": "was stopped",
     "interrupted": "was interrupted",
 }
-"""Reasons for the end of a run, in words; others are settings."""
+"""Reasons for the end of a run, in words; other reasons are settings."""
 
 _MEASURES_A_CHART = 4
 _LONG = 0.05
-"""Least share of the time of a long phase."""
+"""Least share of the time for a phase to count as long."""
 
 
 def run_page(
@@ -42,7 +42,7 @@ def run_page(
 ) -> Page:
     """The whole report; the task's `own` sections come after the losses.
 
-    `epochs` and `price` of an hour are for the table of costs.
+    `epochs` and the `price` per hour are for the table of costs.
     """
     title = f"{files.name}: {files.task}" if files.task not in ("", files.name) else files.name
     sections = [losses_section(files), *own, time_section(files), cost_section(files, epochs, price)]
@@ -51,7 +51,7 @@ def run_page(
 
 
 def when(files: RunFiles) -> str:
-    """When the run's latest file was written."""
+    """Time of the latest change to the run's files."""
     names = ("summary.json", "metrics.csv", "phases.csv")
     times = [path.stat().st_mtime for name in names if (path := files.folder / name).is_file()]
     if not times:
@@ -61,12 +61,12 @@ def when(files: RunFiles) -> str:
 
 
 def lead_of(files: RunFiles) -> list[Block]:
-    """The figures that come first, and how the run ended."""
+    """The first figures, and how the run ended."""
     return [Facts(headline(files)), Notes([ending_line(files)])]
 
 
 def headline(files: RunFiles) -> list[tuple[str, str]]:
-    """Name and text of what a run came to."""
+    """Name and text of a run's results."""
     summary = files.summary
     memory = summary.get("memory") or {}
     cost = summary.get("cost") or {}
@@ -98,7 +98,7 @@ def ending_line(files: RunFiles) -> str:
     """Why the run ended, in one sentence."""
     ending = files.summary.get("ending")
     if not ending:
-        return f"The run has not come to its end: {files.epochs} epochs are done."
+        return f"The run has not ended: {files.epochs} epochs are done."
     why = WHY.get(ending["why"], f"ended by {ending['why']}")
     best = files.summary.get("best") or {}
     after = f" Its best epoch by {best['monitor']} is {best['epoch']}." if best.get("epoch") is not None else ""
@@ -106,7 +106,7 @@ def ending_line(files: RunFiles) -> str:
 
 
 def losses_section(files: RunFiles) -> Section:
-    """Losses in training and on validation data, learning rate, and what else validation measures."""
+    """Losses in training and on validation data, the learning rate, and other measures of validation."""
     epochs = files.column("epoch")
     losses = [name.partition(".") for name in files.metrics if name.endswith("loss")]
     names = [name for split, _, name in losses if split in ("train", "val")]
@@ -127,7 +127,7 @@ def losses_section(files: RunFiles) -> Section:
 
 
 def _validation(files: RunFiles, epochs: Sequence[float | None]) -> list[Drawing]:
-    """Charts of what validation measures beside losses: shares of one together, others together."""
+    """Charts of validation measures other than losses: shares of one together, others together."""
     names = [name for name in files.metrics if name.startswith("val.") and not name.endswith("loss")]
     groups: dict[bool, list[ChartLine]] = {True: [], False: []}
     for name in names:
@@ -148,7 +148,7 @@ def _validation(files: RunFiles, epochs: Sequence[float | None]) -> list[Drawing
 
 
 def time_section(files: RunFiles) -> Section:
-    """The timeline, the phases with how busy the device was, and the throughput of training."""
+    """The timeline, the phases with the device's utilisation, and the throughput of training."""
     title = "Phases, processors and memory over time"
     timeline = drawn("timeline", title, draw_spans, spans_of(files), wide=True)
     blocks: list[Block] = [Figures([timeline]), phase_table(files)]
@@ -185,7 +185,7 @@ def busy_lines(files: RunFiles) -> list[ChartLine]:
 
 
 def phase_table(files: RunFiles) -> Table:
-    """Time, share and utilisation by phase, as the summary has them."""
+    """Time, share and utilisation by phase, from the summary."""
     found = files.summary.get("phases") or {}
     phases = {name: found[name] for name in dict.fromkeys(files.phases.get("phase", ())) if name in found}
     whole = sum(row.get("wall_seconds") or 0.0 for row in phases.values())
@@ -201,11 +201,11 @@ def phase_table(files: RunFiles) -> Table:
         cells.append(format_share(row.get("outside_network_share")))
         cells += [Cell(format_rate(row.get(unit)), sort=row.get(unit)) for unit in units]
         rows.append(cells)
-    return Table("Phases of the run", columns, rows, empty="The run has not come to its end.")
+    return Table("Phases of the run", columns, rows, empty="The run has not ended.")
 
 
 def settings_section(files: RunFiles) -> Section:
-    """Every setting, to be searched; those of the command line first."""
+    """Every setting, searchable; those of the command line first."""
     given = {word.lstrip("+~").partition("=")[0] for word in files.overrides}
     rows: list[list[str | Cell]] = [
         [name, text, "command line" if name in given else ""] for name, text in files.settings().items()
@@ -219,7 +219,7 @@ def settings_section(files: RunFiles) -> Section:
 
 
 def environment_section(files: RunFiles) -> Section:
-    """The machine and the versions of what ran."""
+    """The machine, and the versions of the software."""
     summary = files.summary
     rows: list[list[str | Cell]] = [["device", str(summary.get("device") or DASH)]]
     rows += [[name, str(version)] for name, version in (summary.get("versions") or {}).items()]

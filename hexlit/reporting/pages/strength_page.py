@@ -9,14 +9,14 @@ from hexlit.reporting.pages.page import Block, Facts, Figures, Notes, Page, Sect
 from hexlit.reporting.pages.written import figures_in, table_of, titled
 from hexlit.reporting.quantities import DASH, format_count, format_share
 from hexlit.reporting.search_quality import explanation, search_grid
-from hexlit.reporting.strength import grids, judged_by
+from hexlit.reporting.strength_tables import grids, judged_by
 
 
 def strength_page(document: Mapping[str, Any], folder: Path) -> Page:
     """The whole report, from the content of `strength.json` and the figures in its `folder`.
 
     Raises:
-        KeyError: `document` is not what `hexlit strength` writes.
+        KeyError: `document` does not come from `hexlit strength`.
     """
     truth = document["what"] == "truth"
     title = f"Strength on {document['board']}×{document['board']}"
@@ -27,7 +27,7 @@ def strength_page(document: Mapping[str, Any], folder: Path) -> Page:
 
 
 def truth_facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The best of the levels first."""
+    """The facts of the best level first."""
     last = document["openings"]["levels"][-1]
     truth = document["openings"]["truth"]
     entries = [("openings right", DASH if truth is None else f"{last['right']}/{len(truth)}")]

@@ -1,4 +1,4 @@
-"""The report of a sweep: its leaderboard with a link to each trial, what failed, flags, and the figures."""
+"""The report of a sweep: its leaderboard with a link to each trial, failures, flags, and the figures."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -22,7 +22,7 @@ def sweep_page(
 ) -> Page:
     """The whole page, from the content of `overall_results.json` and the figures.
 
-    `links` lead from the page to the reports of trials, by number.
+    `links` are paths from the page to the reports of trials, by number.
     """
     lead: list[Block] = [Facts(headline_facts(document)), Notes([best_line(document)])]
     lead.append(Notes([f"Ranked {document['ranking']['reason']}."], "quiet"))
@@ -34,7 +34,7 @@ def sweep_page(
     interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
     sections.append(Section("Failures", [ended_badly("Trials that failed", failures)]))
     if interrupted:
-        line = "Killed with the sweep, through no fault of their own; a sweep that goes on does them again."
+        line = "Killed with the sweep, through no fault of their own; a resumed sweep repeats them."
         blocks: list[Block] = [Notes([line], "quiet"), ended_badly("Trials that were interrupted", interrupted)]
         sections.append(Section("Interrupted", blocks))
     sections.append(Section("Sanity", [flags(document)]))
@@ -43,7 +43,7 @@ def sweep_page(
 
 
 def made_by(document: Mapping[str, Any]) -> str:
-    """The state of the sweep, when it began, and what chose and pruned its trials."""
+    """The state of the sweep, its start, and its sampler and pruner."""
     parts = [document["state"]]
     if document["started"] is not None:
         parts.append(f"begun {datetime.fromtimestamp(document['started']):%Y-%m-%d %H:%M}")
@@ -76,7 +76,7 @@ def leaderboard(document: Mapping[str, Any], links: Mapping[int, str]) -> Table:
 
 
 def ended_badly(caption: str, entries: Sequence[Mapping[str, Any]]) -> Table:
-    """Trials with the reason for their end."""
+    """Trials and the reasons for their ends."""
     columns = [Column("trial", number=True, kept=True), Column("state"), Column("reason"), Column("folder", code=True)]
     rows: list[list[str | Cell]] = [
         [str(entry["trial"]), Cell(entry["state"], state=entry["state"]), entry["reason"], entry["folder"] or DASH]

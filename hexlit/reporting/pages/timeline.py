@@ -7,14 +7,14 @@ from hexlit.reporting.pages.run_files import RunFiles, numbers
 
 GIB = 2.0**30
 STARTING = "starting"
-"""The phase that every session of a run begins with; its samples begin after it."""
+"""First phase of every session of a run; its samples begin after it."""
 
 _SHORT = 0.002
-"""Share of the time below which a phase has no lane."""
+"""Least share of the time for a phase to have a lane."""
 
 
 def spans_of(files: RunFiles) -> Spans:
-    """Phases one after the other, as `phases.csv` has them, and samples of `resources.csv` beside them."""
+    """The phases in order from `phases.csv`, with the samples of `resources.csv`."""
     seconds = [value or 0.0 for value in numbers(files.phases, "wall_seconds")]
     names = list(files.phases.get("phase", ()))
     ends = list(accumulate(seconds))

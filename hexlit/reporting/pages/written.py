@@ -1,4 +1,4 @@
-"""Tables of text and figures that a run has written already, taken over into its report."""
+"""Tables of text and figures that a run has already written, taken over into its report."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from hexlit.reporting.pages.page import Block, Cell, Column, Drawing, Figures, N
 
 
 def table_of(grid: Grid) -> Table:
-    """The table of a terminal as one of a page."""
+    """A terminal's table as a table of a page."""
     columns = [
         Column(heading, number=place >= grid.names, kept=place == 0) for place, heading in enumerate(grid.headings)
     ]
@@ -22,7 +22,7 @@ def titled(grid: Grid) -> list[Block]:
 
 
 def figures_in(folder: Path, titles: Mapping[str, str], *, wide: bool = False) -> list[Block]:
-    """The figures that lie in the run's `folder`, of those that `titles` name by file; nothing where none does."""
+    """Figures in the run's `folder`; `titles` names them by file, and missing files are left out."""
     there = {folder / name: title for name, title in titles.items() if (folder / name).is_file()}
     drawings = [Drawing(path.stem, title, path.read_bytes(), wide=wide) for path, title in there.items()]
     return [Figures(drawings)] if drawings else []

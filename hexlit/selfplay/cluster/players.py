@@ -15,14 +15,14 @@ from hexlit.selfplay.reanalysis import PastPositions
 
 
 class RayPlayers:
-    """Plays on the cluster of `config`: a `BackgroundPlayer` whose rounds overlap.
+    """Plays on the cluster of `config`: a `BackgroundSelfPlayer` whose rounds overlap.
 
-    Its games are those of `WorkerPlayers` with as many workers. The end of an actor or of a node costs the shares that
-    were being played there. The end of this process ends all actors.
+    Its games are those of `WorkerPlayers` with as many workers. The end of an actor or of a node costs only the shares
+    played there at the time. The end of this process ends all actors.
     """
 
     def __init__(self, workplace: Workplace, parts: int, config: RayConfig) -> None:
-        """Join the cluster, where `parts` actors are to play the games of `workplace`.
+        """Join the cluster, with `parts` actors for the games of `workplace`.
 
         Raises:
             UsageError: there is no such cluster.
@@ -35,7 +35,7 @@ class RayPlayers:
         self._shares: Shares | None = None
 
     def prepare(self) -> None:
-        """See `Player`. It waits until one actor can play; the others join when they can."""
+        """See `SelfPlayer`. It waits until one actor can play; the others join when they can."""
         self._start()
         self._actors.wait()
 
@@ -50,7 +50,7 @@ class RayPlayers:
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> Future[Played]:
-        """See `BackgroundPlayer`. Weights go to the cluster once, however many rounds are played with them."""
+        """See `BackgroundSelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
         assert past is None, "the configuration refuses reanalysis on Ray"
         shares = self._start()
         if self._published is None or self._published[0] is not weights:
@@ -71,7 +71,7 @@ class RayPlayers:
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         ended = self.begin(
             weights,
             positions=positions,
@@ -84,7 +84,7 @@ class RayPlayers:
         return ended.result().counts
 
     def snapshot(self) -> list[Snapshot]:
-        """See `Player`; of the rounds that were begun it waits for the last."""
+        """See `SelfPlayer`; it waits for the last round that was begun."""
         if self._in_progress is None:
             settings = self._workplace.settings | {"parts": self._parts}
             self._in_progress = [SelfPlay(**settings | {"part": part}).snapshot() for part in range(self._parts)]
@@ -93,14 +93,14 @@ class RayPlayers:
         return self._in_progress
 
     def restore(self, snapshots: list[Snapshot]) -> None:
-        """See `Player`; not while a round is played."""
+        """See `SelfPlayer`; not while a round is played."""
         check_parts(snapshots, self._parts)
         self._in_progress = snapshots
         if self._shares is not None:
             self._actors.order(partial(self._shares.restart, snapshots))
 
     def cpu_seconds(self) -> float:
-        """See `Player`: of the actors, wherever they are."""
+        """See `SelfPlayer`: of the actors, wherever they are."""
         return self._actors.cpu_seconds()
 
     @property
@@ -109,7 +109,7 @@ class RayPlayers:
         return self._actors.ready
 
     def close(self) -> None:
-        """See `Player`."""
+        """See `SelfPlayer`."""
         self._actors.close()
 
     def _start(self) -> Shares:

@@ -1,4 +1,4 @@
-"""Forecasts from the end of every series of a file, by a trained network."""
+"""Forecasts from the end of every series of a file, from a trained network."""
 
 import logging
 from dataclasses import replace
@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 import torch
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.files import replacing
+from hexlit.parquet import described, write_described
 from hexlit.tasks.forecast.checkpoint import load_forecaster
 from hexlit.tasks.forecast.evaluation import forecast_batch
 from hexlit.tasks.forecast.grid import Grid, build_grid
@@ -22,20 +22,22 @@ from hexlit.tasks.forecast.windows import WindowTable
 
 log = logging.getLogger(__name__)
 
+_ABOUT = "Forecasts of a trained network from the last row of each series on, one row for a series and a time."
+
 
 def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     """Forecasts of every series of the CSV or Parquet file `source`, from its last row on.
 
-    The file has the columns of the one that was trained on, and at least as many steps as a forecast sees. The table
-    has the columns `series`, `time` (in UTC where the file's times have a zone), `steps_ahead` and one for each target,
-    in its unit. A series with a gap that is too long to fill is left out with a warning.
+    The file has the same columns as the training data, and at least as many steps as a forecast sees. The table has the
+    columns `series`, `time` (in UTC if the file's times have a zone), `steps_ahead` and one for each target, in its
+    unit. A series with a gap that is too long to fill is left out with a warning.
 
     Raises:
         UsageError: `checkpoint` or `source` cannot be read, a series is new, or none can be forecast.
     """
     loaded = load_forecaster(checkpoint)
     spec = loaded.spec
-    # Static columns are those of training: they belong to the series, which are the same.
+    # Static columns come from training: they belong to the series, which are the same.
     columns = replace(spec.columns, statics=[])
     grid = build_grid(read_readings(source, columns, key="source"), spec.step_minutes)
     unknown = [name for name in grid.series if name not in spec.series]
@@ -72,11 +74,22 @@ def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     }
     for place, target in enumerate(spec.targets):
         found[target] = values[:, :, place].ravel()
-    return pa.table(found)
+    table = pa.table(found)
+    return table.cast(described(table.schema, _ABOUT, _columns(spec)))
+
+
+def _columns(spec: WindowSpec) -> dict[str, str]:
+    """Column -> its description."""
+    return {
+        "series": "Name of the series, as in the source.",
+        "time": "Time that is forecast; UTC where the times of the source have a zone.",
+        "steps_ahead": f"Steps of {spec.step_minutes} minutes after the last row of the series.",
+        **{target: f"Forecast of {target}, in its unit in the source." for target in spec.targets},
+    }
 
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
-    """Write the forecasts of `forecast_file` to `target`, and say how many there are."""
+    """Write the forecasts of `forecast_file` to `target`, and return a line with their number."""
     check_table_name(target)
     table = forecast_file(checkpoint, source)
     write_forecasts(table, target)
@@ -88,18 +101,18 @@ def write_forecasts(table: pa.Table, target: Path) -> None:
     """Write `table` to the file `target`, CSV or Parquet by its name, whole or not at all.
 
     Raises:
-        UsageError: the name ends in neither.
+        UsageError: the name has another ending.
     """
     check_table_name(target)
     with replacing(target) as temporary:
         if target.suffix == ".parquet":
-            pq.write_table(table, temporary)
+            write_described(table, temporary)
         else:
             pacsv.write_csv(table, temporary)
 
 
 def check_table_name(target: Path) -> None:
-    """Raise `UsageError` where the name ends neither in .csv nor in .parquet."""
+    """Raise `UsageError` if the name ends neither in .csv nor in .parquet."""
     if target.suffix not in (".csv", ".parquet"):
         raise UsageError(f"target={target}: the name of a table ends in .csv or .parquet")
 

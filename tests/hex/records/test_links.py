@@ -20,13 +20,13 @@ from hexlit.hex.records.game import (
     as_record,
 )
 from hexlit.hex.records.trmph import Repeated, read_trmph
-from tests.hex.records.games import read, read_games
+from tests.hex.records.games import read, sound_games
 
 CHECKED = "#13,g1a7g2b7g3c7g4d7g5e7g6f7g8h7g9i7g10j7g11k7g12l7g13m7g7"
 
 
 def one(name: str, text: str) -> RecordedGame:
-    (game,) = read_games(FORMATS[name], text)
+    (game,) = sound_games(FORMATS[name], text)
     return game
 
 
@@ -48,7 +48,7 @@ def test_the_first_player_has_won_the_checked_game(name: str, prefix: str) -> No
 )
 def test_a_file_of_trmph_has_winners_and_comments(line: str, winner: int) -> None:
     text = f"# a header\n#\n\nhttp://trmph.com/hex/board#5,a1b2 {line}\n#5, b\n"
-    first, second = read_games(FORMATS["trmph"], text)
+    first, second = sound_games(FORMATS["trmph"], text)
     assert ([move.action for move in first.moves], first.winner) == ([0, 6], winner)
     assert (second.moves, second.winner) == ((), BLACK)
     assert first.place.line == 4

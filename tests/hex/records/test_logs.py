@@ -8,7 +8,7 @@ from hexlit.hex.record import Ending
 from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS
 from hexlit.hex.records.game import NAMES, RecordedGame, as_record
-from tests.hex.records.games import read, read_games
+from tests.hex.records.games import read, sound_games
 
 
 def said(game: RecordedGame | RecordError) -> str:
@@ -70,13 +70,13 @@ def test_logs_of_htp(name: str) -> None:
 
 def test_a_log_may_tell_who_has_won() -> None:
     for score, winner in (("B+", BLACK), ("W+", WHITE), ("cannot score", 0)):
-        (game,) = read_games(FORMATS["htp"], f"boardsize 5\n=\nplay b a1\n=\nfinal_score\n= {score}\n")
+        (game,) = sound_games(FORMATS["htp"], f"boardsize 5\n=\nplay b a1\n=\nfinal_score\n= {score}\n")
         assert game.winner == winner
 
 
 def test_a_game_of_little_golem_is_white_s_first_and_a_resignation_goes_before_its_result() -> None:
     text = "(;FF[4]EV[hex]PB[Ada]PW[Bob]SZ[13]RE[W]GC[ game #1]SO[x];W[am];B[swap];W[kj];B[ie];W[resign])"
-    (game,) = read_games(FORMATS["littlegolem"], text)
+    (game,) = sound_games(FORMATS["littlegolem"], text)
     assert said(game) == "w a13 b swap-pieces w k10 b i5 w resign"
     assert game.winner == WHITE
     record = as_record(game)
@@ -98,9 +98,9 @@ SIX = (
 
 
 def test_after_a_swap_six_goes_on_as_after_swap_pieces() -> None:
-    (game,) = read_games(FORMATS["six"], SIX.replace("B1", "E5"))
+    (game,) = sound_games(FORMATS["six"], SIX.replace("B1", "E5"))
     assert said(game) == "b a2 w swap-pieces b c3 w d4 b e5"
-    (taken,) = read_games(FORMATS["six"], SIX)
+    (taken,) = sound_games(FORMATS["six"], SIX)
     with pytest.raises(RecordError, match="b1: the cell is taken"):
         as_record(taken)
 

@@ -10,7 +10,8 @@ from hexlit.hex.record import Ending
 from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, read_file
 from hexlit.hex.records.game import SWAP_PIECES, SWAP_SIDES, RecordedGame, as_record
-from tests.hex.records.games import essence, read_games
+from hexlit.testing.games import essence
+from tests.hex.records.games import sound_games
 
 GAMES = Path(os.environ.get("HEXLIT_GAMES", Path(__file__).parents[3] / ".." / "shared" / "data"))
 WOLVE = GAMES / "wolve_10x10.txt"
@@ -85,7 +86,7 @@ def test_the_games_of_the_olympiads_are_written_and_read_or_refused(form: Record
             refused.add(error.reason)
             continue
         written += 1
-        (again,) = read_games(form, text)
+        (again,) = sound_games(form, text)
         assert essence(again) == essence(game)
     assert refused <= {"cannot be written"}
     assert written or form is FORMATS["wolve"]

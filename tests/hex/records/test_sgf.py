@@ -11,13 +11,13 @@ from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS
 from hexlit.hex.records.game import NAMES, RecordedGame, RecordedMove, as_record
 from tests.hex.records.games import NAMES as TEXTS
-from tests.hex.records.games import read, read_games
+from tests.hex.records.games import read, sound_games
 
 SGF = FORMATS["sgf"]
 
 
 def one(text: str) -> RecordedGame:
-    (game,) = read_games(SGF, text)
+    (game,) = sound_games(SGF, text)
     return game
 
 

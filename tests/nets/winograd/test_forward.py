@@ -18,7 +18,7 @@ from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_posi
 
 def assert_equal(net: HexNet, size: int, batch: int = 6) -> None:
     evaluator = NetworkEvaluator(net, size=size, swap=True, batch=batch, profile=cpu_profile("winograd"))
-    assert evaluator.path == "winograd"
+    assert evaluator.backend == "winograd"
     planes = random_positions(batch, size)
     for got, expected in zip(evaluated(evaluator, planes), plain(net, planes, size * size + 1), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-4)
@@ -109,7 +109,7 @@ def test_a_layer_without_kernel_goes_eager_with_one_warning(
 ) -> None:
     net = trained_like(0, **{key: name})
     evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile("winograd"))
-    assert evaluator.path == "eager"
+    assert evaluator.backend == "eager"
     (record,) = caplog.records
     assert f"net.{key}={name}" in record.getMessage()
 

@@ -41,7 +41,7 @@ def test_a_run_that_was_killed_has_a_report(tmp_path: Path) -> None:
     files = read_run(folder)
     assert files.epochs == 3
     page = checked(render(run_page(files)))
-    assert "has not come to its end: 3 epochs are done" in page.text
+    assert "has not ended: 3 epochs are done" in page.text
 
 
 def test_a_run_that_has_just_begun_has_a_report(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """A learner that plays rounds on a cluster, as a process of its own: it is killed and started again by the storm.
 
 `python -m tests.selfplay.cluster.learner FOLDER ADDRESS`: after each epoch it writes its state, as a run writes its
-checkpoint, and goes on from there when it is started again. It ends some epochs after the file `enough` has appeared.
+checkpoint, and continues from there when it is started again. It ends some epochs after the file `enough` has appeared.
 """
 
 import json
@@ -18,7 +18,7 @@ from hexlit.files import replacing
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import Player, Workplace
+from hexlit.selfplay.player import SelfPlayer, Workplace
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.hosts import KeyedHost, PatientHost
@@ -42,7 +42,7 @@ def weights_of(epoch: int) -> bytes:
     return f"after epoch {epoch}".encode()
 
 
-def learn(player: Player, folder: Path, enough: Callable[[int], bool]) -> int:
+def learn(player: SelfPlayer, folder: Path, enough: Callable[[int], bool]) -> int:
     """Play epochs until `enough(epoch)` sets off no further one; the state after each is on disk before the next.
 
     Returns the number of epochs.

@@ -1,4 +1,4 @@
-"""Self-play on Ray behind the calls of `Player`, with a stand-in for Ray: actors are threads of this process."""
+"""Self-play on Ray behind the calls of `SelfPlayer`, with a stand-in for Ray: actors are threads of this process."""
 
 import threading
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
 from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import BackgroundPlayer
+from hexlit.selfplay.player import BackgroundSelfPlayer
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.cluster.fake_ray import FakeRay, OutOfDiskError
-from tests.search.positions import KeyedEvaluator
 from tests.selfplay.test_workers import PLACE
 from tests.selfplay.test_workers import SETTINGS as PLAIN_SETTINGS
 
@@ -80,7 +80,7 @@ def same(ours: list[GameRecord], theirs: list[GameRecord]) -> bool:
 def test_f21_rounds_on_ray_are_those_of_workers_also_when_actors_die(
     players: RayPlayers, ray: FakeRay, tmp_path: Path
 ) -> None:
-    assert isinstance(players, BackgroundPlayer)
+    assert isinstance(players, BackgroundSelfPlayer)
     players.prepare()
     rounds = SelfPlayRounds(players, GameStore(tmp_path / "games"), positions=60, ahead=1)
     salts = [b"a", b"a", b"b", b"c"]

@@ -9,6 +9,7 @@ import pytest
 
 from hexlit.commands.predict import main
 from hexlit.errors import UsageError
+from hexlit.parquet import descriptions
 from hexlit.tasks.classify.predict import predict, predict_text
 from tests.commands.test_train import as_a_process
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
@@ -41,6 +42,7 @@ def test_a_file_is_classified_row_by_row(name: str, checkpoint: Path, tmp_path: 
     said = predict(checkpoint, tmp_path / "in.parquet", tmp_path / name)
     assert said == f"4 texts classified, written to {tmp_path / name}; cut to 32 tokens: 1 of 4"
     table = (pq.read_table if name.endswith("parquet") else pacsv.read_csv)(tmp_path / name)
+    assert set(descriptions(table.schema)) == (set(table.column_names) if name.endswith("parquet") else set())
     assert table["predicted"].to_pylist()[:3] == ["fruit", "tools", "stars"]
     parts = [table[f"p_{label}"].to_pylist() for label in ("fruit", "stars", "tools")]
     for confidence, *row in zip(table["confidence"].to_pylist(), *parts, strict=True):

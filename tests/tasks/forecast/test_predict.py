@@ -14,6 +14,7 @@ import torch
 
 from hexlit.commands.predict import main
 from hexlit.errors import UsageError
+from hexlit.parquet import descriptions
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.evaluation import forecast_batch
 from hexlit.tasks.forecast.module import ForecastModule
@@ -92,6 +93,7 @@ def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: P
     write_forecasts(found, tmp_path / "out" / "f.csv")
     write_forecasts(found, tmp_path / "out" / "f.parquet")
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["f.csv", "f.parquet"]
+    assert list(descriptions(pq.read_schema(tmp_path / "out" / "f.parquet"))) == found.column_names
     for again in (pacsv.read_csv(tmp_path / "out" / "f.csv"), pq.read_table(tmp_path / "out" / "f.parquet")):
         assert again["series"].to_pylist() == found["series"].to_pylist()
         np.testing.assert_allclose(again["temp"].to_numpy(), found["temp"].to_numpy())

@@ -124,17 +124,17 @@ def test_training_moves_every_head_and_a_checkpoint_plays_without_them(tmp_path:
     assert again.trainer.global_step == 6
 
 
-@pytest.mark.parametrize("path", ["eager", "fused", "winograd", "onnxruntime"])
-def test_every_path_evaluates_as_if_there_were_no_heads(path: str) -> None:
-    if path == "onnxruntime":
+@pytest.mark.parametrize("backend", ["eager", "fused", "winograd", "onnxruntime"])
+def test_every_backend_evaluates_as_if_there_were_no_heads(backend: str) -> None:
+    if backend == "onnxruntime":
         pytest.importorskip("onnxruntime")
         pytest.importorskip("onnx")
     planes = random_positions(8, 4)
     answers = []
     for module in (make_module(), make_module(auxiliary=WEIGHTS)):
         net = cast(HexNet, module.eval().net)
-        evaluator = NetworkEvaluator(net, size=4, swap=False, batch=8, profile=cpu_profile(path))
-        assert evaluator.path == path
+        evaluator = NetworkEvaluator(net, size=4, swap=False, batch=8, profile=cpu_profile(backend))
+        assert evaluator.backend == backend
         evaluator.refresh(net)
         answers.append(evaluated(evaluator, planes))
     for plain, heads in zip(*answers, strict=True):

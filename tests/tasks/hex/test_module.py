@@ -64,6 +64,10 @@ def fit(module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, 
     return trainer
 
 
+ACCELERATORS = {"cpu": "cpu", "cuda": "gpu", "mps": "mps"}
+"""Names of the devices to Lightning."""
+
+
 def losses_of(module: HexModule, batch: Batch) -> dict[str, float]:
     losses = module.losses(module.output(batch), batch)
     return {name: float(value.detach()) for name, value in losses.items()}
@@ -138,11 +142,16 @@ def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
 @pytest.mark.row("A6")
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
-def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(precision: str, optimizer: str) -> None:
-    module = make_module(optimizer=OptimizerConfig(name=optimizer, lr=0.02, warmup_steps=0, schedule="constant"))
+def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(
+    precision: str, optimizer: str, device: torch.device
+) -> None:
+    settings = OptimizerConfig(name=optimizer, lr=0.02, warmup_steps=0, schedule="constant")
+    module = make_module(optimizer=settings, accelerator={"device": str(device)})
     batch = make_batch()
     before = losses_of(module, batch)
-    fit(module, [batch] * 30, precision=precision)
+    where: dict[str, Any] = {"accelerator": ACCELERATORS[device.type], "devices": [device.index] if device.index is not None else 1}
+    fit(module, [batch] * 30, precision=precision, **where)
+    module.to("cpu")
     assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
     after = losses_of(module.train(), batch)
     assert after["policy_loss"] < before["policy_loss"] - 0.01
@@ -262,7 +271,7 @@ def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -
 
 
 def one_hot(batch: Batch, seed: int = 3) -> Batch:
-    """The same positions, of each of which one legal move was played; half of them won."""
+    """The same positions with one legal move each; half of them won."""
     planes, policy, value = batch
     random = np.random.default_rng(seed)
     played = [random.choice(np.flatnonzero(row)) for row in policy.numpy()]
@@ -270,7 +279,7 @@ def one_hot(batch: Batch, seed: int = 3) -> Batch:
 
 
 def validated(module: HexModule, batches: list[Batch]) -> dict[str, float]:
-    """What the module logs of validation data."""
+    """The module's logged values of validation data."""
     trainer = L.Trainer(
         accelerator="cpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False
     )

@@ -16,7 +16,7 @@ from hexlit.cluster.connection import Connection
 from hexlit.commands.hex_data import make_data
 from hexlit.hex.record import GameRecord
 from hexlit.nets.tower import build_net
-from hexlit.selfplay.player import LocalPlayer, Player, Workplace
+from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
 from hexlit.selfplay.workers import WorkerPlayers
 from hexlit.tasks.hex import players
 from hexlit.tasks.hex.data import SelfPlayDataModule
@@ -135,7 +135,7 @@ class Session:
         data.trainer = self.trainer  # type: ignore[assignment]
 
     def epochs(self, train: Callable[[int], None] = lambda epoch: None) -> Iterator[dict[str, float]]:
-        """What is logged after each; `train(epoch)` is its training."""
+        """Logged values after each; `train(epoch)` is its training."""
         for epoch in range(EPOCHS):
             self.trainer.current_epoch = epoch
             self.data.train_dataloader()
@@ -152,7 +152,7 @@ def session(folder: Path, *overrides: str) -> Session:
     return Session(data, clock)
 
 
-def with_any_host(workplace: Workplace, workers: int) -> Player:
+def with_any_host(workplace: Workplace, workers: int) -> SelfPlayer:
     """The processes of `make_player`, which load no PyTorch."""
     place = Workplace(workplace.settings, AnyHost)
     return WorkerPlayers(place, workers) if workers else LocalPlayer(place)

@@ -1,0 +1,89 @@
+"""Events on the clock of a device: work that a device does on its own is timed without waiting for it."""
+
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Events:
+    """Instants of a host that works itself (the cpu): an event is a time of `time.perf_counter`."""
+
+    def record(self) -> Any:
+        """The instant that ends all work queued so far."""
+        return time.perf_counter()
+
+    def between(self, events: Sequence[Any]) -> list[float]:
+        """Seconds from each event to the next; waits until the last is reached."""
+        return [end - start for start, end in pairwise(events)]
+
+
+class DeviceEvents(Events):
+    """Events in the queue of cuda or mps: recording one costs microseconds and waits for nothing.
+
+    The seconds between two events are the device's own, idle time included. They run from the end of the work before
+    the first event to the end of the work before the second. They add up to the time from the first event to the last.
+    """
+
+    def __init__(self, make_event: Callable[[], Any], wait: Callable[[], None]) -> None:
+        """`make_event()` gives an event with `record` and `elapsed_time` (in milliseconds); `wait()` waits for the
+        device.
+
+        An event of mps can wait forever, so this class never waits for a single event.
+        """
+        self._make_event = make_event
+        self._wait = wait
+
+    def record(self) -> Any:
+        event = self._make_event()
+        event.record()
+        return event
+
+    def between(self, events: Sequence[Any]) -> list[float]:
+        if not events:
+            return []
+        self._wait()
+        return [start.elapsed_time(end) / 1000 for start, end in pairwise(events)]
+
+
+def events_for(device: torch.device) -> Events:
+    """The clock of `device`."""
+    if device.type == "cuda":
+        return DeviceEvents(
+            lambda: torch.cuda.Event(enable_timing=True),  # type: ignore[no-untyped-call]
+            lambda: synchronize(device),
+        )
+    if device.type == "mps":
+        return DeviceEvents(lambda: torch.mps.event.Event(enable_timing=True), lambda: synchronize(device))
+    return Events()
+
+
+def on_its_way(value: Tensor) -> Callable[[], float]:
+    """The number in a tensor of one element, on its way to the host; calling the result waits for its arrival.
+
+    On cuda it waits only for the work before this call, elsewhere for all work queued when it is called.
+    """
+    value = value.detach()
+    if value.device.type != "cuda":
+        return lambda: float(value)
+    host = torch.empty(value.shape, dtype=value.dtype, pin_memory=True)
+    host.copy_(value, non_blocking=True)
+    there = torch.cuda.Event()  # type: ignore[no-untyped-call]
+    there.record()
+
+    def wait() -> float:
+        there.synchronize()
+        return float(host)
+
+    return wait
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until `device` has finished all queued work."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()

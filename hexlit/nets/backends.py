@@ -1,0 +1,172 @@
+"""Backends for a network of fixed batch and board size: on the host, or on a device with one copy each way."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hexlit.nets.fold import copy_folded, folded_twin
+from hexlit.nets.fused import FusedNet, fused_obstacle
+from hexlit.nets.heads import masked_logits
+from hexlit.nets.tower import HexNet
+
+Planes = NDArray[np.int8]
+Floats = NDArray[np.float32]
+Run = Callable[[Planes, Floats, Floats], None]
+
+
+class Forward(Protocol):
+    """A network ready for evaluation."""
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """int8 `[B, 5, n, n]` → policy logits `[B, n*n + 1]` and value logits `[B]`."""
+
+    def refresh(self, net: HexNet) -> None:
+        """Use the current weights of `net` from now on."""
+
+
+class TwinForward:
+    """The folded network by torch's own operators, compiled if `compile_mode` names a mode of `torch.compile`."""
+
+    def __init__(
+        self, net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool, compile_mode: str = ""
+    ) -> None:
+        self.dtype = dtype
+        self.layout = torch.channels_last if channels_last else torch.contiguous_format
+        self.twin = folded_twin(net, device, dtype, channels_last)
+        if compile_mode:
+            self.twin.compile(mode=compile_mode, dynamic=False)
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """As `Forward`."""
+        output = self.twin(planes.to(self.dtype).contiguous(memory_format=self.layout))
+        return output.policy_logits, output.value_logit
+
+    def refresh(self, net: HexNet) -> None:
+        """Copy in place, so that a compiled or captured twin stays valid."""
+        copy_folded(net, self.twin)
+
+
+class FusedForward:
+    """The network by oneDNN's fused operators.
+
+    Raises:
+        RuntimeError: this network or this torch does not support it.
+    """
+
+    def __init__(self, net: HexNet, dtype: torch.dtype, size: int, batch: int) -> None:
+        obstacle = fused_obstacle(net)
+        if obstacle:
+            raise RuntimeError(obstacle)
+        self.pack: Callable[[HexNet], FusedNet] = lambda current: FusedNet(current, dtype, size, batch)
+        self.packed = self.pack(net)
+
+    def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """As `Forward`."""
+        return self.packed(planes)
+
+    def refresh(self, net: HexNet) -> None:
+        """Pack again."""
+        self.packed = self.pack(net)
+
+
+class HostRun:
+    """Evaluates in the host's memory and writes straight into the caller's arrays."""
+
+    def __init__(self, forward: Forward) -> None:
+        self.forward = forward
+
+    def __call__(self, planes: Planes, policy: Floats, value: Floats) -> None:
+        """As `NetworkEvaluator.evaluate`."""
+        seen = torch.from_numpy(planes)
+        logits, value_logit = self.forward(seen)
+        logits = masked_logits(logits[:, : policy.shape[1]], seen)
+        torch.softmax(logits, 1, out=torch.from_numpy(policy))
+        torch.tanh(value_logit.float(), out=torch.from_numpy(value))
+
+
+class OneThread:
+    """Evaluates every call in its own thread, from the first one, which compiles.
+
+    On cuda `torch.compile` records CUDA graphs (`reduce-overhead`) that belong to the thread which recorded them.
+    Self-play evaluates in another thread than the one that built the evaluator, and in a new one in every round.
+    """
+
+    def __init__(self, run: Run) -> None:
+        """`run` has not been called yet."""
+        self._run = run
+        self._thread = ThreadPoolExecutor(1, "compiled network")
+
+    def __call__(self, planes: Planes, policy: Floats, value: Floats) -> None:
+        """As `NetworkEvaluator.evaluate`."""
+        self._thread.submit(self._evaluate, planes, policy, value).result()
+
+    @torch.inference_mode()
+    def _evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
+        self._run(planes, policy, value)  # the mode belongs to the thread, too
+
+
+class DeviceRun:
+    """Evaluates on a device: one copy of int8 planes to it, and one copy of policy and value, concatenated, back.
+
+    On cuda the host buffers are page-locked, and every evaluator has its own stream, so that groups of games overlap.
+    With `graph` the whole evaluation is captured once and replayed as one CUDA graph.
+    """
+
+    def __init__(
+        self, forward: Forward, device: torch.device, shape: tuple[int, int, int, int], actions: int, graph: bool
+    ) -> None:
+        cuda = device.type == "cuda"
+        self.forward = forward
+        self.actions = actions
+        self.host_in = torch.zeros(shape, dtype=torch.int8, pin_memory=cuda)
+        self.host_out = torch.zeros((shape[0], actions + 1), pin_memory=cuda)
+        self.planes = torch.zeros(shape, dtype=torch.int8, device=device)
+        self.packed = torch.zeros((shape[0], actions + 1), device=device)
+        self.stream = torch.cuda.Stream(device) if cuda else None  # type: ignore[no-untyped-call]
+        if self.stream is not None:
+            self.stream.wait_stream(torch.cuda.current_stream(device))
+        self.graph = self._capture() if graph else None
+
+    def __call__(self, planes: Planes, policy: Floats, value: Floats) -> None:
+        """As `NetworkEvaluator.evaluate`; returns when the results are there."""
+        self.host_in.numpy()[...] = planes
+        if self.stream is None:
+            self._copy_and_step()
+        else:
+            with torch.cuda.stream(self.stream):
+                self._copy_and_step()
+            self.stream.synchronize()
+        packed = self.host_out.numpy()
+        policy[...] = packed[:, : self.actions]
+        value[...] = packed[:, self.actions]
+
+    def _copy_and_step(self) -> None:
+        asynchronous = self.stream is not None
+        self.planes.copy_(self.host_in, non_blocking=asynchronous)
+        if self.graph is None:
+            self._step()
+        else:
+            self.graph.replay()
+        self.host_out.copy_(self.packed, non_blocking=asynchronous)
+
+    def _step(self) -> None:
+        logits, value_logit = self.forward(self.planes)
+        logits = masked_logits(logits[:, : self.actions], self.planes)
+        self.packed[:, : self.actions] = torch.softmax(logits, 1)
+        self.packed[:, self.actions] = torch.tanh(value_logit.float())
+
+    def _capture(self) -> torch.cuda.CUDAGraph:
+        assert self.stream is not None
+        with torch.cuda.stream(self.stream):
+            for _ in range(3):
+                self._step()
+        self.stream.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"):
+            self._step()
+        return graph

@@ -1,0 +1,87 @@
+"""F22: ranks on two hosts with addresses of their own train as one process does; a host that is gone ends the other.
+
+As root, pytest -m services -n 0 -s tests/commands/test_train_on_two_hosts.py
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.commands.test_train_ranks import HEX, assert_equal, rows_of, trained, wait_for_rows
+from tests.commands.test_train_ranks import forecast as forecast  # a fixture
+from tests.two_hosts import Host, missing, two_hosts
+
+pytestmark = [pytest.mark.services, pytest.mark.row("F22")]
+
+WITHIN = 15.0
+"""Seconds for the ranks of a host to end after they lose the other host."""
+
+
+@pytest.fixture
+def hosts() -> Iterator[tuple[Host, Host]]:
+    if why := missing():
+        pytest.skip(why)
+    with two_hosts() as made:
+        yield made
+
+
+class Ranks:
+    """`hexlit train` in one process on each of the `hosts`, started by torchrun."""
+
+    def __init__(self, hosts: tuple[Host, Host], folder: Path, *settings: str) -> None:
+        self.folder = folder
+        self.output = [folder.with_name(f"{folder.name}-{number}.txt") for number in range(len(hosts))]
+        self.starters = []
+        fixed = ["--nnodes", len(hosts), "--nproc-per-node", 1, "--master-addr", hosts[0].address]
+        for number, host in enumerate(hosts):
+            starter = [sys.executable, "-m", "torch.distributed.run", *fixed, "--node-rank", number]
+            whole = [*starter, "-m", "hexlit", "train", *settings, f"hydra.run.dir={folder}"]
+            with self.output[number].open("w") as output:
+                self.starters.append(host.start(*whole, stdout=output, stderr=subprocess.STDOUT))
+
+    def processes(self) -> list[psutil.Process]:
+        """The rank of each host."""
+        return [psutil.Process(starter.pid).children()[0] for starter in self.starters]
+
+    def said(self, number: int) -> list[str]:
+        """The last words of the rank of host `number`."""
+        return [line for line in self.output[number].read_text().splitlines() if "hexlit train: " in line]
+
+
+def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path: Path) -> None:
+    settings = [*HEX, "trainer.max_epochs=2"]
+    one = trained(tmp_path / "one", *settings, "selfplay.workers=2", "selfplay.ahead=false")
+    ranks = Ranks(hosts, tmp_path / "two", *settings)
+    assert [starter.wait(900) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
+    two = rows_of(tmp_path / "two")
+    assert_equal(two, one)
+    assert [row["selfplay.games"] for row in two] == [row["selfplay.games"] for row in one]
+    pairs = zip(two, one, strict=True)
+    largest = max(abs(float(ours["train.loss"]) - float(theirs["train.loss"])) for ours, theirs in pairs)
+    print(f"\ntwo hosts beside one process: losses differ by {largest:.1e} at most")
+
+
+@pytest.mark.parametrize("how", ["killed", "unplugged"])
+def test_a_host_that_is_gone_ends_the_other(
+    hosts: tuple[Host, Host], how: str, forecast: list[str], tmp_path: Path
+) -> None:
+    """The second host loses its processes, or its cable; in the latter case both notice."""
+    ranks = Ranks(hosts, tmp_path / "run", *forecast, "trainer.max_epochs=100000")
+    wait_for_rows(ranks.starters[0], ranks.folder)
+    first, second = ranks.processes()
+    began = time.monotonic()
+    if how == "killed":
+        ranks.starters[1].kill()
+        second.kill()
+    else:
+        hosts[1].unplug()
+    assert not psutil.wait_procs([first, second], timeout=WITHIN)[1]
+    print(f"\nhost {how}: both ranks have ended after {time.monotonic() - began:.1f} s: {ranks.said(0)}")
+    assert ranks.said(0) == [
+        f"hexlit train: rank 1 on {hosts[1].name} ended before the others; its own output says why"
+    ]

@@ -1,0 +1,77 @@
+"""A store explains itself: every column says what it means, and the moves can be read without a table of cells."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from hexlit.hex.notation import format_moves
+from hexlit.hex.record import GameRecord
+from hexlit.parquet import descriptions
+from hexlit.selfplay.columns import MOVES_TEXT, PART_SCHEMA, SCHEMA, moves_text
+from hexlit.selfplay.store import GameStore, read_records
+from tests.selfplay.recorded_games import random_games, save
+
+GAMES = [*random_games(6, swaps=True), *random_games(3, size=11, first=6)]
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Path:
+    return save(tmp_path, GAMES) / "part-000000.parquet"
+
+
+def test_there_is_a_column_for_every_field_of_a_game() -> None:
+    assert set(SCHEMA.names) == {field.name for field in fields(GameRecord)}
+    assert set(PART_SCHEMA.names) - set(SCHEMA.names) == {MOVES_TEXT}
+
+
+@pytest.mark.row("E1")
+def test_the_file_and_each_column_in_it_are_described(part: Path) -> None:
+    schema = pq.read_schema(part)
+    assert "row * size + column" in schema.metadata[b"description"].decode()
+    said = descriptions(schema)
+    assert list(said) == schema.names == PART_SCHEMA.names
+    assert all(len(text) > 10 and text[-1] in ".]y" for text in said.values())
+    assert "player to move" in said["values"]
+    assert "-1 White" in said["winner"]
+
+
+def test_the_moves_stand_beside_their_numbers_by_name(part: Path) -> None:
+    texts = pq.read_table(part).column(MOVES_TEXT).to_pylist()
+    assert texts == [format_moves(game.moves.tolist(), game.size) for game in GAMES]
+    assert "swap-pieces" in texts[1]
+
+
+def test_a_number_that_is_no_move_does_not_keep_a_game_from_its_file() -> None:
+    game = random_games(1)[0]
+    game.moves[0] = 99
+    assert moves_text(game).split()[0] == "?"
+
+
+def test_polars_reads_games_and_descriptions(part: Path) -> None:
+    polars: Any = pytest.importorskip("polars")
+    assert polars.read_parquet(part)[MOVES_TEXT].to_list()[0] == format_moves(GAMES[0].moves.tolist(), 4)
+    said = polars.read_parquet_metadata(part)
+    assert all(f"column {name}" in said for name in PART_SCHEMA.names)
+    assert "Hex" in said["description"]
+
+
+def test_duckdb_reads_games_and_descriptions(part: Path) -> None:
+    duckdb: Any = pytest.importorskip("duckdb")
+    won = duckdb.sql(f"select count(*) from '{part}' where winner = 1 and {MOVES_TEXT} like '%d1%'").fetchall()[0][0]
+    expected = [one for one in GAMES if one.winner == 1 and "d1" in moves_text(one)]
+    assert won == len(expected) > 0
+    rows = duckdb.sql(f"select decode(key), decode(value) from parquet_kv_metadata('{part}')").fetchall()
+    assert {f"column {name}" for name in PART_SCHEMA.names} <= {key for key, _ in rows}
+
+
+def test_a_part_of_version_3_without_texts_and_descriptions_is_read(tmp_path: Path, part: Path) -> None:
+    whole = read_records(part)
+    pq.write_table(pq.read_table(part).drop_columns([MOVES_TEXT]).replace_schema_metadata(None), part)
+    assert [vars(one)["moves"].tolist() for one in read_records(part)] == [one.moves.tolist() for one in whole]
+    with GameStore(tmp_path) as store:
+        store.append(random_games(1, first=100))
+    assert [pq.read_schema(one).names == PART_SCHEMA.names for one in store.parts()] == [False, True]
+    assert len(list(store.records())) == len(GAMES) + 1
