@@ -21,7 +21,7 @@ from rich.console import Console
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
-from hexlit.interruption import says_how_to_go_on
+from hexlit.interruption import says_how_to_continue
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, print_results
 from hexlit.tuning.address import STORAGE_VARIABLE, hidden_password
@@ -78,7 +78,7 @@ def run_sweep(
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            with says_how_to_go_on(
+            with says_how_to_continue(
                 "hexlit train", lambda: f"the sweep is in {os.path.relpath(plan.folder)}", lambda: again(plan, config)
             ):
                 return Sweep(plan, config, make_launcher).run()

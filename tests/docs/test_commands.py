@@ -17,7 +17,7 @@ from hexlit.cli import main
 from hexlit.commands import application
 from hexlit.commands.application import typed
 from tests.commands.preloaded import HEXLIT, run_apart
-from tests.docs.pages import ROOT, manual, name_of
+from tests.docs.pages import GENERATED, ROOT, manual, name_of
 from tests.docs.shell import Command, commands_of, commands_of_line
 from tests.docs.stage import Stage
 from tests.docs.stand_ins import FOREIGN, OURS, Whole, is_searched, placed, shortened, whole
@@ -31,6 +31,8 @@ def hexlit_commands() -> dict[str, Command]:
     """Text -> the first command of the pages with this text; mentions such as `hexlit match` are left out."""
     found: dict[str, Command] = {}
     for page in manual():
+        if page == GENERATED:  # tests/commands/test_help.py tries its examples
+            continue
         for command in commands_of(page):
             if command.words[0] == "hexlit" and not (command.inline and is_mention(command)):
                 found.setdefault(command.text, command)
