@@ -33,6 +33,9 @@ class HasNetwork(Protocol):
 class Search:
     """Searches positions, one at a time, judged by a network or by random playouts.
 
+    A result has the policy of the search float32 `[A]`, its visits int32 `[A]` and the value in [-1, 1] for the player
+    to move; A is size*size, and one more where White may swap.
+
     >>> import hexlit
     >>> search = hexlit.Search(simulations=200)           # by random playouts
     >>> found = search.run(hexlit.Board(3, moves="a1"))   # White may take the middle, and wins
