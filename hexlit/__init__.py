@@ -6,7 +6,7 @@
     run.metrics                      # a data frame
     run.search(hexlit.Board(4))      # a picture in a notebook
 
-Whatever is used is imported when it is first asked for, so that `import hexlit` takes no time.
+Names are imported on first use, so that `import hexlit` takes no time.
 """
 
 import importlib
@@ -29,11 +29,11 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time `__getattr__` be
     from hexlit.api.training import train as train
     from hexlit.errors import UsageError as UsageError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # OpenMP's threads spin for a while after each piece of work, in the hope of the next. torch and Numba each have such
-# threads, so on a machine whose cores are all in use they spin against each other and stall by a factor of ten and
-# more. It is read when OpenMP is loaded, hence before torch; a setting of the user's own wins.
+# threads, so on a machine with all cores in use they spin against each other and stall by a factor of ten and
+# more. It is read when OpenMP is loaded, hence before torch; the user's own setting wins.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _HOMES = {

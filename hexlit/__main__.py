@@ -8,8 +8,8 @@ from hexlit.cli import main
 if __name__ == "__main__":
     code = main()
     if "HEXLIT_TRIAL" in os.environ:
-        # A trial of a sweep has written and told everything by now, and the next one waits for its slot: Python takes
-        # more than a second to take torch down.
+        # A trial of a sweep has written and reported everything by now, and the next one waits for its slot: Python
+        # takes more than a second to unload torch.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

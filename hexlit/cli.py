@@ -1,7 +1,6 @@
 """The command line: `hexlit COMMAND [overrides]`.
 
-A table of commands and nothing else: a command's module is imported when the command is called, so that `hexlit --help`
-and shell completion of a command's name answer at once.
+A command's module is imported when the command is called, so that help and completion answer at once.
 """
 
 import difflib
@@ -11,35 +10,10 @@ import sys
 from collections.abc import Sequence
 
 from hexlit import __version__
-
-COMMANDS: dict[str, tuple[str, str]] = {
-    "train": (
-        "hexlit.commands.train",
-        "train a network: Hex from nothing or from recorded games; forecasts",
-    ),
-    "games": (
-        "hexlit.commands.games",
-        "recorded games: import, export, show, stats, verify; from files of many formats, and as Parquet",
-    ),
-    "predict": ("hexlit.commands.predict", "apply a trained network to a file: forecasts of new readings"),
-    "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
-    "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
-    "strength": ("hexlit.commands.strength", "a network against the exact truth; what each way of searching is worth"),
-    "play": ("hexlit.commands.play", "a board to play and study on, in the browser"),
-    "htp": ("hexlit.commands.htp", "play and analyse for other programs, such as HexGui, by the Hex Text Protocol"),
-    "export": ("hexlit.commands.export", "a trained network as a file for other programs: ONNX, safetensors"),
-    "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
-    "plan": ("hexlit.commands.plan", "hours and cost of a recipe on machines one does not have, from measured rates"),
-    "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),
-    "monitor": (
-        "hexlit.commands.monitor",
-        "watch a run from outside: processor, memory, device; how many fit side by side",
-    ),
-    "report": ("hexlit.commands.report", "the results of a sweep, finished or still going on: leaderboard, figures"),
-}
-"""Name of a command -> (module with `main(argv) -> exit code`, one line of help)."""
+from hexlit.commands.table import COMMANDS as COMMANDS
 
 COMPLETION_FLAGS = ("-sc", "--shell-completion")
+HELP_FLAGS = {"-h", "--help"}
 
 
 def usage() -> str:
@@ -53,7 +27,7 @@ usage: hexlit COMMAND [KEY=VALUE | GROUP=OPTION ...]
 commands:
 {table}
 
-  hexlit COMMAND --help        the settings and groups of a command
+  hexlit COMMAND --help        examples, settings and groups of a command
   hexlit COMMAND --cfg job     the configuration it would run with
   hexlit --version             the version
   eval "$(hexlit -sc install=bash)"   completion in this shell (also zsh, fish)"""
@@ -62,7 +36,9 @@ commands:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
+    if arguments[:1] == ["help"] and arguments[1:2] and arguments[1] in COMMANDS:  # hexlit help COMMAND
+        arguments = [arguments[1], "--help", *arguments[2:]]
+    if not arguments or arguments[0] in {*HELP_FLAGS, "help"}:
         print(usage())
         return 0
     if "--version" in arguments:
@@ -74,6 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         print(f"hexlit: {_unknown_command(name)}", file=sys.stderr)
         return 2
+    if not HELP_FLAGS.isdisjoint(overrides):
+        from hexlit.commands.manual.answer import answer  # imports no command, nor Hydra
+
+        return answer(name, overrides)
     return _run(name, overrides)
 
 
@@ -93,20 +73,25 @@ def _unknown_command(name: str) -> str:
 
 
 def _complete(arguments: list[str]) -> int:
-    """Answer the shell: names of commands here, everything after a command's name by that command's configuration.
-
-    Hydra completes for one application; its script asks `hexlit -sc query=SHELL`, with the line in COMP_LINE.
-    """
+    """Answer the shell, which asks `hexlit -sc query=SHELL` with the line in COMP_LINE, by a script of Hydra's."""
     if not any(argument.startswith("query=") for argument in arguments):
         return _run("solve", arguments)  # the installed script is the same for every command
-    line = os.environ.get("COMP_LINE", "")
+    separator = "\n" if any(argument == "query=fish" for argument in arguments) else " "
+    print(separator.join(_offered(os.environ.get("COMP_LINE", ""))))
+    return 0
+
+
+def _offered(line: str) -> list[str]:
+    """What may continue the last word of `line`, of which the first is the program."""
     words = line.split()
-    if len(words) < 2 or (len(words) == 2 and not line[-1].isspace()):
-        start = words[1] if len(words) == 2 else ""
-        print(" ".join(name for name in COMMANDS if name.startswith(start)))
-        return 0
-    program, name = words[:2]
+    if not line or line[-1].isspace():
+        words.append("")
+    _, *before, word = words if len(words) > 1 else [*words, ""]
+    if not before:
+        return [name for name in COMMANDS if name.startswith(word)]
+    name, *before = before
     if name not in COMMANDS:
-        return 0
-    os.environ["COMP_LINE"] = f"{program} {line.split(name, 1)[1].lstrip()}"
-    return _run(name, arguments)
+        return []
+    from hexlit.commands.manual.completing import candidates
+
+    return candidates(name, before, word)

@@ -1,4 +1,4 @@
-"""The one exception that means: the user asked for something that cannot be done."""
+"""The one exception for impossible requests of the user."""
 
 
 class UsageError(ValueError):

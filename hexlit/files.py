@@ -1,4 +1,4 @@
-"""Whole files or none: what a reader finds under a name is never half written."""
+"""Whole files or none: a reader never finds a half-written file."""
 
 import atexit
 import errno
@@ -23,19 +23,19 @@ except ImportError:  # Windows: files are not held there
 
 log = logging.getLogger(__name__)
 
-# The names under which `replacing`, and stores of older versions, write before they rename.
+# Temporary names of `replacing`, and of stores of older versions, before the rename.
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{8}\.tmp|part-[0-9]{6,}\.tmp")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path` to write to, and rename it to `path` when the block ends well.
+    """Give a temporary path beside `path` to write to, and rename it to `path` when the block succeeds.
 
     The content reaches the disk before the rename, so a process killed at any instant leaves the old file or the new
     one. When the block raises, the old file stays and the temporary one is removed. Missing folders are made.
 
     Raises:
-        OSError: `path` is there, and no file: a folder, a pipe or a device, which no rename may replace.
+        OSError: `path` exists and is not a file: a folder, a pipe or a device, which no rename may replace.
     """
     if path.exists() and not path.is_file():
         code = errno.EISDIR if path.is_dir() else errno.EINVAL
@@ -58,10 +58,10 @@ def write_text_atomic(path: Path, text: str) -> None:
 
 
 def remove_temporary(folder: Path, *, below: bool = True) -> int:
-    """Remove the files in (and `below`) `folder` that were being written when their process ended; returns how many.
+    """Remove the unfinished files of ended processes in (and `below`) `folder`; returns how many.
 
-    To be called when no process works there any more. Only regular files that carry the names of hexlit's own
-    unfinished files go; links are not followed. Raises `OSError` where one cannot be removed.
+    Call it when no process works there any more. It removes only regular files with the names of hexlit's own
+    unfinished files; links are not followed. Raises `OSError` if one cannot be removed.
     """
     count = 0
     for place, _, names in os.walk(folder):
@@ -76,9 +76,9 @@ def remove_temporary(folder: Path, *, below: bool = True) -> int:
 
 
 def hold(file: IO[Any]) -> bool:
-    """Keep the open `file` from all who ask likewise, until it is closed; False where somebody holds it already.
+    """Lock the open `file` until it is closed; False if another process holds it already.
 
-    The end of a process, however it comes, lets go.
+    Any end of the process frees it.
     """
     try:
         if fcntl is not None:
@@ -89,15 +89,15 @@ def hold(file: IO[Any]) -> bool:
 
 
 def named_cache_folder() -> Path:
-    """The folder that the environment, or else custom, names for `cache_folder`; perhaps it cannot be written."""
+    """The folder for `cache_folder` by the environment, or else by convention; perhaps it cannot be written."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
 
 
 def cache_folder() -> Path:
-    """The folder of what can be computed again: solved positions, indices of games, compiled kernels.
+    """The folder of data that can be computed again: solved positions, indices of games, compiled kernels.
 
-    A folder that cannot be written gives way to a temporary one, for this process and those it starts. One warning
-    says so, and the folder is removed at the end.
+    If it cannot be written, a temporary one takes its place, for this process and those it starts. One warning says so,
+    and the folder is removed at the end.
     """
     folder = named_cache_folder()
     try:
@@ -114,7 +114,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Wait until no other process is in such a block for the lock file `path`, which is made with its folders.
+    """Hold the lock file `path`, made with its folders, after waiting for all other processes that hold it.
 
     Raises:
         OSError: the file cannot be made.
@@ -127,10 +127,10 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
-    """Have `build` fill `folder`, unless it exists; of several processes that ask at once one builds, the others wait.
+    """Fill `folder` by `build`, unless it exists; of several processes at once, one builds and the others wait.
 
-    What `build` writes reaches the disk before the folder gets its name. When it raises, nothing is left; what a killed
-    process has left, the next one removes. Folders beside each other are built one after the other.
+    All files of `build` reach the disk before the folder gets its name. If it raises, nothing is left; the next call
+    removes the remains of a killed process. Folders beside each other are built one after the other.
     """
     if folder.exists():
         return
@@ -157,9 +157,9 @@ def write_json_atomic(path: Path, content: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """`value` as JSON can say it: NaN and infinities become null, paths strings, arrays lists.
+    """`value` for JSON: NaN and infinities become null, paths strings, arrays lists.
 
-    Raises TypeError for what JSON cannot say.
+    Raises TypeError for types that JSON does not have.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}

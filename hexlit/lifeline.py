@@ -1,7 +1,7 @@
-"""A child that never outlives its parent: a pipe whose one end only the parent has.
+"""A child that never outlives its parent, by a pipe with one end in the parent alone.
 
-When the parent ends, however it does, the system closes its end, and the child reads the end of the file.
-`Lifeline` is for programs that are started, `spawn_tied` for processes of `multiprocessing`.
+Whenever the parent ends, the system closes its end, and the child reads the end of the file. `Lifeline` is for
+programs, `spawn_tied` for processes of `multiprocessing`.
 """
 
 import os
@@ -43,7 +43,7 @@ class Lifeline:
             self._read = None
 
     def close(self) -> None:
-        """End it: a child that still lives is killed."""
+        """Close the lifeline: a child that still lives is killed."""
         self.started()
         if self._write is not None:
             os.close(self._write)
@@ -57,9 +57,9 @@ class Lifeline:
 
 
 def die_with_parent(descriptor: int) -> None:
-    """Kill this process when its parent ends, with all of its process group where it leads one.
+    """Kill this process when its parent ends, with all of its process group if it leads one.
 
-    A process that does not lead its group ends alone: the group is somebody else's. Raises `UsageError` where
+    A process that does not lead its group ends alone: the group belongs to another process. Raises `UsageError` if
     `descriptor` is not the end of a pipe.
     """
     try:
@@ -84,7 +84,7 @@ def _watch(descriptor: int) -> None:
 def spawn_tied(
     context: SpawnContext, line: Connection, target: Callable[..., None], arguments: tuple[Any, ...], name: str
 ) -> SpawnProcess:
-    """Start a process that calls `target(*arguments)`, and dies with this one from its first moments on.
+    """Start a process that calls `target(*arguments)`; it is tied to this one from its start.
 
     `line` is the reading end of a pipe whose other end this process alone keeps open: `context.Pipe(duplex=False)`.
     """
@@ -94,7 +94,7 @@ def spawn_tied(
 
 
 class _LateCall:
-    """A call that is unpickled when it is made. Its imports take seconds; the process watches already meanwhile."""
+    """A call that is unpickled only when it is made: its imports take seconds, and the lifeline is watched before."""
 
     def __init__(self, target: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         self._call = target, arguments

@@ -1,4 +1,4 @@
-"""One folder, one process: a lock file that is freed when its holder ends, however it ends."""
+"""One folder, one process: a lock file that any end of its holder frees."""
 
 import os
 from pathlib import Path
@@ -13,14 +13,14 @@ LOCK = ".lock"
 class FolderLock:
     """The right to write in a folder, held until `release`, the end of a `with` block, or the end of the process.
 
-    The file `.lock` stays in the folder: whoever removed it could let two processes in.
+    The file `.lock` stays in the folder: removing it could let two processes in.
     """
 
     def __init__(self, folder: Path, doing: str = "at work") -> None:
         """Take the lock of `folder`, which exists.
 
         Raises:
-            UsageError: another process has it; the message says that this one is `doing` something there.
+            UsageError: another process has it; the message says what it is `doing` there.
             OSError: no file can be made there.
         """
         self._path = folder / LOCK
@@ -30,14 +30,14 @@ class FolderLock:
             raise UsageError(f"{folder}: another process is {doing} here; wait for its end, or end it")
 
     def stands(self) -> bool:
-        """Whether the folder is the one that was locked, which somebody may have removed."""
+        """Whether the locked folder still exists; it may have been removed."""
         try:
             return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
         except OSError:
             return False
 
     def release(self) -> None:
-        """Let others in."""
+        """Free the lock."""
         self._file.close()
 
     def __enter__(self) -> "FolderLock":

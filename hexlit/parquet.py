@@ -1,4 +1,4 @@
-"""Parquet files that explain themselves: what the table is and what each column means stand in the file."""
+"""Parquet files that explain themselves: each has a description of its table and of each column."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ DESCRIPTION = b"description"
 """Key of a description, in the metadata of a table and of each of its fields."""
 
 _LEVEL = 5
-"""Of zstd. Levels above it gain 2% and double the time; below it a column of texts grows by a tenth."""
+"""Level of zstd. Higher ones gain 2% and double the time; at lower ones a column of texts grows by a tenth."""
 
 
 def described(schema: pa.Schema, about: str, columns: Mapping[str, str]) -> pa.Schema:
@@ -29,12 +29,12 @@ def write_described(table: pa.Table, path: Path, *, distinct: Collection[str] = 
     Only readers by Arrow see the metadata of a field. The file's own key-value metadata therefore has the same text
     under `column NAME`: DuckDB shows it by `parquet_kv_metadata`, polars by `read_parquet_metadata`.
 
-    Lists, and the columns `distinct` whose values hardly repeat, get no dictionary, which would only take room.
+    Lists, and the columns `distinct` with few repeated values, get no dictionary: it would only take room.
 
     Raises:
         OSError: the file cannot be written.
     """
-    repeating = [field.name for field in table.schema if field.name not in distinct]  # a list has another path
+    repeating = [field.name for field in table.schema if field.name not in distinct]  # not of lists
     with pq.ParquetWriter(
         path, table.schema, compression="zstd", compression_level=_LEVEL, use_dictionary=repeating
     ) as writer:
@@ -43,7 +43,7 @@ def write_described(table: pa.Table, path: Path, *, distinct: Collection[str] = 
 
 
 def descriptions(schema: pa.Schema) -> dict[str, str]:
-    """Column -> its description, of those columns of `schema` that have one."""
+    """Column -> its description, for the columns of `schema` that have one."""
     return {
         field.name: field.metadata[DESCRIPTION].decode()
         for field in schema

@@ -22,7 +22,7 @@ def missing(folder: Path) -> bool:
 
 
 def compile_kernels(processes: int) -> None:
-    """Compile, in as many processes at a time. What fails here is for the tests to tell."""
+    """Compile, in as many processes at a time. Failures here are left to the tests."""
 
     def run(program: tuple[str, ...]) -> None:
         # Its standard input stays open: these programs end with the process that holds it.

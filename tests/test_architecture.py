@@ -54,6 +54,7 @@ ARROWS: dict[str, set[str]] = {
 FOR_ALL = {
     "errors",
     "files",
+    "interruption",
     "lifeline",
     "locks",
     "parquet",
@@ -76,10 +77,10 @@ AVAILABILITY = {
     "torch.accelerator.current_accelerator",
 }
 FREE_OF_THE_GAME = ("training", "accelerate", "tuning", "tracking")
-"""Rooms that serve every task, and so have no word of one in names and texts."""
+"""Rooms that serve every task: their names and texts have no word of a single one."""
 WORDS_OF_A_TASK = {"selfplay", "game", "games", "board", "boards", "policy", "policies", "strength", "hex"}
 HOME_OF_THE_FORECASTER = ("hexlit.tasks.forecast", "hexlit.reporting.forecasts")
-NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.cli"}  # the table of tasks, and what `hexlit --help` says
+NAMES_TASKS = {"hexlit.commands.tasks", "hexlit.commands.table"}  # the table of tasks, and what `hexlit --help` says
 OF_OTHERS = {"token_hex", "TensorBoardLogger"}  # names that other libraries gave
 OPTIONAL = (
     "tensorboard",
@@ -91,6 +92,7 @@ OPTIONAL = (
     "ray",
     "web",
     "slurm",
+    "postgres",
 )  # extras whose packages the code imports where they are installed
 IMPORT_NAMES = {
     "ipykernel": "IPython",  # which it brings
@@ -99,6 +101,7 @@ IMPORT_NAMES = {
     "nvidia-ml-py": "pynvml",
     "scikit-learn": "sklearn",
     "pillow": "PIL",
+    "pyyaml": "yaml",
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
@@ -375,7 +378,7 @@ def test_only_accelerate_asks_what_the_hardware_is() -> None:
 
 
 def test_one_module_tells_the_search_algorithms_apart() -> None:
-    """Nobody else reads `.gumbel` or `.puct` of parameters and settings, asks for a name, or imports their kernels."""
+    """No other module reads `.gumbel` or `.puct` of settings, asks for a name, or imports their kernels."""
     telling = set()
     for name, tree in modules().items():
         if {"hexlit.search.gumbel", "hexlit.search.puct"} & set(imports(name, tree)):

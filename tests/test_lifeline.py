@@ -39,7 +39,7 @@ time.sleep(600)
 
 
 def lives(process: psutil.Process) -> bool:
-    """One that nobody has waited for yet has ended too."""
+    """A zombie has ended, too."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

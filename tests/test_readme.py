@@ -1,17 +1,33 @@
-"""What the README shows works as it is printed there."""
+"""The README is short, and what it and the pages of `docs/` show is what there is."""
 
 import contextlib
 import io
 import re
 from pathlib import Path
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+import pytest
+import yaml
+
+import hexlit
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {path.relative_to(ROOT / "docs").as_posix(): path.read_text() for path in (ROOT / "docs").rglob("*.md")}
+MOST_BYTES = 12_000
 
 
 def block(name: str) -> str:
     found = re.search(rf"<!-- {name} -->\n```\w+\n(.*?)```", README, re.DOTALL)
     assert found is not None, name
     return found[1]
+
+
+@pytest.mark.row("F14")
+def test_it_is_short_and_begins_with_a_picture() -> None:
+    assert len(README.encode()) <= MOST_BYTES
+    picture = re.search(r"!\[.+\]\((.+\.svg)\)", README.partition("\n## ")[0])
+    assert picture is not None
+    assert (ROOT / picture[1]).read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_setting_up_and_running_is_one_line_each() -> None:
@@ -26,10 +42,11 @@ def test_the_python_example_finds_what_its_comment_says() -> None:
     solution = room["solution"]
     assert (solution.winner, solution.moves) == ("White", ["c2"])  # type: ignore[attr-defined]
     assert abs(room["found"].value) <= 1  # type: ignore[attr-defined]
+    assert block("python-example") in PAGES["python.md"]
 
 
 def test_every_experiment_and_group_option_is_named() -> None:
-    conf = Path(__file__).parents[1] / "conf"
+    text = README + "".join(page for name, page in PAGES.items() if name != "reference.md")
     for group in (
         "experiment",
         "accelerator",
@@ -41,5 +58,47 @@ def test_every_experiment_and_group_option_is_named() -> None:
         "sweep",
         "hydra/sweeper/pruner",
     ):
-        for option in (conf / group).glob("*.yaml"):
-            assert f"`{option.stem}`" in README, f"{group}={option.stem}"
+        for option in (ROOT / "conf" / group).glob("*.yaml"):
+            assert f"`{option.stem}`" in text, f"{group}={option.stem}"
+
+
+def test_every_public_name_has_its_place_in_the_api() -> None:
+    text = "".join(page for name, page in PAGES.items() if name.startswith("api/"))
+    for name in hexlit.__all__:
+        assert re.search(rf"^::: hexlit\.{name}$", text, re.MULTILINE), name
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    assert sorted(_pages_of(nav)) == sorted(PAGES)
+
+
+def _pages_of(part: object) -> list[str]:
+    if isinstance(part, str):
+        return [part]
+    parts = part.values() if isinstance(part, dict) else part
+    return [page for each in parts for page in _pages_of(each)]  # type: ignore[attr-defined]
+
+
+def test_the_example_of_a_task_is_the_one_that_the_tests_train() -> None:
+    for name in ("__init__.py", "settings.py", "task.py", "conf/task/line.yaml"):
+        found = re.search(
+            rf"<!-- file: linetask/{re.escape(name)} .*? -->\n```\w+\n(.*?)```", PAGES["extending.md"], re.DOTALL
+        )
+        assert found is not None, name
+        assert found[1] == (ROOT / "tests" / "outside" / "linetask" / name).read_text(encoding="utf-8")
+
+
+def test_the_messages_that_the_pages_on_problems_quote_are_those_of_the_code() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "hexlit").rglob("*.py"))
+    code = re.sub(r"\"\s*\n\s*f?\"", "", code)
+    quoted = [
+        message
+        for name, page in PAGES.items()
+        if name.startswith("problems/")
+        for message in [*re.findall(r"^\| `([^`=]+)` \|", page, re.MULTILINE), *re.findall(r"```text\n(.*)\n```", page)]
+    ]
+    assert len(quoted) > 10
+    for message in quoted:
+        for part in re.split(r"\.\.\.|\d+|\bN\b", message):
+            assert part.strip(" %") in code, f"{message}: {part}"

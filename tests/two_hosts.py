@@ -37,7 +37,7 @@ class Host:
         return subprocess.Popen(self.command(*command), text=True, **settings)
 
     def unplug(self) -> None:
-        """Take the cable out. Nobody is told; what is sent from now on is lost."""
+        """Take the cable out. No message is sent; later data is lost."""
         _ip("-n", self.name, "link", "set", self.device, "down")
 
 

@@ -1,4 +1,4 @@
-"""Runtimes that can evaluate a network on a CPU beside torch: which are installed, and in which versions."""
+"""Runtimes beside torch that can evaluate a network on a CPU: the installed ones, and their versions."""
 
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -18,16 +18,16 @@ DTYPES = {
     "onnxruntime": (torch.float32,),
     "openvino": (torch.float32, torch.bfloat16),
 }
-"""Number formats of the backends that do not compute in all of them on a CPU."""
+"""Number formats of backends that do not compute in all formats on a CPU."""
 
 
 def is_installed(backend: str) -> bool:
-    """Whether every package of the optional `backend` is there. Imports nothing."""
+    """Whether every package of the optional `backend` is installed. Imports nothing."""
     return all(find_spec(name) is not None for name in PACKAGES[backend])
 
 
 def installed_backends(dtype: torch.dtype | None = None) -> list[str]:
-    """The optional backends that are installed, and compute in `dtype` where one is given."""
+    """The installed optional backends; with a `dtype`, those that compute in it."""
     return [name for name in PACKAGES if (dtype is None or dtype in DTYPES[name]) and is_installed(name)]
 
 
@@ -37,7 +37,7 @@ def install_command(backend: str) -> str:
 
 
 def require_backend(backend: str) -> None:
-    """Refuse the optional `backend` where it is not installed.
+    """Refuse the optional `backend` if it is not installed.
 
     Raises:
         UsageError: a package is missing; the message has the command that installs it.
@@ -48,7 +48,7 @@ def require_backend(backend: str) -> None:
 
 
 def backend_versions() -> dict[str, str]:
-    """Version of torch, of Numba, and of every optional backend that is installed."""
+    """Versions of torch, of Numba, and of every installed optional backend."""
     return {name: _version(name) for name in ("torch", "numba", *installed_backends())}
 
 

@@ -1,6 +1,6 @@
-"""Batch norm whose statistics are those of a batch over all ranks, on every device.
+"""Batch norm with the statistics of a batch over all ranks, on every device.
 
-torch's own `SyncBatchNorm` knows no cpu.
+torch's own `SyncBatchNorm` does not support the cpu.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from hexlit.accelerate.together import are_several
 
 
 class RankedBatchNorm2d(nn.BatchNorm2d):
-    """`nn.BatchNorm2d` over the examples of all ranks, `[B, C, h, w]` on each of them; alone it is the same.
+    """`nn.BatchNorm2d` over the examples of all ranks, `[B, C, h, w]` on each; with one rank it is the same.
 
     Every rank has as many forward and backward passes in training as the others.
     """
@@ -50,7 +50,7 @@ def _of_every_rank(own: Tensor) -> Tensor:
 
 
 class _EveryRank(torch.autograd.Function):
-    """The tensor `[...]` of every rank as `[ranks, ...]`. Gradients of all ranks flow back to the one that gave it."""
+    """The tensor `[...]` of every rank as `[ranks, ...]`. Gradients of all ranks flow back to the tensor's own rank."""
 
     @staticmethod
     def forward(context: Any, own: Tensor) -> Tensor:
@@ -66,9 +66,9 @@ class _EveryRank(torch.autograd.Function):
 
 
 def over_ranks(net: nn.Module) -> None:
-    """Let every batch norm of images in `net` be one over all ranks. Parameters and statistics stay the same tensors.
+    """Let every batch norm of images in `net` cover all ranks. Parameters and statistics stay the same tensors.
 
-    Their names in a checkpoint do, too.
+    Their names in a checkpoint stay the same too.
     """
     for module in list(net.modules()):
         for name, child in module.named_children():

@@ -1,4 +1,4 @@
-"""The one place where a network is compiled for training, tried before it is relied on."""
+"""The one place that compiles a network for training; it tries the result before relying on it."""
 
 import contextlib
 import logging
@@ -17,7 +17,7 @@ PRECISION_DTYPES = {"bf16-mixed": torch.bfloat16, "16-mixed": torch.float16}
 
 
 def autocast(profile: DeviceProfile) -> contextlib.AbstractContextManager[object]:
-    """The context in which a forward pass of training runs; with `32-true` it does nothing."""
+    """The context of a training's forward pass; with `32-true` it does nothing."""
     dtype = PRECISION_DTYPES.get(profile.precision)
     if dtype is None:
         return contextlib.nullcontext()
@@ -27,15 +27,15 @@ def autocast(profile: DeviceProfile) -> contextlib.AbstractContextManager[object
 def compile_for_training(net: nn.Module, profile: DeviceProfile, trial: Callable[[], Tensor]) -> float | None:
     """Compile `net` in place, which keeps the names of its weights, and try it.
 
-    `trial()` runs `net` on a batch of the size to come and returns a loss; its forward and backward pass are what is
-    compiled. Weights, buffers and torch's random numbers are left as they were. Where compiling fails, one warning
-    says why and the network stays as it is.
+    `trial()` runs `net` on a batch of the coming size and returns a loss; its forward and backward pass are compiled.
+    Weights, buffers and torch's random numbers stay as they were. If compiling fails, one warning says why and the
+    network stays uncompiled.
 
     Returns:
-        Seconds that compiling took; None where it failed.
+        Seconds of compiling; None if it failed.
 
     Raises:
-        RuntimeError, MemoryError: memory does not hold that batch, which says nothing of the compiler.
+        RuntimeError, MemoryError: memory cannot hold that batch, which is no fault of the compiler.
     """
     buffers = [buffer.clone() for buffer in net.buffers()]
     random_state = torch.get_rng_state()
@@ -46,7 +46,7 @@ def compile_for_training(net: nn.Module, profile: DeviceProfile, trial: Callable
         with autocast(profile):
             loss = trial()
         loss.backward()  # type: ignore[no-untyped-call]
-    except Exception as error:  # a compiler can fail in any way, and each is the same news
+    except Exception as error:  # a compiler can fail in any way, with the same consequence
         if is_out_of_memory(error):
             raise
         failure = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

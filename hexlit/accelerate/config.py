@@ -1,4 +1,4 @@
-"""The `accelerator` section of the configuration: what a user may ask of the hardware."""
+"""The `accelerator` section of the configuration: a user's choices for the hardware."""
 
 import re
 from dataclasses import dataclass
@@ -15,86 +15,86 @@ COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-
 
 @dataclass
 class AcceleratorConfig:
-    """What is wanted of the hardware; `auto` and null are filled in by `build_profile` for the chosen device.
+    """Choices for the hardware; `build_profile` replaces `auto` and null by values for the chosen device.
 
     Raises:
         UsageError: a value is out of range; the message names the dotted key.
     """
 
     device: str = "auto"
-    """auto (cuda, then mps, then cpu), cpu, cuda, cuda:N or mps."""
+    """Device: auto (cuda, then mps, then cpu), cpu, cuda, cuda:N or mps."""
 
     devices: int | None = None
-    """Devices that train together, each with a process (rank) of its own: cuda's first ones, or parts of the cpu. Null
-    is as many as torchrun or srun has started processes, else 1. Each holds the whole network; FSDP is out of scope."""
+    """Number of devices that train together, each with a process (rank) of its own: cuda's first ones, or parts of the
+    cpu. Null: the number of processes that torchrun or srun has started, else 1. Each holds the whole network; FSDP is
+    out of scope."""
 
     precision: str = "auto"
     """Precision of training: auto, 32-true, bf16-mixed or 16-mixed. Parameters stay fp32 in all of them."""
 
     inference_precision: str = "auto"
-    """Number format of the network where it is only evaluated: auto, fp32, bf16 or fp16."""
+    """Number format of evaluating the network: auto, fp32, bf16 or fp16."""
 
     matmul_precision: str = "high"
-    """Inner precision of fp32 products, as `torch.set_float32_matmul_precision` takes it: highest, high or medium."""
+    """Inner precision of fp32 products, as in `torch.set_float32_matmul_precision`: highest, high or medium."""
 
     channels_last: bool | None = None
-    """Memory layout of images: true is NHWC, false is NCHW, null is what suits the device."""
+    """Whether images have the memory layout NHWC (true) or NCHW (false). Null: the better one for the device."""
 
     cudnn_benchmark: bool | None = None
-    """Whether cuDNN tries its convolutions and keeps the fastest; null is true on cuda unless `deterministic`."""
+    """Whether cuDNN tries its convolutions and keeps the fastest. Null: true on cuda unless `deterministic`."""
 
     deterministic: bool = False
-    """Whether cuda takes operators that give the same result twice, more slowly, and warns where it has none; the cpu
+    """Whether cuda uses operators with repeatable results, which are slower; it warns where there is none. The cpu
     always does."""
 
     compile: bool = False
-    """Whether the network is compiled for training; costs up to a minute at the start."""
+    """Whether to compile the network for training; takes up to a minute at the start."""
 
     compile_mode: str = "default"
     """Mode of `torch.compile`: default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs."""
 
     inference: str = "auto"
-    """How the network is evaluated: auto, eager, compile, graph (CUDA), or on a CPU fused, winograd (fp32 only),
-    onnxruntime or openvino. On a CPU auto is the fastest of the last four; it is measured once, where there is a
-    choice, and remembered."""
+    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused, winograd
+    (fp32 only), onnxruntime or openvino. On a CPU auto is the fastest of these four, measured once and remembered."""
 
     train_batch: int | None = None
-    """Examples in one optimisation step; null is what the recipe says (`data.batch`), the same on every device."""
+    """Examples in one optimisation step. Null: the recipe's `data.batch`, the same on every device."""
 
     micro_batch: int | None = None
-    """Most examples that go through the network at once in training, on each device; the gradients of a step are added
-    up over its micro-batches. Null is the whole batch. It halves by itself when the one device runs out of memory."""
+    """Most examples that go through the network at once in training, on each device. The gradients of a step are added
+    up over its micro-batches. It halves by itself when a single device runs out of memory. Null: the whole batch."""
 
     evaluation_batch: int | None = None
-    """Examples in one call when the network is only evaluated; null is what suits the device."""
+    """Examples in one call when the network is only evaluated. Null: the device's default."""
 
     checkpoint_gradients: bool = False
-    """Whether activations are computed again in the backward pass: less memory for about a quarter more time."""
+    """Whether to compute activations again in the backward pass: less memory for about a quarter more time."""
 
     fused_optimizer: bool | None = None
-    """Whether an update is one kernel; null is wherever the optimizer has one."""
+    """Whether an optimizer's update is one kernel. Null: yes, if the optimizer has one."""
 
     workers: int | None = None
-    """Processes that load data; 0 loads in the main process. Null is what suits task and device."""
+    """Number of processes that load data; 0: the main process loads. Null: the default of task and device."""
 
     prefetch: int | None = None
-    """Batches that each loading process prepares ahead; null is 2. Without such processes it means nothing."""
+    """Batches that each loading process prepares ahead. Null: 2. No effect without such processes."""
 
     persistent_workers: bool | None = None
-    """Whether loading processes live on between epochs; null is yes, where there are any. Hex, with
-    another data set and loader each epoch, refuses it."""
+    """Whether loading processes stay alive between epochs. Null: yes, if there are any. Hex has another data set and
+    loader each epoch, and refuses it."""
 
     pin_memory: bool | None = None
-    """Whether host batches are page-locked; only cuda can, null is true on cuda and false elsewhere."""
+    """Whether host batches are page-locked, which only cuda supports. Null: true on cuda and false elsewhere."""
 
     memory_cap: float | None = None
-    """GiB of device memory that torch may take, at most; only cuda and mps can."""
+    """Most device memory that torch may take, in GiB; only cuda and mps support it. Null: no limit."""
 
     memory_warning: float = 8000.0
-    """MB (10^6 bytes) of host or device memory above which an epoch is warned of."""
+    """Memory of host or device, in MB (10^6 bytes), above which an epoch gets a warning."""
 
     threads: int = 0
-    """CPU threads of torch and of whatever else computes; 0 is all cores this process may use."""
+    """CPU threads of torch and of all other computations. 0: all cores that this process may use."""
 
     def __post_init__(self) -> None:
         if not DEVICE_FORM.fullmatch(self.device):
@@ -123,14 +123,14 @@ class AcceleratorConfig:
 
 @dataclass(frozen=True)
 class LoadingDefaults:
-    """What a task asks of one type of device, where its user leaves it open."""
+    """A task's defaults for one type of device, used where the user leaves them open."""
 
     train_batch: int
     """Examples in one optimisation step."""
     evaluation_batch: int
     """Examples in one call when the network is only evaluated."""
     workers: int
-    """Processes that load data; there are none inside a notebook."""
+    """Number of processes that load data; there are none inside a notebook."""
 
 
 def _one_of(key: str, value: str, valid: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The one place that asks which device exists."""
+"""The one place that finds out which devices exist."""
 
 import logging
 import platform
@@ -12,13 +12,13 @@ log = logging.getLogger(__name__)
 
 
 def choose_device(requested: str | torch.device = "auto") -> torch.device:
-    """The device to work on, tried with a small product before it is returned.
+    """The device to work on, tested with a small product first.
 
-    `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`. Under `auto` the first of cuda, mps
-    and cpu that exists is taken; should its trial fail, the cpu is taken and one warning says why.
+    `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`. `auto` takes the first existing one
+    of cuda, mps and cpu. If its test fails, it takes the cpu and one warning says why.
 
     Raises:
-        UsageError: a device named explicitly is missing or fails its trial, with what to do about it.
+        UsageError: a device named explicitly is missing or fails its test; the message tells what to do.
     """
     name = str(requested)
     if not DEVICE_FORM.fullmatch(name):
@@ -39,12 +39,12 @@ def choose_device(requested: str | torch.device = "auto") -> torch.device:
 
 
 def cuda_devices() -> list[torch.device]:
-    """The cuda devices that this process sees, none where there are none."""
+    """The cuda devices that this process sees; none without any."""
     return [torch.device("cuda", number) for number in range(torch.cuda.device_count())]
 
 
 def make_current(device: torch.device) -> None:
-    """Let whatever names no device of cuda, page-locked memory for example, be with `device` and not with the first.
+    """Make `device` the default for calls that name no cuda device, such as those for page-locked memory.
 
     A process holds some hundred MB on every cuda device that it has touched.
     """
@@ -53,7 +53,7 @@ def make_current(device: torch.device) -> None:
 
 
 def why_missing(device: torch.device) -> str:
-    """Why `device` cannot be used on this machine and what to do; empty where it can."""
+    """Why `device` cannot be used on this machine, and what to do; empty if it can be used."""
     if device.type == "cuda":
         return _why_no_cuda(device.index or 0)
     if device.type == "mps":
@@ -62,7 +62,7 @@ def why_missing(device: torch.device) -> str:
 
 
 def trial_failure(device: torch.device) -> str:
-    """What goes wrong when `device` multiplies two small matrices; empty where the product equals the CPU's.
+    """The error when `device` multiplies two small matrices; empty if the product equals the CPU's.
 
     The factors are small whole numbers, which every inner precision (TF32 too) multiplies exactly.
     """

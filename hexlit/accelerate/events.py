@@ -13,7 +13,7 @@ class Events:
     """Instants of a host that works itself (the cpu): an event is a time of `time.perf_counter`."""
 
     def record(self) -> Any:
-        """The instant at which the work handed over so far is done."""
+        """The instant that ends all work queued so far."""
         return time.perf_counter()
 
     def between(self, events: Sequence[Any]) -> list[float]:
@@ -24,14 +24,15 @@ class Events:
 class DeviceEvents(Events):
     """Events in the queue of cuda or mps: recording one costs microseconds and waits for nothing.
 
-    The seconds between two events are those of the device: from the end of the work before the first to the end of the
-    work before the second, idle time included. They add up to the time from the first event to the last.
+    The seconds between two events are the device's own, idle time included. They run from the end of the work before
+    the first event to the end of the work before the second. They add up to the time from the first event to the last.
     """
 
     def __init__(self, make_event: Callable[[], Any], wait: Callable[[], None]) -> None:
-        """`make_event()` gives an event with `record` and `elapsed_time` (in milliseconds); `wait()` is for the device.
+        """`make_event()` gives an event with `record` and `elapsed_time` (in milliseconds); `wait()` waits for the
+        device.
 
-        An event of mps has been seen to wait for ever, so none is waited for by itself.
+        An event of mps can wait forever, so this class never waits for a single event.
         """
         self._make_event = make_event
         self._wait = wait
@@ -61,9 +62,9 @@ def events_for(device: torch.device) -> Events:
 
 
 def on_its_way(value: Tensor) -> Callable[[], float]:
-    """The number in a tensor of one element, on its way to the host; asking for it waits until it is there.
+    """The number in a tensor of one element, on its way to the host; calling the result waits for its arrival.
 
-    On cuda only the work before this call is waited for, elsewhere all that was handed over until one asks.
+    On cuda it waits only for the work before this call, elsewhere for all work queued when it is called.
     """
     value = value.detach()
     if value.device.type != "cuda":
@@ -81,7 +82,7 @@ def on_its_way(value: Tensor) -> Callable[[], float]:
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until `device` has done all that was handed over to it."""
+    """Wait until `device` has finished all queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":

@@ -1,4 +1,4 @@
-"""How busy the device of a run is, and the most memory it took, over any stretch of the run's time."""
+"""The utilisation of a run's device, and the most memory it took, over any part of the run's time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from hexlit.accelerate.resources import ResourceSummary
 
 
 def nvml_of(device: torch.device) -> Nvml | None:
-    """The driver, showing the one card that is `device`; None where that is no cuda device."""
+    """The driver with `device` as its only card; None if that is no cuda device."""
     if device.type != "cuda":
         return None
     return Nvml(f"GPU-{torch.cuda.get_device_properties(device).uuid}")
@@ -19,19 +19,19 @@ def nvml_of(device: torch.device) -> Nvml | None:
 
 @dataclass(frozen=True)
 class DeviceFigures:
-    """None is "not measured", never 0; `reasons` says why, by field."""
+    """Figures of a device. None is "not measured", never 0; `reasons` says why, by field."""
 
     device_utilisation: float | None
     """Share of the time that the device worked, 0 to 1; of its threads' time on a cpu."""
     peak_device_bytes: int | None
-    """The most that tensors took of the device's own memory."""
+    """Largest amount of the device's own memory that tensors took."""
     reasons: dict[str, str] = field(default_factory=dict)
 
 
 class DeviceGauge:
     """Reads the device of a run.
 
-    The utilisation of a cpu follows from the processor time, that of other devices from samples.
+    The utilisation of a cpu is calculated from processor time, that of other devices from samples.
     """
 
     def __init__(
@@ -40,18 +40,20 @@ class DeviceGauge:
         threads: int,
         sampled: Callable[[float, float], ResourceSummary] | None = None,
     ) -> None:
-        """`threads` of the cpu; `sampled(start, end)` sums up what was seen between instants of `time.monotonic()`."""
+        """`threads` of the cpu; `sampled(start, end)` sums up the samples between instants of `time.monotonic()`."""
         self._device = device
         self._threads = threads
         self._sampled = sampled
 
     def restart(self) -> None:
-        """Begin a new peak of memory."""
+        """Start a new peak of memory."""
         reset_peak(self._device)
 
     def read(self, started: float, seconds: float, cpu_seconds: float) -> DeviceFigures:
-        """The figures of the `seconds` from `started` (on `time.monotonic()`), in which the processors took
-        `cpu_seconds`; the peak of memory is that since `restart`.
+        """The figures of the `seconds` from `started` (on `time.monotonic()`); the processors took `cpu_seconds` in
+        them.
+
+        The peak of memory is that since `restart`.
         """
         peak, why_no_peak = peak_bytes(self._device)
         utilisation, why = self._utilisation(started, started + seconds, cpu_seconds)

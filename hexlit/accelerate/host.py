@@ -1,4 +1,4 @@
-"""What the host has for this process: cores and memory. Imports no torch, so that light commands may ask."""
+"""The host's resources for this process: cores and memory. Imports no torch, so that light commands can use it."""
 
 import contextlib
 import hashlib
@@ -24,16 +24,16 @@ def in_notebook() -> bool:
 
 
 def process_space() -> str:
-    """Where the number of a process means the same process: this machine, or the container on it."""
+    """Space of process numbers: a machine, or a container on it. Equal numbers in equal spaces are the same process."""
     try:
         namespace = Path("/proc/self/ns/pid").stat().st_ino
-    except OSError:  # no Linux: the machine alone
+    except OSError:  # not Linux: the machine alone
         namespace = 0
     return f"{socket.gethostname()}/{namespace}"
 
 
 def usable_cores() -> int:
-    """CPU cores that this process may use: fewer than the machine has where the system, or a job of Slurm, says so."""
+    """CPU cores that this process may use: fewer than the machine has if the system, or a job of Slurm, says so."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, allocated_cores(os.environ) or cores)
 
@@ -41,7 +41,7 @@ def usable_cores() -> int:
 def allocated_cores(environment: Mapping[str, str]) -> int | None:
     """Cores that Slurm has given to this process: to its task, or to its job on this machine; None outside a job.
 
-    Slurm may leave it to the process to keep to them.
+    Slurm may leave it to the process to respect the number.
     """
     names = ["SLURM_CPUS_PER_TASK"] if "SLURM_STEP_ID" in environment else []  # a batch script is no task
     for name in (*names, "SLURM_CPUS_ON_NODE"):
@@ -54,7 +54,7 @@ def allocated_cores(environment: Mapping[str, str]) -> int | None:
 def processor_identity() -> str:
     """Model of the processor with a digest of its features, such as `AMD EPYC 9B45 1f2e3d4c`.
 
-    Two machines of one model can show programs different features: a virtual machine may hide some.
+    Two machines of one model can offer different features: a virtual machine may hide some.
     """
     model, flags = platform.processor() or platform.machine(), ""
     with contextlib.suppress(OSError):
@@ -67,21 +67,21 @@ def processor_identity() -> str:
 
 
 def total_host_bytes() -> int:
-    """Memory of the machine, or of the container where that has less, in bytes."""
+    """Memory of the machine, or of the container if that has less, in bytes."""
     limit = _limit_and_use()
     total = int(psutil.virtual_memory().total)
     return total if limit is None else min(total, limit[0])
 
 
 def free_host_bytes() -> int:
-    """Memory that new processes can have without swapping, in bytes; a container's limit counts."""
+    """Memory that new processes can take without swapping, in bytes; a container's limit counts."""
     limit = _limit_and_use()
     available = int(psutil.virtual_memory().available)
     return available if limit is None else max(0, min(available, limit[0] - limit[1]))
 
 
 def _limit_and_use() -> tuple[int, int] | None:
-    """Limit of the container and what it uses, less the file cache that gives way, in bytes; None without a limit."""
+    """Limit of the container, and its use without the file cache, in bytes; None without a limit."""
     for folder, limit_name, use_name, cache_name in (
         (CGROUPS, "memory.max", "memory.current", "inactive_file"),
         (CGROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),

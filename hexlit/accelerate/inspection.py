@@ -1,4 +1,4 @@
-"""What this machine is and can do: its devices, versions, cores and memory, and how many trials to run side by side."""
+"""The facts about this machine: its devices, versions, cores and memory, and how many trials to run at a time."""
 
 import logging
 import os
@@ -42,7 +42,7 @@ PACKAGES = ("hexlit", "lightning", "numba", "numpy", "hydra-core", "optuna")
 
 @dataclass(frozen=True)
 class DeviceInspection:
-    """One device, or kind of device that is not there. None: see `reasons`, by field."""
+    """One device, or a kind of device that is missing. None: see `reasons`, by field."""
 
     device: str
     available: bool
@@ -54,12 +54,12 @@ class DeviceInspection:
     product: ProductProbe | None = None
     precisions: list[PrecisionProbe] = field(default_factory=list)
     training_precision: str | None = None
-    """What `accelerator.precision=auto` trains in: 32-true, bf16-mixed or 16-mixed."""
+    """Training precision of `accelerator.precision=auto`: 32-true, bf16-mixed or 16-mixed."""
     inference_precision: str | None = None
-    """What `accelerator.inference_precision=auto` evaluates in: fp32, bf16 or fp16."""
+    """Number format of `accelerator.inference_precision=auto`: fp32, bf16 or fp16."""
     compile: CompileProbe | None = None
     fused: bool | None = None
-    """Whether the fused operators of the CPU are there and right."""
+    """Whether the fused operators of the CPU exist and compute correctly."""
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -76,20 +76,20 @@ class HostInspection:
 
 @dataclass(frozen=True)
 class AutoChoice:
-    """What `accelerator=auto` takes."""
+    """The choice of `accelerator=auto`."""
 
     device: str
     warnings: list[str]
-    """What it says on the way, such as why a device that is there was passed over."""
+    """Its warnings, such as the reason for passing over an existing device."""
 
 
 @dataclass(frozen=True)
 class TrialAdvice:
-    """How many trials to run side by side, under the assumption of what one takes."""
+    """How many trials to run at a time, given an assumed size of one."""
 
     recommended: int
     limit: str
-    """host memory, cores or device memory."""
+    """Limiting resource: host memory, cores or device memory."""
     host_bytes_a_trial: int
     device_bytes_a_trial: int
 
@@ -104,20 +104,20 @@ class Inspection:
     auto: AutoChoice
     trials: TrialAdvice
     seconds: float
-    """What the inspection took."""
+    """Duration of the inspection."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """Why a version is None, by its name."""
+    """Reasons of missing versions, by name."""
 
 
 def inspect_machine(
     *, compile: bool = True, fused_obstacle: Callable[[], str], on_step: Callable[[str], None] = lambda step: None
 ) -> Inspection:
-    """Look at everything and try everything; a probe that fails is a reason in the result.
+    """Inspect and test everything; a failing test becomes a reason in the result.
 
     Args:
-        compile: whether `torch.compile` is tried, which takes most of the time.
-        fused_obstacle: says why the fused operators of the CPU cannot be used; empty where they can.
-        on_step: told what is being tried.
+        compile: whether to test `torch.compile`, which takes most of the time.
+        fused_obstacle: gives the reason against the fused operators of the CPU; empty if they can be used.
+        on_step: called with the name of each test.
     """
     started = time.perf_counter()
     nvml = Nvml(os.environ.get("CUDA_VISIBLE_DEVICES"))
@@ -152,7 +152,7 @@ def inspect_device(
     fused_obstacle: Callable[[], str],
     before: "list[DeviceInspection] | tuple[()]" = (),
 ) -> DeviceInspection:
-    """One device; `before` are those inspected before it, whose compiling answers for a card of the same name."""
+    """One device; `before` are the earlier ones, whose test of compiling also holds for a card of the same name."""
     missing = why_missing(device)
     if missing:
         return _unavailable(device.type, _with_driver(missing, device, nvml))
@@ -213,7 +213,7 @@ def device_name(device: torch.device) -> str:
 
 
 def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
-    """Versions by name, and why one is None."""
+    """Versions by name, and the reasons of missing ones."""
     versions: dict[str, str | None] = {
         "python": platform.python_version(),
         "os": platform.platform(),
@@ -240,7 +240,7 @@ def find_versions(nvml: Nvml) -> tuple[dict[str, str | None], dict[str, str]]:
 
 @contextmanager
 def warnings_of(logger: str) -> Iterator[list[str]]:
-    """Collect what `logger` warns of in the block, instead of showing it."""
+    """Collect the warnings of `logger` in the block, instead of showing them."""
     heard: list[str] = []
 
     class Listener(logging.Handler):
@@ -277,7 +277,7 @@ def _unavailable(device: str, why: str) -> DeviceInspection:
 
 
 def _with_driver(missing: str, device: torch.device, nvml: Nvml) -> str:
-    """Why cuda is missing, and what the driver says of it."""
+    """Why cuda is missing, and the driver's own report."""
     if device.type != "cuda" or torch.version.hip is not None:
         return missing
     if nvml.reason:

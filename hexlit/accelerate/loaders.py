@@ -1,4 +1,4 @@
-"""DataLoaders as the device profile asks for them."""
+"""DataLoaders with the settings of the device profile."""
 
 from typing import Any, TypeVar
 
@@ -13,8 +13,8 @@ T = TypeVar("T")
 def loader_settings(profile: DeviceProfile) -> dict[str, Any]:
     """Keyword arguments of `DataLoader` for processes, prefetching and pinning.
 
-    Without processes there is no prefetching and nothing to persist: torch refuses both. Processes are spawned, as a
-    fork would carry a live CUDA, MPS or OpenMP runtime into a process where it does not work.
+    Without processes there is no prefetching and nothing to persist: torch refuses both. Processes are spawned: a fork
+    would carry a live CUDA, MPS or OpenMP runtime into a process where it does not work.
     """
     settings: dict[str, Any] = {"num_workers": profile.workers, "pin_memory": profile.pin_memory}
     if profile.workers:
@@ -25,7 +25,7 @@ def loader_settings(profile: DeviceProfile) -> dict[str, Any]:
 
 
 def loading_lines(profile: DeviceProfile) -> list[str]:
-    """What a run says of its device and of how its data are loaded."""
+    """The lines of a run about its device and about loading its data."""
     return [
         f"Device: {profile.device.type}",
         f"DataLoader Configuration for {profile.device.type.upper()}:",
@@ -39,10 +39,10 @@ def loading_lines(profile: DeviceProfile) -> list[str]:
 def make_loader(
     dataset: Dataset[T], profile: DeviceProfile, *, shuffle: bool = False, seed: int = 0, **arguments: Any
 ) -> DataLoader[T]:
-    """A `DataLoader` over `dataset`: `arguments` beside the settings of `profile`.
+    """A `DataLoader` over `dataset`, with `arguments` and the settings of `profile`.
 
-    The samples and their order depend on `seed` and on nothing else, least of all on the number of processes: the
-    order is drawn from a generator of its own, as the loader draws seeds for its processes from the other.
+    The samples and their order depend only on `seed`, never on the number of processes. The order has a generator of
+    its own, as the loader draws seeds for its processes from the other.
     """
     if shuffle:
         order = torch.Generator().manual_seed(seed)

@@ -1,4 +1,4 @@
-"""Memory of devices: how much is taken, how much may be, and what running out of it looks like."""
+"""Memory of devices: the amount taken, the amount allowed, and errors about missing memory."""
 
 import gc
 import math
@@ -11,7 +11,7 @@ from hexlit.errors import UsageError
 GIB = 2**30
 
 _OUT_OF_MEMORY = (
-    "out of memory",  # cuda, mps ("MPS backend out of memory"), cuBLAS and cuDNN where they are told apart
+    "out of memory",  # cuda, mps ("MPS backend out of memory"), and cuBLAS and cuDNN where they name it
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
     "can't allocate memory",  # cpu: "DefaultCPUAllocator: can't allocate memory: you tried to allocate ..."
@@ -21,7 +21,7 @@ _OUT_OF_MEMORY = (
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether `error` says that cuda, mps or the host has no memory left; each says it in its own way."""
+    """Whether `error` says that cuda, mps or the host is out of memory; each has its own message."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     text = str(error).lower()
@@ -29,10 +29,10 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def peak_bytes(device: torch.device) -> tuple[int | None, str]:
-    """The most bytes that tensors of this process took of `device` since `reset_peak`; or None, and why.
+    """The most bytes that tensors of this process took of `device` since `reset_peak`; or None, and the reason.
 
-    torch keeps no peak on mps. There it is what torch holds of the device, tensors and cache: it grows with the peak
-    and shrinks only when memory is released.
+    torch keeps no peak on mps. There the figure is torch's present total, tensors and cache: it grows with the peak and
+    shrinks only when memory is released.
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device), ""
@@ -42,9 +42,9 @@ def peak_bytes(device: torch.device) -> tuple[int | None, str]:
 
 
 def held_bytes(device: torch.device) -> int | None:
-    """What torch holds of `device` for this process now, tensors and cache, in bytes; None on a cpu.
+    """Bytes that torch holds of `device` for this process now, tensors and cache; None on a cpu.
 
-    Any thread may ask.
+    Any thread may call it.
     """
     if device.type == "cuda":
         return torch.cuda.memory_reserved(device)
@@ -54,7 +54,7 @@ def held_bytes(device: torch.device) -> int | None:
 
 
 def total_and_free_bytes(device: torch.device) -> tuple[int, int]:
-    """Memory of `device` in bytes; on mps, what the system recommends to take and what of that is not taken."""
+    """Memory of `device` in bytes: total and free; on mps, the system's recommended limit and the rest of it."""
     if device.type == "cuda":
         free, total = torch.cuda.mem_get_info(device)
         return int(total), int(free)
@@ -65,13 +65,13 @@ def total_and_free_bytes(device: torch.device) -> tuple[int, int]:
 
 
 def reset_peak(device: torch.device) -> None:
-    """Begin a new peak, where the device keeps one."""
+    """Start a new peak, if the device keeps one."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 
 
 def release(device: torch.device) -> None:
-    """Give memory that no tensor uses back to the device; call it with no exception in flight, which keeps tensors."""
+    """Give unused memory back to the device. Call it after handling an exception: a pending one keeps tensors alive."""
     gc.collect()
     if device.type == "cuda":
         torch.cuda.empty_cache()
@@ -80,7 +80,7 @@ def release(device: torch.device) -> None:
 
 
 def set_memory_cap(device: torch.device, gib: float) -> None:
-    """Let torch take `gib` GiB of `device` at most; an allocation beyond fails as if the device were full.
+    """Let torch take at most `gib` GiB of `device`; an allocation beyond fails as if the device were full.
 
     Raises:
         UsageError: the device has less than that.
@@ -89,7 +89,7 @@ def set_memory_cap(device: torch.device, gib: float) -> None:
         raise UsageError(f"accelerator.memory_cap={gib}: torch caps the memory of cuda and mps only, not of {device}")
     total, _ = total_and_free_bytes(device)
     share = gib * GIB / total
-    # torch on mps takes up to twice of what the device recommends; more than there is would be no cap at all.
+    # torch on mps takes up to twice the device's recommendation; a cap above the device's memory would have no effect.
     if share > 1:
         most = math.floor(total / GIB * 10) / 10
         raise UsageError(f"accelerator.memory_cap={gib}: {device} has {most:g} GiB")

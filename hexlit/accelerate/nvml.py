@@ -1,4 +1,4 @@
-"""What the NVIDIA driver says of its devices, through NVML. It makes no CUDA context, so it takes no memory there."""
+"""The NVIDIA driver's report on its devices, through NVML. It makes no CUDA context, so it takes no memory there."""
 
 import contextlib
 import platform
@@ -21,27 +21,27 @@ class DeviceReading:
     name: str | None
     uuid: str | None
     utilisation: float | None
-    """Share of the driver's last sampling period (up to a second) in which a kernel ran, 0 to 1, of any process."""
+    """Share of the driver's last sampling period (up to a second) with a running kernel, 0 to 1, of any process."""
     used_bytes: int | None
     """Memory in use by all processes and the driver itself."""
     total_bytes: int | None
     process_bytes: int | None
-    """Memory of the processes that were asked for."""
+    """Memory of the requested processes."""
     reasons: dict[str, str] = field(default_factory=dict)
 
 
 class Nvml:
     """The driver, and those of its devices that a process with a given CUDA_VISIBLE_DEVICES sees.
 
-    Indices count in the driver's order, which is CUDA's own wherever the cards are alike or CUDA_DEVICE_ORDER is
+    Indices follow the driver's order. CUDA uses the same order if the cards are alike or CUDA_DEVICE_ORDER is
     PCI_BUS_ID.
 
     Attributes:
-        reason: why no device is read; empty where at least one is.
-        driver: version of the driver, None where it cannot be read, or there is none.
+        reason: why no device is read; empty if at least one is.
+        driver: version of the driver, None if it cannot be read, or there is none.
 
     Args:
-        visible: the value of CUDA_VISIBLE_DEVICES, None where it is not set.
+        visible: the value of CUDA_VISIBLE_DEVICES, None if it is not set.
     """
 
     def __init__(self, visible: str | None = None) -> None:
@@ -67,7 +67,7 @@ class Nvml:
 
     @property
     def devices(self) -> int:
-        """Number of devices that are read."""
+        """Number of readable devices."""
         return len(self._handles)
 
     def read(self, pids: Collection[int] = ()) -> list[DeviceReading]:
@@ -75,7 +75,7 @@ class Nvml:
         return [self._read(handle, pids) for handle in self._handles]
 
     def close(self) -> None:
-        """Let go of the driver; nothing is read any more."""
+        """Release the driver; no device can be read afterwards."""
         if self._library is not None:
             with contextlib.suppress(self._library.NVMLError):
                 self._library.nvmlShutdown()
@@ -83,7 +83,7 @@ class Nvml:
         self.reason = self.reason or "closed"
 
     def _visible(self, handles: list[Any], visible: str | None) -> list[Any]:
-        """As CUDA reads its variable: the first entry that names no device hides itself and all that follow."""
+        """As CUDA reads its variable: the first entry that names no device hides itself and all following ones."""
         if visible is None:
             return handles
         uuids = [_text(self._library.nvmlDeviceGetUUID(handle)) for handle in handles]
@@ -132,7 +132,7 @@ class Nvml:
 
 
 def why_not_read(error: Exception) -> str:
-    """What an error of NVML means, in a few words."""
+    """The meaning of an NVML error, in a few words."""
     meanings = {
         "NVMLError_LibraryNotFound": NO_DRIVER,
         "NVMLError_DriverNotLoaded": "the NVIDIA driver is not loaded",
@@ -153,7 +153,7 @@ def why_not_read(error: Exception) -> str:
 
 
 def _held_bytes(processes: list[Any], pids: Collection[int]) -> tuple[int | None, str]:
-    """Memory of those of `processes` that are among `pids`, in bytes, or why it is not known."""
+    """Memory of `processes` that are among `pids`, in bytes; or the reason why it is not known."""
     held = [process.usedGpuMemory for process in processes if process.pid in pids]
     if any(memory is None for memory in held):
         return None, "the driver does not tell the memory of single processes"

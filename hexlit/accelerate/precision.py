@@ -1,4 +1,4 @@
-"""Which number formats a device computes in, and which of them are used."""
+"""The number formats that a device computes in, and the choice among them."""
 
 import json
 import platform
@@ -16,8 +16,8 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 def cpu_has_bf16() -> bool:
     """Whether this CPU multiplies bf16 in hardware (AVX512-BF16, AMX or Arm) and oneDNN uses it.
 
-    oneDNN accepts bf16 on every AVX512 machine and emulates it, slowly, where the instructions are absent; so on x86
-    the instructions themselves are asked for as well.
+    oneDNN accepts bf16 on every AVX512 machine and emulates it, slowly, if the instructions are absent. On x86 the
+    instructions themselves are therefore checked too.
     """
     try:
         if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
@@ -31,16 +31,16 @@ def cpu_has_bf16() -> bool:
 
 
 PRODUCT = 512
-"""Rows of the square matrices whose product decides; it takes about 3 ms on a core with AVX512."""
+"""Rows of the square matrices in the deciding product; it takes about 3 ms on a core with AVX512."""
 
 ROUNDS = 8
-"""Products in each format, in turn; the least time counts."""
+"""Products in each format, alternating; the least time counts."""
 
 
 def cpu_prefers_bf16() -> bool:
     """Whether bf16 is the faster format of this CPU: measured once, then remembered.
 
-    The instructions alone do not say it. AVX512-BF16 without AMX takes 1.9 times as long as float32 on Intel's
+    The instructions alone do not decide it. AVX512-BF16 without AMX takes 1.9 times as long as float32 on Intel's
     processors, and half as long on AMD's.
     """
     if not cpu_has_bf16():
@@ -90,7 +90,7 @@ def training_precision(requested: str, device: torch.device) -> str:
 
 
 def inference_dtype(requested: str, device: torch.device) -> torch.dtype:
-    """The dtype in which the network is evaluated on `device`.
+    """The dtype for evaluating the network on `device`.
 
     Raises:
         UsageError: the device does not compute in the requested precision.

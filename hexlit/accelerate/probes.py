@@ -1,4 +1,4 @@
-"""What a device is tried with: a product, the precisions, compiling. A failure is a reason, never an exception."""
+"""Tests of a device: a product, the precisions, compiling. A failure becomes a reason, never an exception."""
 
 import copy
 import math
@@ -19,16 +19,16 @@ PRODUCT_SIZE = 1000
 PRODUCT_TOLERANCE = 1e-3
 """Largest error of an entry; the entries are about 1 in size."""
 COMPILE_TOLERANCE = 1e-4
-"""Largest difference of an output or a gradient, of the largest of them."""
+"""Largest difference of an output or a gradient, relative to the largest of them."""
 PRECISION_TOLERANCE = 0.1
 """Largest difference of the gradients from those in fp32, as a share of their length."""
 CHANNELS, SIDE = 4, 9
-"""Shape of the images that are tried: `[B, CHANNELS, SIDE, SIDE]`."""
+"""Shape of the test images: `[B, CHANNELS, SIDE, SIDE]`."""
 
 TIMED_IMAGES = 128
-"""Images in a step: fewer would time the calls more than the arithmetic."""
+"""Images in a step: with fewer, the calls would count more than the arithmetic."""
 TIMED_SECONDS = 0.5
-"""For how long a precision is timed, after two steps; one step at least."""
+"""Seconds of timing a precision, after two steps; at least one step."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ProductProbe:
 
     works: bool
     largest_error: float | None
-    """Of an entry; the entries are about 1 in size, the largest about 5."""
+    """Largest error of an entry; the entries are about 1 in size, the largest about 5."""
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -48,11 +48,11 @@ class PrecisionProbe:
     precision: str
     """fp32, bf16 or fp16."""
     works: bool
-    """It ran in this format, and its gradients are near those in fp32."""
+    """Whether it ran in this format, with gradients near those in fp32."""
     hardware: bool | None
     """Whether the hardware multiplies in this format, or only emulates it."""
     seconds: float | None
-    """Shortest time of a forward and a backward: what other programs do meanwhile only lengthens it."""
+    """Shortest time of a forward and a backward: other programs can only lengthen it."""
     times_fp32: float | None
     """That time as a multiple of fp32's: below 1 is faster."""
     difference: float | None
@@ -66,9 +66,9 @@ class CompileProbe:
 
     works: bool | None
     seconds: float | None
-    """Of the first forward and backward, which compile."""
+    """Duration of the first forward and backward, which compile."""
     difference: float | None
-    """From eager: of an output or a gradient, as a share of the largest."""
+    """Difference from eager of an output or a gradient, as a share of the largest."""
     reasons: dict[str, str] = field(default_factory=dict)
 
 
@@ -83,7 +83,7 @@ class TinyNet(nn.Module):
         self.last = nn.Linear(channels, 1)
         self.factor = factor
         self.inner_dtype = torch.float32
-        """Format in which the convolution of the last call gave its result."""
+        """Number format of the convolution's result in the last call."""
 
     def forward(self, images: Tensor) -> Tensor:
         x = self.norm(self.stem(images)).relu()
@@ -149,7 +149,7 @@ def probe_precisions(device: torch.device) -> list[PrecisionProbe]:
 def probe_compile(device: torch.device) -> CompileProbe:
     """Compile a small net for `device` and compare it with itself uncompiled.
 
-    A constant that no compile before had makes sure that what lies on the disk does not answer for the compiler.
+    A constant that no earlier compile had makes sure that a cached result on disk is not used.
     """
     torch.manual_seed(0)
     try:
@@ -179,7 +179,7 @@ def probe_compile(device: torch.device) -> CompileProbe:
 
 
 def hardware_support(precision: str, device: torch.device) -> tuple[bool | None, str]:
-    """Whether `device` multiplies in this format itself, or why that is not known."""
+    """Whether `device` multiplies in this format in hardware, or why that is not known."""
     if precision == "fp32":
         return True, ""
     try:
@@ -195,7 +195,7 @@ def hardware_support(precision: str, device: torch.device) -> tuple[bool | None,
 
 
 def said(error: Exception) -> str:
-    """The first line of an error, at most 200 characters, with its kind where the line does not say it."""
+    """The first line of an error, at most 200 characters, with its kind if the line does not name it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}"[:200] if lines else type(error).__name__
 
@@ -242,7 +242,7 @@ def _gradients(net: nn.Module) -> Tensor:
 
 @contextmanager
 def _full_fp32() -> Iterator[None]:
-    """Products and convolutions in all 23 bits, whatever the process has set."""
+    """Products and convolutions in all 23 bits, whatever the setting of the process."""
     before = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
@@ -254,7 +254,7 @@ def _full_fp32() -> Iterator[None]:
 
 
 def _compiled_graphs() -> int:
-    """Number of graphs that were compiled in this process so far."""
+    """Number of graphs compiled in this process so far."""
     from torch._dynamo.utils import counters
 
     return int(counters["stats"]["unique_graphs"])

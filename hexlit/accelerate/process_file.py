@@ -1,4 +1,4 @@
-"""The file by which a run can be found while it goes on: `process.json` in its folder."""
+"""The file that identifies a running run: `process.json` in its folder."""
 
 import json
 import os
@@ -20,7 +20,7 @@ class RunProcess:
 
     pid: int
     create_time: float
-    """Start of the process in seconds since 1970, which tells it from a later one of the same number."""
+    """Start of the process in seconds since 1970, which distinguishes it from a later one with the same number."""
 
     @property
     def alive(self) -> bool:
@@ -37,7 +37,7 @@ class RunProcess:
 
 
 def write_process_file(folder: Path) -> Path:
-    """Say in `folder` that this process works there; returns the file's path."""
+    """Record in `folder` that this process works there; returns the file's path."""
     path = folder / PROCESS_FILE
     facts = {"pid": os.getpid(), "create_time": psutil.Process().create_time()}
     write_text_atomic(path, json.dumps(facts) + "\n")
@@ -45,14 +45,14 @@ def write_process_file(folder: Path) -> Path:
 
 
 def remove_process_file(folder: Path) -> None:
-    """Take the file away again; one that names another process stays."""
+    """Remove the file; one that names another process stays."""
     found = read_process_file(folder)
     if found is not None and found.pid == os.getpid():
         (folder / PROCESS_FILE).unlink(missing_ok=True)
 
 
 def read_process_file(folder: Path) -> RunProcess | None:
-    """The process named in `folder`; None where there is no such file, or it is not one of ours."""
+    """The process named in `folder`; None without such a file, or if hexlit did not write it."""
     try:
         facts = json.loads((folder / PROCESS_FILE).read_text(encoding="utf-8"))
         return RunProcess(int(facts["pid"]), float(facts["create_time"]))
@@ -61,7 +61,7 @@ def read_process_file(folder: Path) -> RunProcess | None:
 
 
 def newest_live_run(runs: Path) -> tuple[Path, RunProcess] | None:
-    """Folder and process of the run below `runs` that started last among those that still run; None where none does.
+    """Folder and process of the running run below `runs` that started last; None without a running one.
 
     A run is two or three folders down: `NAME/DATE_TIME_ID`, or `NAME/DATE_TIME_ID/NUMBER` in a sweep.
     """

@@ -1,4 +1,4 @@
-"""The settings that torch and Numba keep for the whole process, put back after work that changed them."""
+"""The settings that torch and Numba keep for the whole process, restored after work that changed them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import torch
 
 @contextmanager
 def kept_settings() -> Iterator[None]:
-    """Put back, at the end of the block, all that `DeviceProfile.apply` sets, and the threads of Numba.
+    """Restore, at the end of the block, all settings of `DeviceProfile.apply`, and the threads of Numba.
 
     The memory cap of a device stays: torch has no way to ask for it.
     """
@@ -21,7 +21,7 @@ def kept_settings() -> Iterator[None]:
     try:
         yield
     finally:
-        numba.set_num_threads(kernels)  # first: where it starts its threads, it gives torch all cores again
+        numba.set_num_threads(kernels)  # first: when it starts its threads, it gives torch all cores again
         torch.set_num_threads(threads)
         torch.set_float32_matmul_precision(products)
         torch.backends.cudnn.allow_tf32 = convolutions

@@ -1,4 +1,4 @@
-"""A process and all its descendants, measured from outside: processor, memory, and what they take of the devices."""
+"""A process and all its descendants, measured from outside: processor, memory, and use of the devices."""
 
 import contextlib
 import os
@@ -17,54 +17,54 @@ _SHORTEST_SPAN = 0.05  # seconds: the system counts processor time in steps of 0
 
 
 class ProcessEndedError(Exception):
-    """The process to be watched has ended, or was never there."""
+    """The watched process has ended, or never existed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceSample:
-    """What a tree of processes takes at one instant. None is "not measured", never 0; `reasons` says why, by field."""
+    """Resources of a tree of processes at one instant. None is "not measured", never 0; see `reasons`, by field."""
 
     seconds: float
-    """Time since the watching began (`ProcessTree.began`), in seconds."""
+    """Time since the watch began (`ProcessTree.began`), in seconds."""
     processes: int
     """Number of running processes, the root included."""
     cpu_percent: float | None
-    """Processor time per time between the sample before and this one: 100 is one core busy. None in the first."""
+    """Processor time per time since the previous sample: 100 is one busy core. None in the first sample."""
     host_bytes: int | None
-    """Resident memory, summed over the tree; pages that processes share count once for each of them."""
+    """Resident memory, summed over the tree; shared pages count once for each process."""
     device_bytes: int | None
-    """Memory that the tree holds on the devices it sees, in bytes; or what its root alone says that it holds."""
+    """Memory that the tree holds on its visible devices, in bytes; or the amount that its root reports for itself."""
     device_utilisation: float | None
-    """Share of the time in which a kernel ran, 0 to 1, whoever's it was: the mean of the devices on which the tree
-    holds memory, or else of all that it sees."""
+    """Share of the time with a running kernel, 0 to 1, of any process. It is the mean over the devices that hold
+    memory of the tree, or else over all visible ones."""
     reasons: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class _Known:
-    """Processor time that a process of the tree has taken so far, in seconds."""
+    """Processor time of a process of the tree so far, in seconds."""
 
     own: float = 0.0
     reaped: float = 0.0
-    """Time of its ended children, which the system adds to it when it waits for them."""
+    """Time of its ended children, which the system adds when it waits for them."""
     running: bool = True
-    """False once it has ended and its parent has not taken note of that."""
+    """False once it has ended and its parent has not yet noticed."""
 
 
 class ProcessTree:
     """A process and all its descendants, to be sampled from outside or by the root itself.
 
-    Descendants are remembered, so that they are still measured when their parent ends before them.
+    Descendants are remembered, so that they are still measured when their parent ends first.
 
     Attributes:
         pid: the root.
-        began: the instant of `time.monotonic()` at which the watching began.
+        began: start of the watch, an instant of `time.monotonic()`.
 
     Args:
         pid: the root.
-        nvml: the driver to ask, None for one that sees the devices which the root sees.
-        own_device_bytes: what the root, if it is this process, holds of its device by its own account, in bytes;
-            asked where the driver does not tell, as in containers and on a Mac.
+        nvml: the driver to ask, None for one that sees the root's visible devices.
+        own_device_bytes: bytes that the root holds of its device by its own account, if it is this process. Used if
+            the driver does not tell, as in containers and on a Mac.
 
     Raises:
         ProcessEndedError: there is no such process.
@@ -86,7 +86,7 @@ class ProcessTree:
 
     @property
     def alive(self) -> bool:
-        """Whether the root runs; one that waits for its parent to take note of its end does not."""
+        """Whether the root runs; an ended one whose parent has not noticed does not run."""
         try:
             return bool(self._root.is_running() and self._root.status() != psutil.STATUS_ZOMBIE)
         except psutil.NoSuchProcess:
@@ -95,7 +95,7 @@ class ProcessTree:
             return True
 
     def sample(self) -> ResourceSample:
-        """Measure the tree as it is now.
+        """Measure the tree in its present state.
 
         Raises:
             ProcessEndedError: the root has ended.
@@ -129,7 +129,7 @@ class ProcessTree:
         )
 
     def free_device_bytes(self) -> int | None:
-        """Memory that is free on the devices which the tree sees, all together, in bytes; None where it is unknown."""
+        """Free memory on all devices that the tree sees together, in bytes; None if it is unknown."""
         readings = [] if self._nvml.reason else self._nvml.read()
         if not readings:
             return None
@@ -141,7 +141,7 @@ class ProcessTree:
         return free
 
     def close(self) -> None:
-        """Let go of the driver."""
+        """Release the driver."""
         self._nvml.close()
 
     def _measure(self, reasons: dict[str, str]) -> tuple[float | None, int | None]:
@@ -166,14 +166,14 @@ class ProcessTree:
             reaped += max(0.0, latest.reaped - earlier.reaped)
             host_bytes += memory.rss if memory is not None else 0
             self._known[process] = latest
-        # A child's whole time goes to its parent when it is reaped: what it was seen to spend before counts once.
+        # A child's whole time goes to its parent when it is reaped: the part measured before must not count twice.
         gone = sum(known[process].own + known[process].reaped for process in known.keys() - self._known.keys())
         if "host_bytes" in reasons:
             return None, None
         return own + max(0.0, reaped - gone), host_bytes
 
     def _members(self, known: dict[Any, _Known]) -> set[Any]:
-        """The root, its descendants, and those that outlived their parents, with theirs."""
+        """The root, its descendants, and descendants that outlived their parents, with theirs."""
         members: set[Any] = set()
         for process in (self._root, *known):
             if process not in members and process.is_running():
@@ -197,7 +197,7 @@ class ProcessTree:
 
 
 def mean(values: list[float]) -> float:
-    """Of one value or more."""
+    """Mean of one value or more."""
     return sum(values) / len(values)
 
 
@@ -208,7 +208,7 @@ def all_or_none(
     why: str,
     reasons: dict[str, str],
 ) -> Number | None:
-    """The values combined; None, with the reason under `name`, where one of them is missing."""
+    """The values combined; None, with the reason under `name`, if one of them is missing."""
     there = [value for value in values if value is not None]
     if len(there) == len(values):
         return combine(there)
@@ -217,7 +217,7 @@ def all_or_none(
 
 
 def _visible_devices(process: Any) -> str | None:
-    """CUDA_VISIBLE_DEVICES of `process`; that of this one where the other's may not be read."""
+    """CUDA_VISIBLE_DEVICES of `process`; that of this process if the other's cannot be read."""
     if process.pid != os.getpid():
         try:
             value: str | None = process.environ().get("CUDA_VISIBLE_DEVICES")

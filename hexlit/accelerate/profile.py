@@ -24,7 +24,7 @@ class DeviceProfile:
     """Everything that depends on the device."""
 
     device: torch.device
-    """The device, with its index where it is cuda."""
+    """The device; with its index if it is cuda."""
 
     accelerator: str
     """Lightning's `accelerator` argument: cpu, cuda or mps."""
@@ -36,7 +36,7 @@ class DeviceProfile:
     """Lightning's `precision` argument: 32-true, bf16-mixed or 16-mixed."""
 
     inference_dtype: torch.dtype
-    """Number format of the network when it is only evaluated."""
+    """Number format of evaluating the network."""
 
     matmul_precision: str
     """Inner precision of fp32 products: highest, high or medium."""
@@ -48,7 +48,7 @@ class DeviceProfile:
     """Whether cuDNN tries its convolutions and keeps the fastest."""
 
     deterministic: bool
-    """Whether operators that could give another result the second time are avoided."""
+    """Whether to avoid operators whose results can differ between runs."""
 
     compile: bool
     """Whether the network is compiled for training."""
@@ -57,20 +57,20 @@ class DeviceProfile:
     """Mode of `torch.compile` for training."""
 
     inference: str
-    """Backend of evaluation to try first: eager, fused, winograd, graph, compile, onnxruntime or openvino. On a cpu
-    `auto` is kept: the fastest one depends on the network, its input and the batch."""
+    """Backend of evaluation to try first: eager, fused, winograd, graph, compile, onnxruntime or openvino. `auto` stays
+    on a cpu: the fastest backend depends on the network, its input and the batch."""
 
     pin_memory: bool
     """Whether host batches are page-locked."""
 
     workers: int
-    """Data loading processes."""
+    """Number of processes that load data."""
 
     prefetch: int | None
     """Batches that each of them prepares ahead; None without any."""
 
     persistent_workers: bool
-    """Whether they live on between epochs."""
+    """Whether they stay alive between epochs."""
 
     train_batch: int
     """Examples in one optimisation step."""
@@ -82,45 +82,47 @@ class DeviceProfile:
     """Examples in one call when the network is only evaluated."""
 
     checkpoint_gradients: bool
-    """Whether activations are computed again in the backward pass."""
+    """Whether to compute activations again in the backward pass."""
 
     fused_optimizer: bool
-    """Whether an update is one kernel, where the optimizer has one."""
+    """Whether an update is one kernel, if the optimizer has one."""
 
     memory_cap: float | None
-    """GiB of device memory that torch may take; None is all."""
+    """Most device memory that torch may take, in GiB; None: no limit."""
 
     memory_warning: float
-    """MB of host or device memory above which an epoch is warned of."""
+    """Memory of host or device, in MB, above which an epoch gets a warning."""
 
     threads: int
-    """CPU threads of torch and of whatever else computes."""
+    """CPU threads of torch and of all other computations."""
 
     others: tuple[torch.device, ...] = ()
-    """Devices of the same type that this process sees and the run does not train on; of several ranks, its share."""
+    """Visible devices of the same type without training by the run; with several ranks, this rank's share."""
 
     def share(self, workers: int) -> "DeviceProfile":
-        """The part of each of `workers` processes (0 is one): of the threads, at least one."""
+        """The part of each of `workers` processes (0 counts as one), with at least one thread."""
         return replace(self, threads=max(1, self.threads // max(1, workers)))
 
     def on(self, device: torch.device, share: float) -> "DeviceProfile":
-        """The same on `device` of this type, with this `share` of the memory cap; others have the rest of it."""
+        """The same on another `device` of this type, with this `share` of the memory cap; others have the rest."""
         cap = None if self.memory_cap is None else self.memory_cap * share
         return replace(self, device=device, memory_cap=cap)
 
     def apply(self) -> None:
-        """Set what torch keeps for the whole process: the current device, threads, fp32 precision of products and
-        convolutions alike, cuDNN's choice of convolutions, determinism, and the most memory to take.
+        """Apply the settings that torch keeps for the whole process.
+
+        These are the current device, threads, fp32 precision of products and convolutions, cuDNN's choice of
+        convolutions, determinism, and the memory cap.
         """
         make_current(self.device)
         torch.set_num_threads(self.threads)
         torch.set_float32_matmul_precision(self.matmul_precision)
-        # cuDNN's convolutions have a switch of their own. This one is of the same family as the line above; mixing it
-        # with `fp32_precision` makes torch raise wherever the other family is read.
+        # cuDNN's convolutions have a switch of their own, of the same family as the line above. Mixing it with
+        # `fp32_precision` makes torch raise wherever the other family is read.
         torch.backends.cudnn.allow_tf32 = self.matmul_precision != "highest"
         torch.backends.cudnn.benchmark = self.cudnn_benchmark
         torch.backends.cudnn.deterministic = self.deterministic
-        # Operators without a deterministic twin only warn; a run should not end on one of them.
+        # Operators without a deterministic twin only warn; they should not end a run.
         torch.use_deterministic_algorithms(self.deterministic, warn_only=True)
         if self.memory_cap is not None:
             set_memory_cap(self.device, self.memory_cap)
@@ -128,7 +130,7 @@ class DeviceProfile:
 
 @dataclass(frozen=True)
 class _Defaults:
-    """What `auto` means on one type of device."""
+    """The meaning of `auto` on one type of device."""
 
     channels_last: bool
     inference: str
@@ -137,8 +139,8 @@ class _Defaults:
     evaluation_batch: int
 
 
-# The calls of the cpu are measured; those of cuda and mps keep the device busy with small networks
-# without more than a few hundred MiB.
+# The number for the cpu is measured. Those of cuda and mps keep the device busy with small networks, and take only a
+# few hundred MiB.
 DEFAULTS = {
     "cpu": _Defaults(True, "auto", False, 0, 256),
     "cuda": _Defaults(True, "graph", True, 0, 1024),
@@ -146,21 +148,21 @@ DEFAULTS = {
 }
 
 TRAIN_BATCH = 512
-"""Examples in one optimisation step unless a recipe says another number: the same on every device, since steps an
-epoch and the learning rate depend on it."""
+"""Default number of examples in one optimisation step. It is the same on every device: the steps per epoch and the
+learning rate depend on it."""
 
 
 def build_profile(
     config: AcceleratorConfig, task_defaults: Mapping[str, LoadingDefaults] | None = None
 ) -> DeviceProfile:
-    """Choose the device and fill in every setting that was left open.
+    """Choose the device and fill in all open settings.
 
-    `task_defaults`, by the type of the device, are used before those of all tasks.
+    `task_defaults`, by the type of the device, take precedence over the defaults of all tasks.
 
     Raises:
-        UsageError: the device is missing, or does not support what was asked of it.
+        UsageError: the device is missing, or does not support a setting.
     """
-    if config.deterministic:  # cuBLAS reads it when it is first used, which the choice of the device may do
+    if config.deterministic:  # cuBLAS reads it at its first use, which may be the choice of the device
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     place = ranks()
     device = choose_device(config.device)
@@ -176,16 +178,16 @@ def profile_on(
     task_defaults: Mapping[str, LoadingDefaults] | None = None,
     place: Ranks = ALONE,
 ) -> DeviceProfile:
-    """As `build_profile`, with a device that was chosen already, for the rank at `place`.
+    """As `build_profile`, with a device that is already chosen, for the rank at `place`.
 
     Raises:
-        UsageError: it does not support what was asked of it.
+        UsageError: it does not support a setting.
     """
     defaults = DEFAULTS[device.type]
     own = (task_defaults or {}).get(device.type)
     if own is None:
         own = LoadingDefaults(TRAIN_BATCH, defaults.evaluation_batch, defaults.workers)
-    # A kernel has no script that a process could begin with.
+    # A notebook's kernel has no script for a process to begin with.
     workers = _filled(config.workers, 0 if in_notebook() else own.workers)
     _refuse_unsupported(config, device, workers)
     precision = training_precision(config.precision, device)
@@ -217,7 +219,7 @@ def profile_on(
         micro_batch=min(train_batch, _filled(config.micro_batch, train_batch)),
         evaluation_batch=_filled(config.evaluation_batch, own.evaluation_batch),
         checkpoint_gradients=config.checkpoint_gradients,
-        # Fused kernels unscale float16 gradients inside the update, after they have been clipped.
+        # Fused kernels unscale float16 gradients inside the update, after the clipping.
         fused_optimizer=_filled(config.fused_optimizer, precision != "16-mixed"),
         memory_cap=config.memory_cap,
         memory_warning=config.memory_warning,
@@ -227,7 +229,7 @@ def profile_on(
 
 
 def _others(device: torch.device, place: Ranks) -> tuple[torch.device, ...]:
-    """The cuda devices that no rank of this machine trains on, shared out; none where a rank would be left without."""
+    """The cuda devices that no rank of this machine trains on, divided up; none if a rank would get none."""
     if device.type != "cuda":
         return ()
     trains = range(place.local_size) if place.several else [device.index or 0]
@@ -279,10 +281,10 @@ def automatic_backend(device: torch.device) -> str:
 
 
 def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtype:
-    """The number format of the network; that of the backend where only it was chosen.
+    """The number format of the network; the backend's own if only the backend was chosen.
 
     Raises:
-        UsageError: the backend or the device does not compute in what was asked for.
+        UsageError: the backend or the device does not compute in the requested format.
     """
     dtype = inference_dtype(config.inference_precision, device)
     formats = DTYPES.get(config.inference, (dtype,))

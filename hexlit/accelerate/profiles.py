@@ -1,4 +1,4 @@
-"""The profile of every type of device, also of those that this machine lacks."""
+"""The profile of every type of device, including types that this machine lacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ class DeviceOutlook:
 
     profile: DeviceProfile
     missing: str
-    """Why this machine does not have it; empty where it does."""
+    """Why this machine does not have it; empty if it does."""
 
 
 def every_profile(
@@ -24,7 +24,7 @@ def every_profile(
 ) -> dict[str, DeviceOutlook]:
     """By type, cpu, cuda and mps: the profile of a run with `config` on it.
 
-    A cuda device that is not there is taken to multiply bf16, as all have done since compute capability 8.0.
+    A missing cuda device is assumed to multiply bf16, as all have done since compute capability 8.0.
     """
     return {kind: _outlook(kind, config, task_defaults) for kind in DEFAULTS}
 
@@ -38,7 +38,7 @@ def _outlook(
         missing = str(error)
     if kind != "cuda":
         return DeviceOutlook(profile_on(torch.device(kind), config, task_defaults), missing)
-    # The precision of a cuda device is asked of the device, and of nothing else.
+    # Only a cuda device itself can tell its precision.
     plain = replace(config, precision="32-true", inference_precision="fp32")
     profile = profile_on(torch.device(kind), plain, task_defaults)
     return DeviceOutlook(replace(profile, precision="bf16-mixed", inference_dtype=torch.bfloat16), missing)

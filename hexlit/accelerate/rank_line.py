@@ -1,7 +1,7 @@
-"""A connection of every rank with the first one. The system closes it when either process ends, however it does.
+"""A connection of every rank with the first one. The system closes it when either process ends, in whatever way.
 
-It serves ranks that torchrun or srun has started. torch tells late or never: NCCL waits for as long as a rank may wait
-for the others. torchrun and srun give the remaining ranks half a minute to end.
+It serves ranks started by torchrun or srun. torch reports a lost rank late or never: NCCL waits as long as a rank may
+wait for the others. torchrun and srun give the remaining ranks half a minute to end.
 """
 
 import secrets
@@ -18,15 +18,15 @@ from hexlit.accelerate.together import from_writer, gathered
 from hexlit.errors import UsageError
 
 Lost = Callable[[str, bool], None]
-"""Hears how a rank was lost, and whether this process is the one to tell people."""
+"""Called with the reason for the loss of a rank, and whether this process reports it to people."""
 
 PATIENCE = 60.0
 """Seconds for all ranks to connect; they have met already."""
 
 _SECONDS_TO_GREET = 5.0
-"""For who has connected to say which rank it is; a rank does so at once."""
+"""Seconds for a new connection to name its rank; a rank does so at once."""
 _GOODBYE = -1
-_MESSAGE = struct.Struct("!i")  # the number of a rank that is lost, or a goodbye
+_MESSAGE = struct.Struct("!i")  # the number of a lost rank, or a goodbye
 _SECRET = 16  # bytes that only ranks of this run know
 
 
@@ -36,7 +36,8 @@ class RankLine:
     def __init__(self, place: Ranks, lost: Lost) -> None:
         """Connect the ranks. All of them call this, once they have met.
 
-        A thread calls `lost` when a rank is gone, at most once. The first rank hears of all, and tells the others.
+        A thread calls `lost` when a rank is gone, at most once. The first rank notices all losses, and tells the
+        others.
 
         Raises:
             UsageError: a rank cannot reach the first one.
@@ -57,7 +58,7 @@ class RankLine:
         self._thread.start()
 
     def close(self, *, goodbye: bool) -> None:
-        """End the line. Without a goodbye the others hear that this rank is lost."""
+        """End the line. Without a goodbye the others count this rank as lost."""
         self._stop.close()
         self._thread.join()
         for peer in self._peers:
@@ -89,7 +90,7 @@ class RankLine:
             self._keep(peer, 0)
 
     def _welcome(self, peer: socket.socket, secret: bytes) -> None:
-        """Take `peer` for the rank that it says it is; whoever lacks the secret is sent away."""
+        """Accept `peer` as the rank that it names; without the secret it is sent away."""
         peer.settimeout(_SECONDS_TO_GREET)
         with suppress(OSError):
             said = _received(peer, _SECRET + _MESSAGE.size)
@@ -100,7 +101,7 @@ class RankLine:
 
     def _keep(self, peer: socket.socket, rank: int) -> None:
         peer.settimeout(None)
-        # A machine that is gone says nothing: after eight seconds of silence it counts as gone.
+        # A lost machine sends nothing: after eight seconds of silence it counts as gone.
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         for name, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 1), ("TCP_KEEPCNT", 3)):
             if hasattr(socket, name):  # not on every system
@@ -125,7 +126,7 @@ class RankLine:
                         return
 
     def _lost_at(self, peer: socket.socket) -> int | None:
-        """The rank that is gone, as the end of `peer` or its message says; None after a goodbye."""
+        """The lost rank, from the end of `peer` or from its message; None after a goodbye."""
         rank = self._peers.pop(peer)
         try:
             said = int(_MESSAGE.unpack(_received(peer, _MESSAGE.size))[0])
@@ -134,7 +135,7 @@ class RankLine:
         return None if said == _GOODBYE else said
 
     def _tell(self, rank: int) -> None:
-        """Pass on that `rank` is lost: to the other ranks, and to this process."""
+        """Pass on the loss of `rank`: to the other ranks, and to this process."""
         for peer in self._peers:
             with suppress(OSError):
                 peer.sendall(_MESSAGE.pack(rank))
@@ -148,7 +149,7 @@ def _received(peer: socket.socket, count: int) -> bytes:
     """The next `count` bytes.
 
     Raises:
-        OSError: the other side has ended before.
+        OSError: the other side ended first.
     """
     found = b""
     while len(found) < count:

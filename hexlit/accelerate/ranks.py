@@ -1,6 +1,6 @@
-"""The processes of one run, its ranks: each computes on a device of its own, and the first one alone writes.
+"""The processes of one run, its ranks: each computes on a device of its own, and only the first one writes.
 
-Whoever starts the processes says so in the environment: torchrun, srun, or hexlit itself, which uses torchrun's names.
+The environment describes them: torchrun, srun or hexlit itself sets it; hexlit uses torchrun's names.
 """
 
 import os
@@ -11,27 +11,27 @@ from dataclasses import dataclass
 from hexlit.errors import UsageError
 
 FIRST_PORT = 15_000
-"""Ports of jobs of Slurm begin here; the number of the job chooses one of 10,000."""
+"""First of the ports for jobs of Slurm; the job's number chooses one of 10,000."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """The place of this process among those of its run. A process of no such run is the only one."""
+    """The place of this process among those of its run. A process without such a run is the only one."""
 
     rank: int = 0
     """Its number in the run."""
     size: int = 1
-    """Processes of the run."""
+    """Number of processes of the run."""
     local_rank: int = 0
     """Its number on this machine, and that of its device."""
     local_size: int = 1
-    """Processes of the run on this machine."""
+    """Number of processes of the run on this machine."""
     address: str = "127.0.0.1"
     """Machine of the first rank."""
     port: int = 0
-    """Port there at which the ranks meet."""
+    """Port on that machine for the meeting of the ranks."""
     cores: int | None = None
-    """Cores of this process where Slurm gives it a share; None: the ranks of a machine share its cores."""
+    """Cores of this process if Slurm gives it a share; None: the ranks of a machine share its cores."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.local_rank < self.local_size <= self.size and self.rank < self.size):
@@ -49,12 +49,12 @@ class Ranks:
 
     @property
     def several(self) -> bool:
-        """Whether there are others."""
+        """Whether there are several ranks."""
         return self.size > 1
 
     @property
     def machines(self) -> int:
-        """Machines of the run."""
+        """Number of machines of the run."""
         return self.size // self.local_size
 
     @property
@@ -71,11 +71,11 @@ class Ranks:
         return slice(self.rank, None, self.size) if self.has_part(count) else slice(0, 1)
 
     def has_part(self, count: int) -> bool:
-        """Whether a batch of `count` examples has any for this rank. One that has none reads the first, for nothing."""
+        """Whether this rank has examples in a batch of `count`. A rank without any reads the first one in vain."""
         return self.rank < count
 
     def environment(self) -> dict[str, str]:
-        """The variables by which torchrun says the same."""
+        """The same place as torchrun's variables."""
         return {
             "RANK": str(self.rank),
             "WORLD_SIZE": str(self.size),
@@ -87,11 +87,11 @@ class Ranks:
 
 
 ALONE = Ranks()
-"""The place of a process that has no others beside it."""
+"""The place of a process without other ranks."""
 
 
 def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
-    """The place that `environment` gives to this process; None is that of the process.
+    """The place of this process from `environment`; None is the environment of the process.
 
     Raises:
         UsageError: a variable is no number, or they contradict each other.
@@ -106,7 +106,7 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
             address=found.get("MASTER_ADDR", Ranks.address),
             port=_number(found, "MASTER_PORT", FIRST_PORT),
         )
-    # srun counts the tasks of its step. A batch script is no task of one, however many tasks its job asked for.
+    # srun counts the tasks of its step. A batch script belongs to no step, however many tasks its job asked for.
     if _number(found, "SLURM_STEP_NUM_TASKS", 1) > 1:
         size = _number(found, "SLURM_STEP_NUM_TASKS")
         machines = _number(found, "SLURM_STEP_NUM_NODES", 1)

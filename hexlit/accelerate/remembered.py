@@ -1,4 +1,4 @@
-"""Choices that were measured once on this machine, kept in one small file of the cache folder."""
+"""Choices that were measured once on this machine, saved in one small file of the cache folder."""
 
 import json
 import logging
@@ -10,20 +10,20 @@ from hexlit.files import alone, named_cache_folder, write_text_atomic
 log = logging.getLogger(__name__)
 
 KEPT = 500
-"""Choices in the file; the oldest give way."""
+"""Most choices in the file; the oldest are dropped."""
 
 
 def remembered_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str, float]]) -> str:
-    """The name that was the fastest when `key` was measured first; measured now where that is not known.
+    """The fastest name for `key`, from an earlier measurement; measured now if there is none.
 
-    A choice that has been made stays, so that the same run gives the same result again. Of several processes that ask
-    at once one measures and the others wait. A damaged file is measured again. Where the file cannot be written, the
-    first name is taken, unmeasured: a measurement that nobody remembers could differ the next time.
+    A choice stays, so that the same run gives the same result again. If several processes ask at once, one measures and
+    the others wait. A damaged file is measured again. If the file cannot be written, the first name is taken without
+    measurement: a choice that cannot be saved could differ the next time.
 
     Args:
         key: everything that the choice depends on.
-        names: what can be chosen; the first is preferred among equals.
-        measure: seconds of the same work by name; a name may be absent, where it does not work.
+        names: the options; the first is preferred among equals.
+        measure: seconds of the same work by name; a name that does not work may be absent.
     """
     path = choices_file()
     try:
@@ -42,7 +42,7 @@ def remembered_choice(key: str, names: Sequence[str], measure: Callable[[], dict
 
 
 def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.05) -> str:
-    """The name of the least seconds; the first of `names` where none is faster than it by more than `margin`."""
+    """The name with the least seconds; the first of `names` unless another is faster by more than `margin`."""
     worked = [name for name in names if name in seconds]
     if not worked:
         return names[0]
@@ -51,7 +51,7 @@ def fastest(names: Sequence[str], seconds: dict[str, float], margin: float = 0.0
 
 
 def choices_file() -> Path:
-    """Where the choices are kept."""
+    """The file of the choices."""
     return named_cache_folder() / "backends.json"
 
 

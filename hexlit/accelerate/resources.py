@@ -1,4 +1,4 @@
-"""What a tree of processes takes of the machine over time, and how many such trees fit side by side."""
+"""The resources of a tree of processes over time, and how many such trees fit at a time."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ from hexlit.errors import UsageError
 log = logging.getLogger(__name__)
 
 RESOURCES_FILE = "resources.csv"
-"""The table of a run's samples in its folder."""
+"""Table of a run's samples, in its folder."""
 COLUMNS = (
     "seconds",
     "processes",
@@ -37,9 +37,9 @@ class ResourceSummary:
 
     samples: int
     cpu_percent: float | None
-    """Mean; 100 is one core busy."""
+    """Mean processor use; 100 is one busy core."""
     device_utilisation: float | None
-    """Mean, 0 to 1."""
+    """Mean utilisation, 0 to 1."""
     host_bytes_peak: int | None
     device_bytes_peak: int | None
     reasons: dict[str, str] = field(default_factory=dict)
@@ -56,16 +56,16 @@ class ResourceSampler:
             ...
             print(sampler.mean(start, time.monotonic()))
 
-    A table that `csv_path` already holds is continued: each sampler's rows begin again near 0 seconds. Every row is
-    written at once and whole.
+    An existing table at `csv_path` is continued: each sampler's rows begin again near 0 seconds. Every row is written
+    at once and whole.
 
     Attributes:
         samples: all samples so far.
-        ended: set when the root of the tree has ended, after which nothing is sampled.
+        ended: set when the root of the tree has ended; sampling stops then.
 
     Args:
-        tree: what is sampled; who made it closes it.
-        interval: seconds from one sample to the next.
+        tree: the processes to sample; the caller closes it.
+        interval: time between two samples, in seconds.
         csv_path: the table to write, None for none.
         on_sample: called with every sample, in the sampler's thread.
 
@@ -102,7 +102,7 @@ class ResourceSampler:
         self.stop()
 
     def start(self) -> None:
-        """Take the first sample and go on in the background."""
+        """Take the first sample and continue in the background."""
         if self._thread is not None:
             raise RuntimeError("the sampler was started before")
         if self.csv_path is not None:
@@ -119,7 +119,7 @@ class ResourceSampler:
     def mean(self, start: float | None = None, end: float | None = None) -> ResourceSummary:
         """Means and peaks of the samples taken after `start` and up to `end`, instants of `time.monotonic()`.
 
-        A sample's processor time is that since the sample before it.
+        The processor time of a sample is that since the previous one.
         """
         lowest = float("-inf") if start is None else start - self.tree.began
         highest = float("inf") if end is None else end - self.tree.began
@@ -148,7 +148,7 @@ class ResourceSampler:
         try:
             while True:
                 self._take()
-                missed = int((time.monotonic() - due) / self.interval)  # a slow sample delays none but itself
+                missed = int((time.monotonic() - due) / self.interval)  # a slow sample delays only itself
                 due += (missed + 1) * self.interval
                 if self._stopping.wait(max(0.0, due - time.monotonic())):
                     break
@@ -185,9 +185,9 @@ def recommended_trials(
     device_bytes_a_trial: int | None = None,
     cores_a_trial: float = 1,
 ) -> tuple[int, str]:
-    """How many trials fit side by side, at least 1, and what sets the limit: host memory, cores or device memory.
+    """How many trials fit at a time, at least 1, and the limiting resource: host memory, cores or device memory.
 
-    What is None or 0 for a trial does not limit.
+    A resource with None or 0 for a trial does not limit.
     """
     fits = {"host memory": free_host_bytes // host_bytes_a_trial} if host_bytes_a_trial > 0 else {}
     fits["cores"] = int(cores / cores_a_trial)
@@ -198,7 +198,7 @@ def recommended_trials(
 
 
 def last_device_bytes(path: Path) -> int | None:
-    """The device memory in the last whole row of the table at `path`; None where it has none, or is no such table."""
+    """The device memory in the last whole row of the table at `path`; None without one, or for another kind of file."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_ROW))
@@ -210,7 +210,7 @@ def last_device_bytes(path: Path) -> int | None:
 
 
 def _open_table(path: Path) -> int:
-    """A file descriptor that appends to `path`, which has its header then and ends with a whole row."""
+    """A file descriptor that appends to `path`, which then has its header and ends with a whole row."""
     header = (",".join(COLUMNS) + "\n").encode()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Exchange between the ranks of a run: all make the same calls in the same order. One rank alone gets back its own."""
+"""Exchange between the ranks of a run: all make the same calls in the same order. A single rank gets its own value."""
 
 import time
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from torch import Tensor
 T = TypeVar("T")
 
 BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
-"""torch's name of the library that carries the tensors of a device. gloo carries everything else."""
+"""torch's name of the library for the tensors of each device. gloo carries everything else."""
 
 PATIENCE = timedelta(days=1)
-"""How long a rank waits for the others, of which one may evaluate for long. The death of a rank is noticed sooner."""
+"""Longest wait of a rank for the others, since one may evaluate for long. The death of a rank is noticed sooner."""
 
 _SECONDS_BETWEEN_LOOKS = 0.005
 
@@ -26,7 +26,7 @@ def are_several() -> bool:
 
 
 def meet() -> None:
-    """Wait for the others. Signals, such as Ctrl-C, are heard meanwhile: inside a wait of gloo they would not be."""
+    """Wait for the others. Signals, such as Ctrl-C, work meanwhile; inside a wait of gloo they would not."""
     if are_several():
         arriving = dist.all_reduce(torch.zeros(1), async_op=True)
         while not arriving.is_completed():
@@ -45,7 +45,7 @@ def from_writer(value: T) -> T:
 
 
 def on_writer(call: Callable[[], T]) -> T:
-    """What `call` returns on the first rank; the others wait for it."""
+    """The result of `call` on the first rank; the others wait for it."""
     if not are_several():
         return call()
     value: Any = call() if dist.get_rank() == 0 else None
@@ -54,7 +54,7 @@ def on_writer(call: Callable[[], T]) -> T:
 
 
 def gathered(value: T) -> list[T]:
-    """The `value` of every rank, in their order. Tensors have to lie on the cpu."""
+    """The `value` of every rank, in their order. Tensors must be on the cpu."""
     if not are_several():
         return [value]
     meet()
@@ -64,14 +64,14 @@ def gathered(value: T) -> list[T]:
 
 
 def joined(rows: list[T]) -> list[T]:
-    """The `rows` of all ranks in one list. Each is a tensor or a tuple of tensors; those of others lie on the cpu."""
+    """The `rows` of all ranks in one list: tensors or tuples of tensors. Those of other ranks are on the cpu."""
     if not are_several():
         return rows
     return [row for part in gathered([_on_cpu(row) for row in rows]) for row in part]
 
 
 def add_up(tensors: list[Tensor]) -> None:
-    """Replace each of `tensors`, of one device and type, by its sum over the ranks, in one go."""
+    """Replace each of `tensors`, of one device and type, by its sum over the ranks, in one call."""
     if not are_several() or not tensors:
         return
     flat = torch.cat([tensor.flatten() for tensor in tensors])

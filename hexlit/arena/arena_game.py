@@ -1,4 +1,4 @@
-"""One game of a match: what is kept of it, and when a move breaks the rules."""
+"""One game of a match: its record, and the check of a move against the rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hexlit.hex.notation import SWAP, format_cell
 from hexlit.hex.record import Ending
 
 Opening = tuple[int, ...]
-"""Cells that are given at the start of a game, Black's first."""
+"""Given cells at the start of a game, Black's first."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class ArenaGame:
     """One game of a match, with or without the swap rule."""
 
     pair: int
-    """Number of its opening, which one other game of the two players has, too."""
+    """Number of its opening; one other game of the two players has the same."""
     black: str
     white: str
     opening: int
-    """Moves at the start that were given."""
+    """Number of given moves at the start."""
     moves: tuple[int, ...]
     """Cells (row * size + column) or size * size for swap-pieces, Black's first, the opening included."""
     winner: int
@@ -45,7 +45,7 @@ def swap_is_open(ply: int, *, swap: bool) -> bool:
 
 
 def illegality(move: int, cells: NDArray[np.int8], size: int, *, ply: int, swap: bool) -> str:
-    """What is wrong with playing `move` on `cells` int8 `[size*size]` after `ply` moves; nothing: an empty text.
+    """Error of `move` on `cells` int8 `[size*size]` after `ply` moves; empty for a legal move.
 
     `swap` says whether the match has the swap rule.
     """
@@ -76,5 +76,5 @@ def put(move: int, colour: int, cells: NDArray[np.int8], size: int) -> None:
 
 
 def ended(moves: Sequence[int], opening: int, winner: int, ending: Ending, note: str = "") -> ArenaGame:
-    """A game that is over, of players who have no name yet; its first `opening` moves were given."""
+    """A finished game of players without names so far; its first `opening` moves were given."""
     return ArenaGame(0, "", "", opening, tuple(moves), winner, ending, note)

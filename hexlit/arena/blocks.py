@@ -1,4 +1,4 @@
-"""Blocks of openings: parts of a tournament that do not depend on one another, so that any process can play them."""
+"""Blocks of openings: independent parts of a tournament, so that any process can play them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from hexlit.arena.pairing import Contestant, Pair, play_pairs
 
 @dataclass(frozen=True)
 class Block:
-    """Openings in which two players meet."""
+    """Openings of games between two players."""
 
     first: str
     """Name of the player who has Black first."""
     second: str
     openings: Mapping[int, Opening]
-    """By their numbers."""
+    """The openings by number."""
 
     def cut(self, at_once: int) -> "list[Block]":
-        """Blocks of `at_once` openings, as a player moves in them side by side, and the rest."""
+        """Blocks of `at_once` openings, which a player plays in parallel, and the rest."""
         numbers = list(self.openings)
         parts = [numbers[start : start + at_once] for start in range(0, len(numbers), at_once)]
         return [Block(self.first, self.second, {number: self.openings[number] for number in part}) for part in parts]

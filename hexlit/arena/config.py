@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from hexlit.errors import UsageError
 
 MODES = ("round_robin", "gauntlet")
-"""Who meets whom in a match: everybody everybody else, or the first player all the others."""
+"""Pairings of a match: all players meet all others, or only the first player does."""
 
 MOST_ELO = 2000
 """Largest difference that a sequential test asks about: one game in 100,000 is lost."""
@@ -20,7 +20,7 @@ class PoolConfig:
     pairs: int = 16
     """Openings against each opponent, each played twice."""
     opponents: int = 3
-    """Earlier networks that a new one meets, at most: the one before it, and others two, four, ... ratings ago."""
+    """Most earlier networks that a new one meets: the one before it, and others two, four, ... ratings ago."""
 
     def __post_init__(self) -> None:
         if self.every_epochs < 0:
@@ -32,19 +32,19 @@ class PoolConfig:
 
 @dataclass
 class ProofConfig:
-    """When a run has proved itself and ends: by strength measured on positions that are not those of its final figures.
+    """The end of a run by proven strength, measured on other positions than its final figures.
 
-    The openings are the same in both, as a board has no others. Nothing is trained on either.
+    The openings are the same in both, because a board has no others. Nothing is trained on either.
     """
 
     enabled: bool = False
-    """Whether a run ends once it has proved itself; only on boards whose openings are solved, 3 to 7."""
+    """Whether a run ends once its strength is proven; only on boards with solved openings, 3 to 7."""
     evaluations: int = 2
-    """Evaluations in a row that have to reach all of what follows; the search has to judge every opening right, too."""
+    """Evaluations in a row that have to reach all limits below; the search has to judge every opening right, too."""
     search_optimality: float = 0.99
-    """Least share of won positions in which the searched move keeps the win."""
+    """Least share of won positions that the searched move keeps won."""
     policy_optimality: float = 0.95
-    """Least share of them in which the likeliest move of the policy does."""
+    """Least share of them that the likeliest move of the policy keeps won."""
 
     def __post_init__(self) -> None:
         if self.evaluations < 1:
@@ -56,24 +56,24 @@ class ProofConfig:
 
 @dataclass
 class EvaluationConfig:
-    """How strength is measured."""
+    """Measurement of strength."""
 
     simulations: int = 64
     """Simulations of the search that is judged."""
     positions: int = 1000
     """Random won positions for the final figures."""
     quick_positions: int = 200
-    """Other ones, drawn with `seed` + 1, that are judged while the run goes on."""
+    """Other ones, drawn with `seed` + 1, that are judged during the run."""
     game_positions: int = 300
-    """Positions out of games, won and lost, for the value's calibration and a second optimality."""
+    """Positions from games, won and lost, for the value's calibration and a second optimality."""
     every_epochs: int = 1
     """Epochs between two measurements; 0 measures no strength."""
     match_pairs: int = 16
     """Openings of the match against rollouts on boards without solved positions, each played twice."""
     rollouts: int = 32
-    """Random playouts a leaf of that opponent."""
+    """Random playouts per leaf of that opponent."""
     seed: int = 2026
-    """Seed of the positions and openings, apart from that of training."""
+    """Seed of the positions and openings, independent of that of training."""
     pool: PoolConfig = field(default_factory=PoolConfig)
     proof: ProofConfig = field(default_factory=ProofConfig)
 
@@ -96,14 +96,14 @@ class OpeningsConfig:
     plies: int | None = None
     """Moves of an opening, below the size of the board; null: 2, or 1 with the swap rule."""
     balanced: bool = True
-    """Take the fairest of four times as many, as random playouts see them."""
+    """Take the fairest of four times as many, judged by random playouts."""
 
     def __post_init__(self) -> None:
         if self.plies is not None and self.plies < 1:
             raise UsageError(f"openings.plies={self.plies}: must be 1 or more, or two games would be the same")
 
     def length(self, *, swap: bool) -> int:
-        """Moves of an opening, with or without the swap rule; raises `UsageError` where the rule takes no other."""
+        """Moves of an opening, with or without the swap rule; raises `UsageError` if the rule forbids `plies`."""
         if swap and self.plies not in (None, 1):
             raise UsageError(f"openings.plies={self.plies}: with swap=true an opening is one move; leave it out")
         return self.plies or (1 if swap else 2)
@@ -114,15 +114,15 @@ class SprtConfig:
     """Wald's sequential test between two players, which ends the match when it is decided."""
 
     elo0: float = 0.0
-    """Elo by which the first player is better if the null hypothesis holds."""
+    """Elo advantage of the first player under the null hypothesis."""
     elo1: float | None = None
-    """Elo by which it is better if the alternative holds; null: no test."""
+    """Elo advantage of the first player under the alternative; null: no test."""
     alpha: float = 0.05
-    """Chance to accept `elo1` where `elo0` holds."""
+    """Chance to accept `elo1` if `elo0` holds."""
     beta: float = 0.05
-    """Chance to accept `elo0` where `elo1` holds."""
+    """Chance to accept `elo0` if `elo1` holds."""
     every: int = 16
-    """Pairs from one look at the results to the next; at most so many are played side by side."""
+    """Pairs between two looks at the results; at most this many are played in parallel."""
 
     def __post_init__(self) -> None:
         if self.elo1 is not None and not -MOST_ELO <= self.elo0 < self.elo1 <= MOST_ELO:

@@ -1,4 +1,4 @@
-"""A foreign program at the other end of two pipes: asked with time-outs, and ended with everything it has started."""
+"""A foreign program at the other end of two pipes: asked with time-outs, and ended with all its processes."""
 
 import contextlib
 import os
@@ -12,10 +12,10 @@ from typing import NamedTuple
 from hexlit.arena.game_player import Forfeit
 
 MOST_GARBAGE = 1 << 20
-"""Bytes that a program may print instead of an answer, or in one."""
+"""Most bytes that a program may print instead of an answer, or in one."""
 
 QUIT_SECONDS = 1.0
-"""Time that a program has to leave after `quit`, and once more after it was told to by a signal."""
+"""Time for a program to end after `quit`, and again after a signal."""
 
 _CHUNK = 65536
 _LAST_WORDS = 4096
@@ -60,9 +60,9 @@ class EngineProcess:
         self._selector.register(self._stderr, selectors.EVENT_READ)
 
     def ask(self, command: str, seconds: float) -> Reply:
-        """Send `command` and wait for its answer; raises `Forfeit` when none comes in time, or ever."""
+        """Send `command` and wait for its answer; raises `Forfeit` if none comes in time, or ever."""
         deadline = time.monotonic() + seconds
-        self._drain(deadline)  # what nobody has asked for
+        self._drain(deadline)  # output that was not asked for
         self._said = b""
         try:
             os.write(self._stdin.fileno(), f"{command}\n".encode())
@@ -76,7 +76,7 @@ class EngineProcess:
                 return Reply(lines[0][0] == "=", "\n".join([lines[0][1:].strip(), *lines[1:]]).strip())
             if lines or line[:1] in ("=", "?"):
                 lines.append(line)
-            elif line:  # live graphics and other talk
+            elif line:  # live graphics and other output
                 garbage = line
             if printed > MOST_GARBAGE:
                 raise Forfeit(f"answers {command!r} with more than {MOST_GARBAGE} bytes, such as {_short(line)!r}")
@@ -91,15 +91,15 @@ class EngineProcess:
             self.kill()
 
     def abort(self) -> None:
-        """End the program at once, from any thread: whoever waits for its answer then raises `Forfeit`."""
+        """End the program at once, from any thread: a waiting `ask` then raises `Forfeit`."""
         self._signal(signal.SIGKILL)
 
     def kill(self) -> None:
-        """End the program and what it has started: by a request first, then without."""
+        """End the program and its processes: first by a request, then by force."""
         if self._process.poll() is None:
             self._signal(signal.SIGTERM)
             self._wait()
-        self._signal(signal.SIGKILL)  # the program, or what it has left behind
+        self._signal(signal.SIGKILL)  # the program, or processes that it has left
         self._process.wait()
         self._selector.close()
         for pipe in (self._stdin, self._stdout, self._stderr):
@@ -125,7 +125,7 @@ class EngineProcess:
         return line.decode(errors="replace").replace("\r", "").rstrip()
 
     def _read(self, seconds: float) -> bool:
-        """Take in what the program prints within `seconds`; returns whether there was anything."""
+        """Read the program's output for up to `seconds`; returns whether there was any."""
         ready = self._selector.select(seconds)
         for key, _ in ready:
             chunk = os.read(key.fd, _CHUNK)
@@ -138,12 +138,12 @@ class EngineProcess:
         return bool(ready)
 
     def _drain(self, deadline: float) -> None:
-        """Take in what has been printed so far; a program that never stops does not hold this up beyond `deadline`."""
+        """Read the output so far, until `deadline` at most if a program never stops printing."""
         while self._read(0.0) and time.monotonic() < deadline:
             self._said = b""
 
     def _end(self) -> str:
-        """How the program has ended, once it has closed its output."""
+        """The way the program has ended, once it has closed its output."""
         self._wait()
         self._drain(time.monotonic() + QUIT_SECONDS)
         status = self._process.poll()

@@ -1,4 +1,4 @@
-"""Exact answers of the solver within a time, and ended early by whoever asked; and moves that it has proved."""
+"""Exact answers of the solver within a time limit, interruptible, and moves that it has proved."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from hexlit.hex.solver import Solution, Solver, UnsolvedError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 
 _LOOK = 0.02
-"""Seconds between two looks at the clock and at what has arrived."""
+"""Seconds between two looks at the clock and at new input."""
 
 
 def solved(
@@ -30,7 +30,7 @@ def solved(
     """Solve a position of `colour` to move, see `Solver.solve`, within `seconds` and `nodes`.
 
     Raises:
-        UsageError: the limits were reached, or `interrupted` said so.
+        UsageError: a limit was reached, or `interrupted` was true.
     """
     try:
         with _limited(solver, interrupted, seconds):
@@ -44,7 +44,7 @@ def solved(
 
 @contextmanager
 def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) -> Iterator[None]:
-    """Stop what `solver` does after `seconds`, or once `interrupted` says so."""
+    """Stop `solver` after `seconds`, or once `interrupted` is true."""
     deadline, done = time.monotonic() + seconds, threading.Event()
 
     def watch() -> None:
@@ -62,7 +62,7 @@ def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) ->
 
 
 class ProvedMoves:
-    """Chooses moves for a player who searches, wherever the solver is fast enough; what it proves is kept."""
+    """Chooses moves for a searching player if the solver is fast enough; proofs are kept."""
 
     def __init__(self, seconds: float) -> None:
         """A move may take `seconds`."""
@@ -70,7 +70,7 @@ class ProvedMoves:
         self._solver: Solver | None = None
 
     def solve(self, position: Position, colour: int, *, swap: bool, interrupted: Callable[[], bool]) -> Solution | None:
-        """The solution with `colour` to move; None where it takes too long, or on a board larger than 8x8.
+        """The solution with `colour` to move; None if it takes too long, or on a board larger than 8x8.
 
         With the swap rule (`swap`) there is none for the empty board: a winning stone would be swapped.
         """
@@ -89,7 +89,7 @@ def proved_move(
 ) -> Thought | None:
     """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether it may swap.
 
-    None where the position is lost or not solved: search then.
+    None if the position is lost or not solved: search then.
     """
     if solution is None:
         return None

@@ -26,9 +26,9 @@ class GameLog:
     """
 
     def __init__(self, path: Path, size: int) -> None:
-        """The games at `path` on boards of `size`, none where there is no file.
+        """The games at `path` on boards of `size`; none without a file.
 
-        A row that a kill has torn, and a game whose other half is missing, are left out, of the file too.
+        A row torn by a kill, and a game without the other one of its pair, are dropped, from the file too.
 
         Raises:
             UsageError: the file holds something else.
@@ -59,7 +59,7 @@ class GameLog:
             os.fsync(file.fileno())
 
     def counts(self, first: str, second: str, *, forfeited: bool = True) -> PairCounts:
-        """Pairs of which `first` won none, one and both games; those with a forfeited game only if `forfeited`."""
+        """Numbers of pairs with none, one and both games won by `first`; pairs with a forfeit only if `forfeited`."""
         counts = [0, 0, 0]
         for pair in self.pairs.get((first, second), {}).values():
             if forfeited or not any(game.ending is Ending.FORFEITED for game in pair):

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Protocol
 
 RESIGN = -1
-"""Answered in place of a cell by a player that gives the game up."""
+"""Answer of a player that resigns."""
 
 
 class Forfeit(Exception):  # noqa: N818 - it ends a game, not the program
-    """A player cannot go on and loses the game; the message is the note that says why."""
+    """A player fails and loses the game; the message is the note that says why."""
 
 
 class GamePlayer(Protocol):
-    """Somebody who plays one game after another."""
+    """A player of one game after another."""
 
     def begin(self, size: int, *, swap: bool = False) -> None:
         """Start a new game on an empty board of `size` rows, with or without the swap rule; may raise `Forfeit`."""

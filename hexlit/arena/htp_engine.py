@@ -17,17 +17,17 @@ LONGEST_TIMEOUT = 1e6
 class HtpEngine:
     """Plays by a program that is started by a command line and speaks HTP over its standard input and output.
 
-    Whatever the program does wrong loses it the game with a note: it does not start, ends, keeps silent for too long,
-    refuses a command, answers with no move or an illegal one. It is then ended, and started anew for the next game.
+    The program loses the game, with a note, if it does not start, ends, is silent for too long, refuses a command, or
+    answers without a legal move. It is then ended, and started again for the next game.
 
     Args:
         command: the command line; no shell reads it.
-        name: what the notes call it.
+        name: its name in the notes.
         start_timeout: seconds for each answer until it is ready for a game, its start included.
         move_timeout: seconds for each answer in a game.
 
     Raises:
-        UsageError: `command` is no command line, or names a program that does not exist; or a time is out of range.
+        UsageError: `command` is not a command line, its program does not exist, or a time is out of range.
     """
 
     def __init__(self, command: str, *, name: str, start_timeout: float, move_timeout: float) -> None:
@@ -50,7 +50,7 @@ class HtpEngine:
         self._swap = False
         self._played: list[int] = []
         self.title = ""
-        """Name and version that the program gives itself, once it has been started."""
+        """Name and version of the program in its own words, once started."""
 
     def begin(self, size: int, *, swap: bool = False) -> None:
         """See `GamePlayer`."""
@@ -96,7 +96,7 @@ class HtpEngine:
             process.quit()
 
     def _catch_up(self, process: EngineProcess, moves: Sequence[int]) -> None:
-        """Send the moves that the program does not know yet; all of them where it knows others."""
+        """Send the moves that the program does not know yet; all of them if it knows others."""
         known = len(self._played)
         if list(moves[:known]) != self._played:
             self._ask(process, "clear_board", self._move_timeout)
@@ -126,7 +126,7 @@ class HtpEngine:
         return reply.text
 
     def _lost(self, forfeit: Forfeit) -> Forfeit:
-        """End the program, of whose state nothing is known any more; the note gets the player's name."""
+        """End the program, because its state is unknown now; the note gets the player's name."""
         if self._process is not None:
             self._process.kill()
             self._process = None

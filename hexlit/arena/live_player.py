@@ -1,4 +1,4 @@
-"""A player who searches one game move by move and keeps its tree, without another process."""
+"""A player that searches one game move by move and keeps its tree, without another process."""
 
 from collections.abc import Sequence
 
@@ -31,4 +31,4 @@ class LivePlayer:
         return self._thinker.choose(position, colour, simulations=self._thinker.config.simulations).action
 
     def close(self) -> None:
-        """See `GamePlayer`: there is nothing to let go of."""
+        """See `GamePlayer`: there is nothing to close."""

@@ -15,14 +15,14 @@ from hexlit.hex.record import Ending
 
 
 class Player(Protocol):
-    """Somebody who plays many games at once."""
+    """A player of many games at once."""
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """Moves int16 `[B]` for undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
         ...
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """White's moves int16 `[B]` where it may swap: a cell, or `size*size` to swap.
+        """White's moves int16 `[B]` when it may swap: a cell, or `size*size` to swap.
 
         Each of the positions int8 `[B, size*size]` has one stone, a black one.
         """
@@ -38,7 +38,7 @@ class MatchResult:
     wins: int
     """Games that the first player won."""
     wins_as_black: int
-    """Those of them that it played with Black."""
+    """Those of them that it won with Black."""
 
     @property
     def games(self) -> int:
@@ -54,7 +54,7 @@ class MatchResult:
 def play_match(
     first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2
 ) -> MatchResult:
-    """Play `pairs` different random openings of `opening_plies` stones twice each, all games side by side."""
+    """Play `pairs` different random openings of `opening_plies` stones twice each, all games in parallel."""
     openings = random_openings(size, pairs, opening_plies, seed)
     wins = wins_as_black = 0
     for row, game in side_by_side(first, second, [tuple(opening) for opening in openings.tolist()], size):
@@ -106,5 +106,5 @@ def side_by_side(
 
 
 def most_openings(size: int, plies: int) -> int:
-    """How many openings to ask for at most, so that random draws find them soon: half of those of 1 or 2 plies."""
+    """Most openings to ask for, so that random draws find them soon: half of those of 1 or 2 plies."""
     return max(1, size**2 * (size**2 - 1 if plies > 1 else 1) // 2)

@@ -9,7 +9,7 @@ from hexlit.hex.records.sgf import write_sgf
 
 
 def as_collection(games: Iterable[ArenaGame], size: int) -> str:
-    """All games, one a line."""
+    """All games, one per line."""
     return "".join(as_sgf(game, size) for game in games)
 
 
@@ -19,7 +19,7 @@ def as_sgf(game: ArenaGame, size: int) -> str:
 
 
 def recorded(game: ArenaGame, size: int) -> RecordedGame:
-    """The game as formats of records know it."""
+    """The game for the formats of records."""
     actions = [SWAP_PIECES if move == size**2 else move for move in game.moves]
     return RecordedGame(
         size,

@@ -1,4 +1,4 @@
-"""Openings that two players start from, each of them twice: all different, and fair as far as random play can tell."""
+"""Openings of a match, each played twice: all different, and fair by the measure of random play."""
 
 from collections.abc import Iterator
 from itertools import islice, permutations
@@ -12,24 +12,24 @@ from hexlit.hex.geometry import geometry
 from hexlit.search.evaluator import RolloutEvaluator
 
 CANDIDATES = 4
-"""Random openings among which the fairest one is taken, where the board has so many."""
+"""Random openings per opening taken, the fairest of them, if the board has so many."""
 
 PLAYOUTS = 256
 """Random playouts that judge how fair an opening is."""
 
 ENUMERATED = 2
-"""Openings of up to so many plies are drawn without replacement from all there are."""
+"""Openings of up to this many plies are drawn without replacement from all there are."""
 
 
 def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced: bool = True) -> NDArray[np.int16]:
     """`count` openings of `plies` moves, int16 `[count, plies]`, Black's first, in random order.
 
-    No two of them come to the same position, nor to one that is the other turned by 180 degrees: players without
-    chance in them would play the same game again. With `balanced`, four times as many are drawn (or all that the board
-    has), and those stay in which random playouts from the position are closest to winning half of the games.
+    No two of them lead to the same position, or to one turned by 180 degrees: deterministic players would play the same
+    game again. With `balanced`, four times as many are drawn (or all that the board has). Those with random playouts
+    closest to half of the games won are kept.
 
     Raises:
-        UsageError: `plies` moves could decide the game, or there are not so many openings.
+        UsageError: `plies` moves could decide the game, or there are too few openings.
     """
     check_plies(size, plies)
     random = np.random.default_rng([seed, size, plies])
@@ -56,7 +56,7 @@ def random_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.
     """`count` random openings of `plies` moves that come to different positions, int16 `[count, plies]`.
 
     Raises:
-        UsageError: `plies` moves could decide the game, or not so many openings were found.
+        UsageError: `plies` moves could decide the game, or too few openings were found.
     """
     if plies >= size:
         raise UsageError(f"an opening of {plies} plies: on a {size}x{size} board it has fewer than {size}")
@@ -71,13 +71,13 @@ def random_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.
 
 
 def check_plies(size: int, plies: int) -> None:
-    """Raise `UsageError` where an opening of `plies` moves is none, or could win a game."""
+    """Raise `UsageError` if `plies` is below 1, or an opening of `plies` moves could win a game."""
     if not 1 <= plies < size:
         raise UsageError(f"openings.plies={plies}: on a {size}x{size} board an opening has 1 to {size - 1} plies")
 
 
 def positions_after(openings: NDArray[np.int16], size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """The positions int8 `[B, size*size]` after `openings` `[B, plies]`, and who is to move, int8 `[B]`."""
+    """The positions int8 `[B, size*size]` after `openings` `[B, plies]`, and the colours to move, int8 `[B]`."""
     count, plies = openings.shape
     cells = np.zeros((count, size * size), np.int8)
     for ply in range(plies):
@@ -86,7 +86,7 @@ def positions_after(openings: NDArray[np.int16], size: int) -> tuple[NDArray[np.
 
 
 def _draws(size: int, plies: int, random: np.random.Generator, most: int) -> Iterator[tuple[int, ...]]:
-    """Random openings; all there are where they are short, else `most` of them, some of which may repeat."""
+    """Random openings: short ones all there are, others `most` draws, perhaps with repeats."""
     if plies <= ENUMERATED:
         every = list(permutations(range(size * size), plies))
         for index in random.permutation(len(every)):
@@ -97,7 +97,7 @@ def _draws(size: int, plies: int, random: np.random.Generator, most: int) -> Ite
 
 
 def _different(size: int, openings: Iterator[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
-    """Those of `openings` whose position has not come yet, turned ones included."""
+    """The `openings` with a new position; turned ones count as the same."""
     seen = set()
     for opening in openings:
         key = position_key(opening, size)
@@ -107,7 +107,7 @@ def _different(size: int, openings: Iterator[tuple[int, ...]]) -> Iterator[tuple
 
 
 def position_key(moves: tuple[int, ...], size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The same for two sequences of moves that end in the same position, or in one turned by 180 degrees."""
+    """A key shared by sequences of moves that end in the same position, or in one turned by 180 degrees."""
     rotated = geometry(size).rotated
     turned = tuple(int(rotated[move]) for move in moves)
     return min((tuple(sorted(way[0::2])), tuple(sorted(way[1::2]))) for way in (moves, turned))

@@ -1,8 +1,8 @@
 """Two players and a set of openings: every opening is played twice, with the colours exchanged.
 
-Players of many games play all of them side by side; as soon as one of the two plays one game at a time (a foreign
-program), the games follow one another. The rules are watched here: who plays a cell that is taken or none at all has
-lost the game, with a note, and the others go on.
+Players of many games play all of them in parallel. If one of the two plays one game at a time (a foreign program), the
+games follow one another. The rules are enforced here: a player that plays a taken cell or no cell loses the game, with
+a note, and the other games continue.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,13 +21,13 @@ from hexlit.hex.record import Ending
 
 @dataclass(frozen=True)
 class Contestant:
-    """A player by its name."""
+    """A named player."""
 
     name: str
     one_game: Callable[[], GamePlayer]
-    """Gives the player, to play one game after another."""
+    """Makes the player for one game after another."""
     many_games: Callable[[int], Player] | None = None
-    """Gives the player, made to move in so many games at once; None: it plays one game after another only."""
+    """Makes the player for a number of games at once; None: it only plays one game after another."""
 
 
 def batched(name: str, many_games: Callable[[int], Player]) -> Contestant:
@@ -36,7 +36,7 @@ def batched(name: str, many_games: Callable[[int], Player]) -> Contestant:
 
 
 Pair = tuple[ArenaGame, ArenaGame]
-"""Both games of an opening; the first player has Black in the first of them."""
+"""Both games of an opening; the first player has Black in the first one."""
 
 
 def play_pairs(
@@ -50,8 +50,8 @@ def play_pairs(
 ) -> Iterator[Pair]:
     """Play every opening twice, and give each pair as soon as both games are over.
 
-    `openings` are undecided and of one length, by their numbers; a player has to move in `at_once` of the games at a
-    time, at most. With `swap`, White may answer an opening of one move by swap-pieces.
+    `openings` are undecided and of one length, by their numbers. A player has to move in at most `at_once` games at a
+    time. With `swap`, White may answer an opening of one move by swap-pieces.
     """
     if first.many_games is None or second.many_games is None:
         yield from _one_after_another(first, second, openings, size, swap=swap)
@@ -94,7 +94,7 @@ def play_game(black: GamePlayer, white: GamePlayer, opening: Opening, size: int,
     stones, table = empty_stones(1, size), geometry(size)
     colour = 1
     try:
-        # Whose clock it is when something goes wrong: Black begins first.
+        # The player at fault if something goes wrong: Black begins first.
         black.begin(size, swap=swap)
         colour = -1
         white.begin(size, swap=swap)
@@ -116,7 +116,7 @@ def play_game(black: GamePlayer, white: GamePlayer, opening: Opening, size: int,
 
 
 class InTurn:
-    """A player of many games, playing one."""
+    """A player of many games that plays one."""
 
     def __init__(self, player: Player) -> None:
         """`player` is asked about one position at a time."""

@@ -1,4 +1,4 @@
-"""How the players of a match are written.
+"""The notation for the players of a match.
 
 A player is a line of words, or a mapping with the same names:
 
@@ -12,8 +12,8 @@ A player is a line of words, or a mapping with the same names:
 
     {kind: checkpoint, source: runs/hex5/2026-01-31_12-00-00_a1b2c3, simulations: 256}
 
-One word names the kind, with its source behind `=` where it needs one; the others are settings. Blanks in a path are
-quoted as in a shell, and `~` is the home folder. After `htp=` all that follows is the foreign program's command line.
+One word names the kind, with its source behind `=` if it needs one; the others are settings. Blanks in a path are
+quoted as in a shell, and `~` is the home folder. All after `htp=` is the foreign program's command line.
 """
 
 import logging
@@ -46,7 +46,7 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
 
 _NETWORK = "a run's folder, a .ckpt, a .safetensors or hexlit:NAME"
 SOURCES = {"checkpoint": _NETWORK, "policy": _NETWORK, "htp": "a command line"}
-"""What kinds that need a source take."""
+"""Source of each kind that needs one."""
 
 _TYPES = {int: "a whole number", float: "a number", str: "a word"}
 
@@ -62,12 +62,12 @@ class PlayerSpec:
 
     @property
     def of_network(self) -> bool:
-        """Whether a network judges for it."""
+        """Whether it uses a network."""
         return self.kind in ("checkpoint", "policy")
 
     @property
     def label(self) -> str:
-        """The name that was given, or one made of kind, source and settings."""
+        """The given name, or one made of kind, source and settings."""
         if self.name:
             return self.name
         named = {"checkpoint": "", "policy": "policy-", "htp": ""}.get(self.kind, self.kind)
@@ -84,7 +84,7 @@ class PlayerSpec:
 def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
     """The players of a list of lines or mappings, or of a mapping from names to these.
 
-    A checkpoint that says no number of simulations gets `simulations`.
+    A checkpoint without a number of simulations gets `simulations`.
 
     Raises:
         UsageError: one of them cannot be understood, or two have the same name.
@@ -107,10 +107,10 @@ def parse_players(given: object, *, simulations: int) -> list[PlayerSpec]:
 
 
 def parse_player(given: object, name: str = "") -> PlayerSpec:
-    """One player; `name` is its name unless it says another.
+    """One player; `name` is its name unless it sets another.
 
     Raises:
-        UsageError: with what would be right.
+        UsageError: the player cannot be understood; the message says what would be right.
     """
     if isinstance(given, str):
         words = _words(given)
@@ -136,7 +136,7 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
         raise UsageError(f"players: {given!r}: write {right}")
     chosen = words.pop("name", name)
     if not chosen.isprintable():
-        raise UsageError(f"players: name={chosen!r}: letters, digits and signs on one line are needed")
+        raise UsageError(f"players: name={chosen!r}: letters, digits and punctuation on one line are needed")
     settings = {key: _value(kind, key, text) for key, text in words.items()}
     return PlayerSpec(kind, _at_home(kind, source), chosen, settings)
 
@@ -151,7 +151,7 @@ def _at_home(kind: str, source: str) -> str:
 
 
 def _words(line: str) -> dict[str, str]:
-    """The words of a line by what stands before `=`; everything after `htp=` is one."""
+    """The words of a line by their part before `=`; all after `htp=` is one."""
     start = re.search(r"(?:^|\s)htp=", line)
     command = line[start.end() :].strip() if start else ""
     try:

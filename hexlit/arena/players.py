@@ -1,4 +1,4 @@
-"""Players that judge positions with an evaluator, by search or by the policy alone, and one that knows nothing."""
+"""Players that judge positions with an evaluator, by search or by the policy alone, and a random player."""
 
 import hashlib
 from typing import NamedTuple, Protocol
@@ -15,7 +15,7 @@ from hexlit.search.search import Search, SearchResult
 
 
 class Judgement(NamedTuple):
-    """What is thought of B positions."""
+    """Moves and values of B positions."""
 
     action: NDArray[np.int16]
     """The move to play, a cell of the board, `[B]`."""
@@ -24,7 +24,7 @@ class Judgement(NamedTuple):
 
 
 class Judge(Protocol):
-    """A player who also says how it stands."""
+    """A player that also gives values of positions."""
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """Judge undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
@@ -32,21 +32,21 @@ class Judge(Protocol):
 
 
 def reply_by_value(player: Judge, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-    """See `Player.reply`: `player` swaps where it would stand worse without.
+    """See `Player.reply`: `player` swaps if it would stand worse without.
 
-    Swap-pieces exchanges rows, columns and colours, and Black moves next: so it turns the value's sign.
+    Swap-pieces exchanges rows, columns and colours, and Black moves next, so it changes the value's sign.
     """
     judged = player.judge(cells, np.full(len(cells), WHITE, np.int8))
     return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
 
 
 class SearchPlayer:
-    """Plays the move that a search without noise finds."""
+    """Plays the move of a search without noise."""
 
     def __init__(
         self, config: SearchConfig, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False
     ) -> None:
-        """`evaluator` takes `batch` positions a call; `swap` says whether its policies have a swap action."""
+        """`evaluator` takes `batch` positions per call; `swap` says whether its policies have a swap action."""
         if batch < config.leaves:
             raise UsageError(f"search.leaves={config.leaves}: the evaluator's batch has room for {batch}")
         self._batch = batch // config.leaves
@@ -56,7 +56,7 @@ class SearchPlayer:
 
     def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> SearchResult:
         """Search the undecided positions int8 `[B, size*size]`; a swap is never considered."""
-        # Ply 2 or later in the eyes of the search: nobody may swap.
+        # The search is told ply 2 or later, so that no swap is allowed.
         return self._search_from(cells, to_move, np.count_nonzero(cells, axis=1).astype(np.int16) + 2)
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
@@ -69,7 +69,7 @@ class SearchPlayer:
         return self.search(cells, to_move).action
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: searched with the swap where the evaluator knows it, else by the searched value."""
+        """See `Player`: searched with the swap if the evaluator knows it, else by the searched value."""
         if not self._swap:
             return reply_by_value(self, cells)
         return self._search_from(cells, np.full(len(cells), WHITE, np.int8), np.ones(len(cells), np.int16)).action
@@ -104,13 +104,13 @@ class PolicyPlayer:
         return self.judge(cells, to_move).action
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: the most likely action where the evaluator knows the swap, else by its value."""
+        """See `Player`: the most likely action if the evaluator knows the swap, else by its value."""
         if not self._swap:
             return reply_by_value(self, cells)
         return self._judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
 
     def _judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool) -> Judgement:
-        """The most likely actions, and the values of the positions, in all of which the swap is open or in none."""
+        """The most likely actions, and the values of the positions; the swap is open in all of them or in none."""
         actions = self._size**2 + may_swap
         transposed = geometry(self._size).transposed
         moves = np.zeros(len(cells), np.int16)
@@ -121,7 +121,7 @@ class PolicyPlayer:
             colours = to_move[rows]
             self._planes[: len(part)] = encode(part, colours, np.full(len(part), may_swap))
             self._evaluator.evaluate(self._planes, self._policy, self._value)
-            # The swap action, if there is one, comes last: it is left out where it is not open.
+            # The swap action, if there is one, comes last: it is left out if it is not open.
             best = self._policy[: len(part), :actions].argmax(1)
             moves[rows] = np.where(colours > 0, best, transposed[best])
             values[rows] = self._value[: len(part)]
@@ -129,7 +129,7 @@ class PolicyPlayer:
 
 
 class RandomPlayer:
-    """Plays any legal move, drawn by seed and position, so that the other games of a batch do not matter."""
+    """Plays a random legal move, drawn by seed and position, independent of the other games of a batch."""
 
     def __init__(self, seed: int = 0) -> None:
         """Draws from `seed`."""
@@ -140,7 +140,7 @@ class RandomPlayer:
         return np.array([self._draw(board, np.flatnonzero(board == 0)) for board in cells], np.int16)
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: it knows of no better or worse, so the swap is a move like the others."""
+        """See `Player`: it has no values, so the swap is a move like the others."""
         swap = cells.shape[1]
         return np.array([self._draw(board, np.append(np.flatnonzero(board == 0), swap)) for board in cells], np.int16)
 

@@ -1,8 +1,8 @@
 """A rating pool: the networks of a training run, epoch by epoch, and fixed players, rated by all games they played.
 
-Each new network meets the fixed players and a few earlier networks, which stay on disk. Ratings are those of one
-Bradley-Terry fit to all results, so earlier networks are judged anew, too. Everything lies in the run's folder:
-`ratings.json`, and the networks in `checkpoints/pool/`.
+Each new network meets the fixed players and a few earlier networks, which stay on disk. One Bradley-Terry fit to all
+results gives the ratings, so those of earlier networks change, too. All files are in the run's folder: `ratings.json`,
+and the networks in `checkpoints/pool/`.
 """
 
 import json
@@ -24,7 +24,7 @@ OPENING_PLIES = 2
 
 @dataclass(frozen=True)
 class PoolResult:
-    """What the network of an epoch came to against one opponent."""
+    """Result of the network of an epoch against one opponent."""
 
     epoch: int
     opponent: str
@@ -35,7 +35,7 @@ class RatingPool:
     """Rates networks of one run.
 
     Attributes:
-        results: of all epochs, in the order in which they were played.
+        results: of all epochs, in the order of play.
         ratings: of all players, the fixed ones first; empty before the first epoch.
     """
 
@@ -51,7 +51,7 @@ class RatingPool:
     ) -> None:
         """The pool of the run in `folder`; the first of the `fixed` players is the anchor.
 
-        `restored(path)` gives the player whose network was kept at `path`; it may take the place of the one before.
+        `restored(path)` gives the player of the network kept at `path`; it may replace the player before it.
         """
         self.path = folder / "ratings.json"
         self.networks = folder / "checkpoints" / "pool"
@@ -64,7 +64,7 @@ class RatingPool:
         self._seed = seed
 
     def resume(self, first_epoch: int) -> None:
-        """Take up what was rated before `first_epoch`; what came later, in a run that was killed, is forgotten.
+        """Load the ratings before `first_epoch`; later ones, of a run that was killed, are dropped.
 
         Raises:
             UsageError: `ratings.json` holds something else.
@@ -74,7 +74,7 @@ class RatingPool:
                 rows = json.loads(self.path.read_text(encoding="utf-8"))["results"]
                 found = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
             except (ValueError, KeyError, TypeError) as error:
-                raise UsageError(f"{self.path}: not the ratings of a run; remove it to rate anew") from error
+                raise UsageError(f"{self.path}: not the ratings of a run; remove it to rate again") from error
             self.results = [result for result in found if result.epoch < first_epoch]
         known = {self._kept_at(result.epoch) for result in self.results}
         for path in self.networks.glob("*.pt"):
@@ -84,7 +84,7 @@ class RatingPool:
             self._rate()
 
     def play(self, epoch: int, network: Player, save: Callable[[Path], None]) -> Rating:
-        """Rate the network of `epoch`, and keep it by `save(path)` for those to come."""
+        """Rate the network of `epoch`, and keep it by `save(path)` for later ones."""
         earlier = sorted({result.epoch for result in self.results})
         for name, opponent in self._fixed.items():
             self.results.append(PoolResult(epoch, name, self._match(epoch, network, opponent)))
@@ -98,7 +98,7 @@ class RatingPool:
     def _match(self, epoch: int, network: Player, opponent: Player) -> PairCounts:
         plies = min(OPENING_PLIES, self._size - 1)
         pairs = min(self._config.pairs, most_openings(self._size, plies))
-        # Other openings in other epochs: what a network has seen in one of them helps it in no other.
+        # Each epoch has its own openings, so that no network profits from those of an earlier one.
         openings = balanced_openings(self._size, pairs, plies, self._seed + epoch)
         counts = [0, 0, 0]
         for pair in play_pairs(

@@ -1,4 +1,4 @@
-"""A position as a foreign program builds it: stones of any colour in any order, and back again."""
+"""A position built by a foreign program: stones of any colour in any order, and undo."""
 
 from dataclasses import dataclass
 
@@ -13,10 +13,10 @@ from hexlit.hex.notation import SWAP, format_cell
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Position:
-    """Stones on a board, who is expected to move, and the position before; never changed, only followed by another.
+    """Stones on a board, the expected player to move, and the position before; immutable.
 
-    A program that shows a game may play it in any order: after a swap HexGui clears the board and plays every stone
-    again, row by row, so colours need not alternate, White may come first, and stones may follow the one that wins.
+    A program that shows a game may play it in any order. After a swap HexGui clears the board and plays every stone
+    again, row by row. So colours need not alternate, White may come first, and stones may follow the winning one.
     """
 
     size: int
@@ -24,22 +24,22 @@ class Position:
     cells: NDArray[np.int8]
     """Stones, int8 `[size*size]`, read-only: +1 black, -1 white, 0 empty."""
     to_move: int = BLACK
-    """Who moves next, unless somebody else does."""
+    """Colour expected to move next; the other one may move, too."""
     connected: int = 0
-    """Who has connected his edges, 0 while nobody has."""
+    """Colour that has connected its edges, 0 without a connection."""
     resigned: int = 0
-    """Who has resigned with the last move, 0 where it was a stone."""
+    """Colour that resigned with the last move, 0 if it was a stone."""
     previous: "Position | None" = None
     """The position before the last move, None for the first."""
 
     @property
     def winner(self) -> int:
-        """+1 Black, -1 White, 0 while the game goes on."""
+        """+1 Black, -1 White, 0 while the game is open."""
         return self.connected or -self.resigned
 
     @property
     def stones(self) -> int:
-        """How many there are."""
+        """Number of stones."""
         return int(np.count_nonzero(self.cells))
 
     def may_swap(self, colour: int) -> bool:
@@ -55,7 +55,7 @@ class Position:
         return self.with_stones(cells, -colour)
 
     def swap(self, colour: int) -> "Position":
-        """The position after swap-pieces of `colour`; raises `UsageError` where nobody may swap."""
+        """The position after swap-pieces of `colour`; raises `UsageError` if a swap is not allowed."""
         if not self.may_swap(colour):
             raise UsageError(f"move {SWAP}: only White may swap, when Black's first stone is the only one")
         cells = np.zeros_like(self.cells)
@@ -69,7 +69,7 @@ class Position:
         return Position(self.size, self.cells, -colour, self.connected, colour, self)
 
     def with_stones(self, cells: NDArray[np.int8], to_move: int) -> "Position":
-        """The position that follows when the stones are now `cells`, which nobody may change any more."""
+        """The next position, with the stones `cells`, which must not be changed any more."""
         cells.flags.writeable = False
         return Position(self.size, cells, to_move, connected(cells, self.size), 0, self)
 
@@ -92,5 +92,5 @@ def empty_position(size: int) -> Position:
 
 
 def connected(cells: NDArray[np.int8], size: int) -> int:
-    """Who connects his edges with the stones `cells` int8 `[size*size]`: +1, -1, or 0 for nobody."""
+    """Colour that connects its edges with the stones `cells` int8 `[size*size]`: +1, -1, or 0 for neither."""
     return int(place_all(empty_stones(1, size), 0, cells, geometry(size)))

@@ -1,7 +1,8 @@
-"""The solved positions that strength is measured on: the same for every network, whatever it plays itself.
+"""The solved positions that strength is measured on: the same for every network.
 
-Two kinds. `random_positions` have stones on random cells and are all won for the side to move. `game_positions` come
-from games of players without a network, from random ones to a search with many playouts, and are won or lost.
+There are two kinds. `random_positions` have stones on random cells and are all won for the side to move.
+`game_positions` come from games of players without a network, from random ones to a search with many playouts, and are
+won or lost.
 """
 
 from collections import Counter
@@ -26,11 +27,11 @@ _FORMAT = 3  # part of the cache's file names; raise it when the same arguments 
 
 @dataclass(frozen=True)
 class Limits:
-    """What keeps solving the positions of a board a matter of moments."""
+    """Limits that keep the solving of a board's positions fast."""
 
     fewest_stones: int
     nodes: int | None
-    """Nodes of the solver after which a draw is passed over."""
+    """Most nodes of the solver for a draw; a harder one is skipped."""
 
 
 LIMITS = {
@@ -45,18 +46,18 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Source:
-    """A player of the games that positions come from: sequential halving over random playouts, erring on purpose."""
+    """A player of the games behind the positions: sequential halving over random playouts, with deliberate errors."""
 
     name: str
     simulations: int
-    """Of a move, times the cells of the board; 0 plays at random."""
+    """Simulations of a move, times the cells of the board; 0 plays at random."""
     playouts: int
-    """Random playouts a simulation."""
+    """Random playouts per simulation."""
     error: float
     """Share of moves that are random instead."""
 
     def search(self, size: int, games: int) -> Search | None:
-        """Its search of `games` positions side by side, in which every legal move is tried."""
+        """Its search of `games` positions in parallel, which tries every legal move."""
         if self.simulations == 0:
             return None
         cells = size * size
@@ -73,11 +74,11 @@ SOURCES = (
 """Weakest first."""
 
 RANDOM_PLIES = 2
-"""Moves at the start of every game that are random, so that no two games need be the same."""
+"""Random moves at the start of every game, so that games differ."""
 
-_ROUNDS = 8  # of games, each with as many as positions are missing; small boards run out of distinct positions
+_ROUNDS = 8  # of games, each with one game per missing position; small boards run out of distinct positions
 _FEWEST_GAMES = 12  # in a round
-_BLOCK = 256  # games side by side, at most: their search trees take memory
+_BLOCK = 256  # most parallel games: their search trees take memory
 
 
 def random_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:
@@ -87,16 +88,16 @@ def random_positions(size: int, count: int, seed: int, cache: Path | None = None
 
 
 def game_positions(size: int, count: int, seed: int, cache: Path | None = None) -> SolvedPositions:
-    """Distinct undecided positions out of games of SOURCES, won or lost for the side to move, in random order.
+    """Distinct undecided positions from games of SOURCES, won or lost for the side to move, in random order.
 
-    Every source and every third of its games (from the fewest stones that can be solved to the last move) gives the
-    same number of positions, each from a game of its own. Positions that differ by a symmetry of the game count as one:
-    boards of 3 and 4 may have fewer than `count` and less evenly shared.
+    Every source and every third of its games gives the same number of positions, each from its own game. The thirds run
+    from the fewest stones that can be solved to the last move. Positions that differ by a symmetry of the game count as
+    one: boards of 3 and 4 may have fewer than `count`, less evenly shared.
 
     Args:
         size: 3 to 8.
         count: positions wanted.
-        seed: at least 0; decides everything, whatever the number of threads.
+        seed: at least 0; it decides everything, with any number of threads.
         cache: folder where the result is kept for the next call with the same arguments.
 
     Raises:
@@ -115,14 +116,14 @@ def game_positions(size: int, count: int, seed: int, cache: Path | None = None) 
 
 
 def limits_of(size: int) -> Limits:
-    """What is solved on a board; raises UsageError where nothing is."""
+    """Limits of solving on a board; raises `UsageError` if it has no solved positions."""
     if size not in LIMITS:
         raise UsageError(f"board={size}: positions are solved on boards of {min(LIMITS)} to {max(LIMITS)}")
     return LIMITS[size]
 
 
 def play_games(source: Source, size: int, games: int, random: np.random.Generator) -> list[NDArray[np.int16]]:
-    """The moves of `games` games that `source` plays against itself, each to its end, all side by side."""
+    """The moves of `games` games that `source` plays against itself, in parallel, each to its end."""
     cells = np.zeros((games, size * size), np.int8)
     moves: list[list[int]] = [[] for _ in range(games)]
     open_games = np.arange(games)
@@ -197,7 +198,7 @@ class _Collection:
         )
 
     def _take(self, moves: NDArray[np.int16], stage: int, source: int, random: np.random.Generator) -> bool:
-        """Solve a position of the game's third `stage`; False where it is known already or too hard."""
+        """Solve a position of the game's third `stage`; False if it is known already or too hard."""
         span = len(moves) - self._limits.fewest_stones
         if span < len(STAGES):
             return False

@@ -1,13 +1,13 @@
 """Ratings of players from their results, on the Elo scale.
 
 The model is that of Bradley and Terry (1952): i beats j with probability 1 / (1 + 10^((R_j - R_i) / 400)). Its
-maximum likelihood would put a player who won every game infinitely far above. So every two players that have met are
-given one pair of games more (`PRIOR_PAIRS`), of which 0, 1 or 2 wins are alike: with n pairs played a perfect score
-comes to about 400 log10(2 n + 1) Elo, and says so (`Rating.bound`).
+maximum likelihood would put a player who won every game infinitely far above. So two players that have met get one more
+pair of games (`PRIOR_PAIRS`), with 0, 1 or 2 wins equally likely. With n pairs played, a perfect score gives about
+400 log10(2 n + 1) Elo, and is labelled as a bound (`Rating.bound`).
 
-Intervals hold 95% of a Bayesian bootstrap (Rubin 1981) over the *pairs* of games, since the two games of an opening
-are anything but independent: an opening that favours Black tends to give each player one of them. A resample weighs
-the results of the pairs of two players by a Dirichlet distribution around what was seen, the prior pair included.
+Intervals hold 95% of a Bayesian bootstrap (Rubin 1981) over the *pairs* of games, because the two games of an opening
+depend on each other: an opening that favours Black tends to give each player one of them. A resample weighs the results
+of the pairs of two players by a Dirichlet distribution around the observed ones, the prior pair included.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,15 +25,15 @@ ELO = 400 / np.log(10)
 """Elo of one natural unit of strength."""
 
 PairCounts = tuple[int, int, int]
-"""Pairs of games of which the first player won none, one, or both."""
+"""Numbers of pairs with none, one, or both games won by the first player."""
 
 Results = Mapping[tuple[str, str], PairCounts]
-"""By the names of the first and the second player."""
+"""Counts by the names of the first and the second player."""
 
 
 @dataclass(frozen=True)
 class Rating:
-    """What a player is worth, compared with the anchor."""
+    """Rating of a player, relative to the anchor."""
 
     name: str
     elo: float
@@ -43,7 +43,7 @@ class Rating:
     games: int
     wins: int
     bound: str
-    """`at least` or `at most` where the player won all or none of its games, so that only the prior holds the rating;
+    """`at least` or `at most` if the player won all or none of its games, so that only the prior limits the rating;
     else empty."""
 
 
@@ -61,7 +61,7 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
     played = np.zeros((count, count), np.int64)
     for i, j, counts in rows:
         seen = np.array(counts) + PRIOR_PAIRS / 3
-        # Row 0 is what was seen; the others are resamples.
+        # Row 0 holds the observed results; the others are resamples.
         weights = np.vstack([seen, seen.sum() * random.dirichlet(seen, RESAMPLES)])
         wins[:, i, j] += weights @ [0, 1, 2]
         wins[:, j, i] += weights @ [2, 1, 0]
@@ -87,8 +87,8 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
 def bradley_terry(wins: NDArray[np.float64], anchor: int) -> NDArray[np.float64]:
     """Strengths `[..., N]` that make the results `wins` `[..., N, N]` likeliest, by Newton's method.
 
-    `wins[..., i, j]` counts the games that i won against j (fractions too); who beats whom must connect all players in
-    both directions. Natural units, the anchor's is 0.
+    `wins[..., i, j]` counts the games that i won against j (fractions too); the wins must connect all players in both
+    directions. The strengths are in natural units; the anchor has 0.
     """
     games = wins + np.swapaxes(wins, -1, -2)
     free = np.delete(np.arange(wins.shape[-1]), anchor)

@@ -1,4 +1,4 @@
-"""What each way of searching is worth, in strength and in time: one document for JSON and tables."""
+"""Strength and speed of each search variant: one document for JSON and tables."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,16 +25,17 @@ _FEWEST_RUNS = 3  # timed searches of a speed, after one that does not count
 
 @dataclass(frozen=True)
 class Variant:
-    """One way of searching, and whom it meets."""
+    """One search variant, and its opponent."""
 
     config: SearchConfig
     opponent: SearchConfig | None
-    """The search that it is compared with; None is the network's policy without any search."""
+    """The search of its opponent; None is the network's policy without any search."""
 
 
 def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[int]) -> Iterator[Variant]:
-    """Every algorithm with each number of simulations against the raw policy; then with `leaves` evaluated together,
-    under any or under different root moves, against the same search that evaluates one after another.
+    """Every algorithm with each number of simulations against the raw policy, then variants with batched leaves.
+
+    These evaluate `leaves` together, under any or under different root moves, and meet the same search without batches.
     """
     for algorithm in ALGORITHMS:
         for number in simulations:
@@ -48,16 +49,16 @@ def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[in
 
 @dataclass(frozen=True)
 class Network:
-    """A network as the searches here ask it."""
+    """A network for these searches."""
 
     evaluator: Callable[[int], Evaluator]
-    """Makes, or finds, the evaluator that takes so many positions a call."""
+    """Makes, or finds, the evaluator for a number of positions per call."""
     size: int
     swap: bool
     """Whether its policies have a swap action."""
 
     def player(self, config: SearchConfig | None, batch: int) -> Player:
-        """Somebody who searches as `config` says, or plays by the policy alone, up to `batch` games at once."""
+        """A player that searches by `config`, or plays by the policy alone, up to `batch` games at once."""
         if config is None:
             return PolicyPlayer(self.evaluator(batch), size=self.size, batch=batch, swap=self.swap)
         rows = max(batch, config.leaves)
@@ -77,13 +78,13 @@ def measure_variant(
     """One row of the table.
 
     Args:
-        variant: what is measured.
-        network: with which network.
-        positions: solved ones, for the optimality, which is None without any that are won.
+        variant: the search to measure.
+        network: its network.
+        positions: solved ones for the optimality, which is None if none of them is won.
         pairs: distinct openings, each played twice, against the variant's opponent.
-        seed: of the openings.
-        games: searched side by side, in the match and for the second speed.
-        seconds: length of one measurement of speed, about.
+        seed: seed of the openings.
+        games: parallel games in the match and for the second speed.
+        seconds: approximate length of one measurement of speed.
 
     Returns:
         `algorithm`, `simulations`, `leaves`, `root_batch`, `opponent` (`policy` or `unbatched`), `match` and
@@ -112,19 +113,19 @@ def measure_variant(
 
 
 def measure_speed(config: SearchConfig, network: Network, games: int, seconds: float) -> Document:
-    """How fast `games` positions are searched side by side.
+    """Speed of the parallel search of `games` positions.
 
-    The median of searches of positions with a quarter of the cells taken, after one that does not count.
+    It is the median over searches of positions with a quarter of the cells taken, after one that does not count.
 
     Returns:
-        `games`, `milliseconds` of a move, `simulations_per_second`, and `leaves_a_call`: how many leaves of a game the
-        evaluator judges together, on average.
+        `games`, `milliseconds` of a move, `simulations_per_second`, and `leaves_a_call`: the mean number of leaves of
+        a game that the evaluator judges together.
     """
     cells = quarter_full(network.size, games)
     to_move = np.full(games, 1 if np.count_nonzero(cells[0]) % 2 == 0 else -1, np.int8)
     search = Search(config, size=network.size, games=games, swap=network.swap)
     evaluator = network.evaluator(games * config.leaves)
-    ply = np.full(games, network.size**2, np.int16)  # late enough that nobody may swap
+    ply = np.full(games, network.size**2, np.int16)  # too late for a swap
     taken: list[float] = []
     search.run(cells, to_move, evaluator, ply=ply)
     end = time.perf_counter() + seconds
@@ -142,7 +143,7 @@ def measure_speed(config: SearchConfig, network: Network, games: int, seconds: f
 
 
 def quarter_full(size: int, games: int) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Positions int8 `[games, size*size]` with stones on a random quarter of the inner cells: nobody has connected."""
+    """Undecided positions int8 `[games, size*size]` with stones on a random quarter of the inner cells."""
     random = np.random.default_rng(0)
     inner = np.arange(size * size).reshape(size, size)[1:-1, 1:-1].ravel()
     stones = min(size**2 // 4, len(inner))

@@ -1,4 +1,4 @@
-"""Shares with the interval that their count allows for."""
+"""Shares with their confidence intervals."""
 
 import math
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ class Share:
 
     @classmethod
     def of(cls, hits: NDArray[np.bool_]) -> "Share":
-        """How many of `hits` are true."""
+        """The share of true `hits`."""
         return cls(int(hits.sum()), len(hits))
 
     @property
     def share(self) -> float | None:
-        """None where nothing was counted."""
+        """The share; None if nothing was counted."""
         return self.hits / self.count if self.count else None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Low and high end; 0 and 1 where nothing was counted."""
+        """Low and high end; 0 and 1 if nothing was counted."""
         if self.count == 0:
             return 0.0, 1.0
         n, share, square = self.count, self.hits / self.count, Z95 * Z95

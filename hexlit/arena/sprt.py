@@ -1,9 +1,9 @@
-"""Wald's sequential probability ratio test (1945) between two strengths: stops a match as soon as it is decided.
+"""Wald's sequential probability ratio test (1945) between two strengths: it stops a match as soon as it is decided.
 
-The observations are pairs of games, not games: the two games of an opening depend on one another, and a test that
-took them for independent would keep neither of its error rates. The distribution of a pair's result (0, 1 or 2 wins)
-is not known beyond its mean, so each hypothesis is represented by the distribution of that mean that fits the results
-best (the generalised SPRT; Van den Bergh 2017, as in Stockfish's fishtest).
+The observations are pairs of games. The two games of an opening depend on each other; a test that took them as
+independent would keep neither of its error rates. Only the mean of a pair's result (0, 1 or 2 wins) is known under a
+hypothesis. So the hypothesis is represented by the distribution of that mean that fits the results best (generalised
+SPRT; Van den Bergh 2017, as in Stockfish's fishtest).
 """
 
 import math
@@ -21,7 +21,7 @@ BISECTIONS = 40
 
 
 class Sprt:
-    """The test of `elo0` against `elo1`, by which the first player is better than the second."""
+    """The test of `elo0` against `elo1`, advantages of the first player over the second."""
 
     def __init__(self, config: SprtConfig) -> None:
         """Error rates and hypotheses as configured; `config.elo1` is not None."""
@@ -50,12 +50,12 @@ class Sprt:
 
 
 def expected_score(elo: float) -> float:
-    """Share of the games that a player wins who is better by `elo`."""
+    """Share of the games won by a player that is better by `elo`."""
     return 1 / (1 + math.exp(-elo * math.log(10) / 400))
 
 
 def _fit(shares: list[float], mean: float) -> list[float]:
-    """The distribution over `SCORES` with the given mean under which `shares` are likeliest.
+    """The distribution over `SCORES` with the given mean that makes `shares` likeliest.
 
     Its entries are share / (1 + x (score - mean)) for the one x that gives the mean (Owen 2001, "Empirical
     likelihood").

@@ -1,4 +1,4 @@
-"""What a match has come to: ratings, scores and the cross table, as plain values for JSON and for tables."""
+"""Result of a match: ratings, scores and the cross table, as plain values for JSON and for tables."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -19,12 +19,13 @@ def standings(
     sprt: Sprt | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Everything that follows from the games of `log`; `seed` is that of the ratings' intervals.
+    """The standings from the games of `log`; `seed` is that of the ratings' intervals.
 
-    `players` (best first: `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score`, and `played`: the same of
-    the pairs without a forfeited game, None where all have one or nothing was forfeited), `cross` (by player and
-    opponent: `games`, `wins`), `games`, `pairs`, `split_pairs` (of which each player won a game), `black_wins`,
-    `swaps`, `resignations`, `forfeits`, `sprt` (None without one). Players are rated once all of them have played.
+    `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score` and `played`. The last
+    holds the same of the pairs without a forfeit, None if all have one or nothing was forfeited. `cross` holds `games`
+    and `wins` by player and opponent. Counts are `games`, `pairs`, `split_pairs` (one game won by each player),
+    `black_wins`, `swaps`, `resignations` and `forfeits`. `sprt` is None without a test. Players are rated once all of
+    them have played.
     """
     results = {pairing: log.counts(*pairing) for pairing in pairings}
     met = [pairing for pairing, counts in results.items() if sum(counts)]
@@ -71,13 +72,13 @@ def _row(rating: Rating) -> dict[str, Any]:
 def _played(
     names: Sequence[str], pairings: Sequence[tuple[str, str]], log: GameLog, anchor: str, seed: int
 ) -> dict[str, dict[str, Any]]:
-    """Ratings by the pairs that were played to their end, by name; empty where all were, or too few to compare all."""
+    """Ratings by the pairs without a forfeit, by name; empty if no game was forfeited, or too few pairs are left."""
     if not any(game.ending is Ending.FORFEITED for game in log.games):
         return {}
     results = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
     try:
         return {rating.name: _row(rating) for rating in rate(names, results, anchor, seed=seed)}
-    except ValueError:  # forfeits leave players whom no games compare
+    except ValueError:  # without the forfeited games some players cannot be compared
         return {}
 
 

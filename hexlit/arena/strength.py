@@ -1,4 +1,4 @@
-"""How strong a network is: against exact ground truth on small boards, against fixed opponents on larger ones.
+"""Strength of a network: against exact ground truth on small boards, against fixed opponents on larger ones.
 
 The truth used here (solved openings, solved positions) only ever measures; nothing is trained on it.
 """
@@ -24,16 +24,16 @@ SOLVED_SIZES = tuple(SOLVED)
 """Boards whose openings are solved."""
 
 SHOWN_MISTAKES = 12
-"""Positions that a final measurement names in which a search gave the win away."""
+"""A final measurement lists at most this many positions with a win given away."""
 
 Figures = dict[str, Any]
-"""Numbers by name, and beside them maps of openings and positions, in plain values."""
+"""Numbers by name, and maps of openings and positions, in plain values."""
 
 
 def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
-    """The least figures of `Strength.measure` that prove a network of boards of `size`; None where none can be proved.
+    """The least figures of `Strength.measure` that prove a network on boards of `size`; None without such a proof.
 
-    That is where nobody asks for it, where strength is not measured, and where no openings are solved.
+    There is none if it is not asked for, if strength is not measured, or if the openings are not solved.
     """
     proof = config.proof
     if not proof.enabled or not config.every_epochs or size not in SOLVED_SIZES:
@@ -46,38 +46,38 @@ def proof_of(config: EvaluationConfig, size: int) -> dict[str, float] | None:
 
 
 def evaluation_batch(config: EvaluationConfig, size: int, most: int) -> int:
-    """Positions that an evaluator should take a call to measure strength on boards of `size`, `most` at most.
+    """Batch of an evaluator that measures strength on boards of `size`, at most `most` positions.
 
-    Hundreds of solved positions are searched side by side, but of a match each player has only half of the games to
-    move in: a larger batch would mostly be padding.
+    Hundreds of solved positions are searched in parallel, but in a match each player has to move in only half of the
+    games: a larger batch would mostly be padding.
     """
     return most if size in SOLVED_SIZES else min(most, config.match_pairs)
 
 
 def opening_values(judge: Judge, size: int) -> NDArray[np.float32]:
-    """Value for Black of his first stone on each cell, `[size*size]`: above 0 the judge thinks that it wins."""
+    """Value for Black of the first stone on each cell, `[size*size]`: above 0 it wins in the judge's opinion."""
     cells, to_move = _openings(size)
-    # White is to move: what is good for White is bad for the opening.
+    # White is to move: a value that is good for White is bad for the opening.
     return -judge.judge(cells, to_move).value
 
 
 def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """The positions after Black's first stone, one for each cell, and who is to move in them: White."""
+    """The positions after Black's first stone, one for each cell, and the colours to move: White."""
     return np.eye(size**2, dtype=np.int8), np.full(size**2, -1, np.int8)
 
 
 def keeps_the_win(
     positions: SolvedPositions, moves: NDArray[np.int16], among: NDArray[np.bool_] | None = None
 ) -> NDArray[np.bool_]:
-    """Whether each of `moves` wins, in all `positions` or in those that `among` picks out."""
+    """Whether each of `moves` wins, in all `positions` or in those selected by `among`."""
     wins = positions.winning_moves if among is None else positions.winning_moves[among]
     return wins[np.arange(len(moves)), moves]
 
 
 def mistakes(positions: SolvedPositions, found: Judgement, most: int = SHOWN_MISTAKES) -> list[dict[str, Any]]:
-    """The first `most` won positions in which the move that was `found` gives the win away.
+    """The first `most` won positions with the win given away by the move `found`.
 
-    Of each the `cells` (as a board has them), `to_move`, the `move` and its `value`, and the `winning` moves.
+    Each has the `cells` (of the board), `to_move`, the `move` and its `value`, and the `winning` moves.
     """
     wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, found.action))[:most]
     return [
@@ -105,7 +105,7 @@ class Strength:
         batch: int,
         cache: Path | None = None,
     ) -> None:
-        """Search as `search` says, with the evaluation's simulations; `batch` is that of the evaluators to come.
+        """Search by `search`, with the evaluation's simulations; `batch` is that of the later evaluators.
 
         Solved positions are kept in the folder `cache` between runs.
         """
@@ -121,19 +121,19 @@ class Strength:
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`.
 
-        The `final` ones are measured on positions of their own: those that a run looks at before, for its best
-        checkpoint and its end, are drawn with another seed, so that nothing is chosen by the final figures.
+        The `final` ones use their own positions. Those of a run's earlier measurements, for its best checkpoint and its
+        end, are drawn with another seed, so that nothing is chosen by the final figures.
 
-        `openings` and `openings_right`: one-stone positions, and how many of them the search judges right, with
+        `openings` and `openings_right`: one-stone positions, and the number that the search judges right, with
         `opening_map` (value of each opening for Black, `size*size` numbers) and `opening_truth`. `search_optimality`,
-        `policy_optimality`: share of won positions in which the searched move, or the most likely move of the policy,
-        keeps the win. `rollouts_share`: share of games won against a search with random playouts. `score`: the one
-        of these figures that the best checkpoint is chosen by.
+        `policy_optimality`: share of won positions that the searched move, or the most likely move of the policy, keeps
+        won. `rollouts_share`: share of games won against a search with random playouts. `score`: the one of these
+        figures that chooses the best checkpoint.
 
-        Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions out of games
+        Without any search: `value_openings_right` and `value_opening_map`; over `game_positions` positions from games
         `value_brier`, `value_log_loss`, `value_calibration_error`, `value_sign_accuracy` (see `Calibration`) and
-        `games_policy_optimality`. `games_search_optimality` is measured at the end only, and so are the `mistakes` in
-        these positions (see `mistakes`).
+        `games_policy_optimality`. Only the end measures `games_search_optimality` and the `mistakes` in these positions
+        (see `mistakes`).
         """
         searcher = SearchPlayer(self._search, evaluator, size=self.size, batch=self._batch, swap=self._swap)
         policy = PolicyPlayer(evaluator, size=self.size, batch=self._batch, swap=self._swap)
@@ -165,8 +165,8 @@ class Strength:
     def _search_with_openings(
         self, searcher: SearchPlayer, positions: SolvedPositions
     ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-        """As `opening_values`, and the searched move of each position. They share batches, which saves half the time of
-        a quick measurement: a search of 25 openings takes as long as one of a whole batch.
+        """As `opening_values`, and the searched move of each position. They share batches: a search of 25 openings
+        takes as long as one of a whole batch, so this saves half the time of a quick measurement.
         """
         openings, to_move = _openings(self.size)
         found = searcher.judge(

@@ -1,4 +1,4 @@
-"""The one way a move is chosen for a game that is played move by move, here or over HTP."""
+"""The choice of moves in a game that is played move by move, here or over HTP."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -14,14 +14,14 @@ from hexlit.search.evaluator import Evaluator
 from hexlit.search.live import MOST_BYTES, Candidate, LiveSearch
 
 MakeEvaluator = Callable[[int, bool, int], Evaluator]
-"""Size of the board, whether policies have the swap action, positions a call -> an evaluator for them."""
+"""(size of the board, whether policies have the swap action, positions per call) -> an evaluator."""
 
 WARM_UP = 4
-"""Simulations on the empty board that make everything ready: kernels compiled, operators chosen."""
+"""Simulations on the empty board that prepare everything: kernels are compiled, operators chosen."""
 
 
 class Thought(NamedTuple):
-    """What a search found."""
+    """Result of a search."""
 
     action: int
     """Cell, or `size*size` for swap-pieces."""
@@ -30,7 +30,7 @@ class Thought(NamedTuple):
 
 
 class Thinker:
-    """Searches the positions of a game with one evaluator; the tree lives on from move to move.
+    """Searches the positions of a game with one evaluator; the tree is kept from move to move.
 
     Attributes:
         config: the search, and its simulations for a move.
@@ -40,9 +40,9 @@ class Thinker:
     Args:
         config: see above.
         make_evaluator: makes the evaluator for a board.
-        knows_swap: whether the evaluator's policies always have the swap action, as a network's that was trained with
-            the swap rule; else they have it in games with the rule.
-        reuse: whether a search goes on with what the one before has found; else every move starts afresh.
+        knows_swap: whether the evaluator's policies always have the swap action, as those of a network trained with the
+            swap rule. False: they have it only in games with the rule.
+        reuse: whether a search continues with the tree of the one before; else every move starts with an empty tree.
         tree_bytes: memory that the tree may take.
     """
 
@@ -67,7 +67,7 @@ class Thinker:
         self._tree_bytes = tree_bytes
 
     def prepare(self, size: int, *, swap: bool) -> None:
-        """Be ready for a new game on a board of `size` rows, so that no move waits for anything to be compiled."""
+        """Prepare for a new game on a board of `size` rows, so that no move waits for compilation."""
         has_swap = swap or self._knows_swap
         if (size, size * size + has_swap) != (self.size, self._actions):
             evaluator = self._make_evaluator(size, has_swap, self.config.leaves)
@@ -78,7 +78,7 @@ class Thinker:
         self.swap = swap
 
     def forget(self) -> None:
-        """Drop what was searched so far."""
+        """Drop the search tree."""
         self._search.forget()
 
     def choose(
@@ -92,14 +92,14 @@ class Thinker:
     def study(
         self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
-        """As `choose`, but always with the tree that is there, to which `candidates` and `variation` then belong."""
-        # Two plies later in the eyes of the search, nobody may swap.
+        """As `choose`, but always with the present tree; `candidates` and `variation` then describe it."""
+        # The search is told two plies more, so that no swap is allowed.
         plies = plies_before(position, colour) + (0 if self.swap else 2)
         self._search.position(position.cells, colour, plies)
         return self.study_more(simulations, until=until)
 
     def study_more(self, simulations: int, *, until: Callable[[], bool] | None = None) -> Thought:
-        """`simulations` more for the last position."""
+        """Search the last position by `simulations` more."""
         result = self._search.run(simulations, until=until)
         return Thought(int(result.action[0]), float(result.value[0]))
 
@@ -117,7 +117,7 @@ class Thinker:
         return self._search.full
 
     def look(self, position: Position, colour: int) -> tuple[NDArray[np.float32], float]:
-        """The evaluator's own opinion without search: policy `[A]` over the board's actions, value for `colour`."""
+        """The evaluator's own answer without search: policy `[A]` over the board's actions, value for `colour`."""
         may_swap = self.swap and position.may_swap(colour)
         cells, to_move = position.cells[None], np.array([colour], np.int8)
         planes = blank_planes(self._search.rows, self.size)
@@ -130,9 +130,9 @@ class Thinker:
 
 
 def plies_before(position: Position, colour: int) -> int:
-    """Moves played before `position`, as the search counts them: White may swap at ply 1, and only there.
+    """Moves played before `position`, as counted by the search: White may swap only at ply 1.
 
-    Read from the stones, as they may have been placed in any order: after a swap White has one more than without.
+    They are read from the stones, which may have been placed in any order: a swap gives White one stone more.
     """
     lead = int(position.cells.sum())
     plies = position.stones + (lead < (0 if colour == BLACK else 1))

@@ -1,4 +1,4 @@
-"""Who meets whom, and the games of all of them: played, watched for repetitions, and kept."""
+"""Pairings of a tournament and their games: played, checked for repetitions, and kept."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -15,17 +15,17 @@ from hexlit.hex.geometry import geometry
 
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
-    """Who meets whom: everybody everybody else, or in a `gauntlet` the first one all the others."""
+    """Pairings: all players meet all others, or in a `gauntlet` only the first one does."""
     if mode not in MODES:
         raise UsageError(f"mode={mode}: choose one of {', '.join(MODES)}")
     return list(combinations(names, 2)) if mode == "round_robin" else [(names[0], name) for name in names[1:]]
 
 
 class Tournament:
-    """Plays what is missing of the games between contestants, from the same openings in every pairing.
+    """Plays the missing games between contestants, from the same openings in every pairing.
 
     Attributes:
-        repeated: games that were dropped, with the other one of their pair, as the same players had played them before.
+        repeated: games dropped with the other one of their pair, because the same players had played them before.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Tournament:
         every: int | None = None,
         decided: Callable[[PairCounts], bool] = lambda counts: False,
     ) -> None:
-        """Games go to `log`; `at_once` of them, at most, wait for the same player's move. With `swap` an opening of
-        one move may be answered by swap-pieces.
+        """Games go to `log`; at most `at_once` of them wait for the same player's move. With `swap` an opening of one
+        move may be answered by swap-pieces.
 
-        `decided` looks at the results of a pairing after each block of `every` openings (None: one block of all), and
-        ends it.
+        `decided` checks the results of a pairing after each block of `every` openings (None: one block of all), and can
+        end it.
         """
         self.pairings = pairings([contestant.name for contestant in contestants], mode)
         self.repeated = 0
@@ -62,9 +62,9 @@ class Tournament:
         return 2 * len(self._openings) * len(self.pairings)
 
     def play(self, played: Callable[[Pair], None], elsewhere: PlayBlocks | None = None) -> None:
-        """Play to the end, here or `elsewhere`; `played` hears of each new pair once it is kept.
+        """Play to the end, here or `elsewhere`; `played` gets each new pair once it is kept.
 
-        Pairs are kept in the same order wherever they are played. Elsewhere a block is cut as it is here, into
+        Pairs are kept in the same order wherever they are played. Elsewhere a block is cut in the same way, into
         `at_once` openings, and is kept when all of it is played.
         """
         for blocks in self._stages():
@@ -76,7 +76,7 @@ class Tournament:
                         played(pair)
 
     def _stages(self) -> Iterator[list[Block]]:
-        """What is missing, as lists of blocks that need not wait for one another's results."""
+        """The missing games, as lists of blocks that are independent of each other's results."""
         if self._every is None:
             yield [block for pairing in self.pairings if (block := self._missing(pairing, self._openings)).openings]
             return
@@ -85,7 +85,7 @@ class Tournament:
             for start in range(0, len(numbers), self._every):
                 several = numbers[start : start + self._every]
                 block = self._missing(pairing, several)
-                # Nobody looks into the middle of a block: a match that goes on ends where it would have ended.
+                # Results are checked only after whole blocks, so that a resumed match ends at the same place.
                 if len(block.openings) == len(several) and self._decided(self._log.counts(*pairing)):
                     break
                 if block.openings:
@@ -107,7 +107,7 @@ GameKey = tuple[str, str, tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ..
 
 
 def _key(game: ArenaGame, size: int) -> GameKey:
-    """The same for two games of the same players that are one game, or one turned by 180 degrees."""
+    """A key shared by two games of the same players if they are equal, or turned by 180 degrees."""
     rotated = geometry(size).rotated
     turned = tuple(int(rotated[move]) for move in game.moves)
     opening = position_key(game.moves[: game.opening], size)

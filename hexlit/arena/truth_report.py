@@ -1,4 +1,4 @@
-"""What a network is worth against the exact truth, with more and more simulations: one document for JSON and tables."""
+"""A network against the exact truth, with more and more simulations: one document for JSON and tables."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ from hexlit.nets.calibration import calibrate
 Document = dict[str, Any]
 
 Advance = Callable[[int], None]
-"""Told how many simulations have been done."""
+"""Called with the number of simulations done."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """One way of using the network."""
+    """One use of the network."""
 
     simulations: int
-    """Of a move; 0 is the network alone: its likeliest move, its value."""
+    """Simulations of a move; 0 is the network alone: its likeliest move, its value."""
     judge: Judge
 
     @property
     def effort(self) -> int:
-        """Evaluations of one judgement, about."""
+        """Approximate number of evaluations for one judgement."""
         return max(1, self.simulations)
 
 
 def effort_of(levels: Sequence[Level], positions: Mapping[str, SolvedPositions], size: int) -> int:
-    """All that `measure_truth` will report to `advance`."""
+    """Total that `measure_truth` will report to `advance`."""
     judged = size**2 + sum(map(len, positions.values()))
     return sum(level.effort for level in levels) * judged
 
@@ -51,9 +51,9 @@ def measure_truth(
     """Judge the openings and all `positions` (by the name of their kind) at every level.
 
     Returns:
-        `openings`: `truth` (None where it is not known) and per level `simulations`, `map` (value for Black) and
-        `right`. `positions`, `optimality`: see `describe_positions` and `optimality`, by kind. `calibration`: by kind
-        that holds lost positions too, per level, see `Calibration`.
+        `openings`: `truth` (None if unknown) and per level `simulations`, `map` (value for Black) and `right`.
+        `positions`, `optimality`: see `describe_positions` and `optimality`, by kind. `calibration`: per level, for
+        kinds with lost positions too, see `Calibration`.
     """
     truth = solved_openings(size) if size in SOLVED else None
     document: Document = {
@@ -82,7 +82,7 @@ def measure_truth(
 
 
 def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:
-    """Share of the won positions in which the move keeps the win: of `all`, by `stages` and by `sources`."""
+    """Share of the won positions that the move keeps won: of `all`, by `stages` and by `sources`."""
     won = positions.won
     kept = keeps_the_win(positions, moves)
     return {
@@ -95,7 +95,7 @@ def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document
 
 
 def describe_positions(positions: SolvedPositions) -> Document:
-    """How many there are, from where, how many are won, and how often a random move keeps a win (`random_move`)."""
+    """Their number, sources, share of wins, and how often a random move keeps a win (`random_move`)."""
     won = positions.won
     good = positions.winning_moves[won].sum(1) / np.count_nonzero(positions.cells[won] == 0, axis=1)
     shares = []
@@ -124,7 +124,7 @@ def describe_positions(positions: SolvedPositions) -> Document:
 
 
 class _Stepwise:
-    """A level's judge, asked for one batch after another, so that progress can be told."""
+    """A level's judge, asked batch by batch, so that progress can be reported."""
 
     def __init__(self, level: Level, batch: int, advance: Advance) -> None:
         self._level = level

@@ -26,9 +26,9 @@ def measure_actors(
     cluster: RayConfig,
     accelerator: AcceleratorConfig,
 ) -> list[Measurement]:
-    """Evaluations a second of self-play in 1, 2 and 4 workers, and in as many actors of `cluster`.
+    """Evaluations per second of self-play in 1, 2 and 4 workers, and in as many actors of `cluster`.
 
-    All have the threads of an actor. What is measured begins when all of them are ready.
+    All have the threads of an actor. The measurement begins when all of them are ready.
 
     Raises:
         UsageError: there is no such cluster, or it has no room for all.
@@ -59,7 +59,7 @@ def measure_actors(
 
 
 def wait_for_all(player: RayPlayers, count: int, cluster: RayConfig) -> None:
-    """Wait until `count` actors can play; raise `UsageError` where they have no room within `cluster.wait` seconds."""
+    """Wait until `count` actors can play; raise `UsageError` if they have no room within `cluster.wait` seconds."""
     end = None if cluster.wait is None else time.monotonic() + cluster.wait
     while player.ready < count:
         if end is not None and time.monotonic() > end:

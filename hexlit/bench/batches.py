@@ -1,4 +1,4 @@
-"""The batch size of a machine: the smallest that is nearly as fast as any."""
+"""The best batch size of a machine: the smallest that is nearly as fast as any."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,13 +16,13 @@ from hexlit.nets.tower import HexNet
 
 SIZES = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 NEARLY = 0.95
-"""Share of the best rate that is as good as the best."""
+"""Share of the best rate that counts as equally good."""
 
 
 def measure_batches(
     net: HexNet, recipe: Recipe, effort: Effort, profile: DeviceProfile, sizes: tuple[int, ...] = SIZES
 ) -> Iterator[Measurement]:
-    """Training at each batch size, the smaller first; ends with the first that memory does not hold at once."""
+    """Training at each batch size, in ascending order; ends with the first that does not fit into memory at once."""
     trainee = positions_trainee(net, recipe)
     for batch in sizes:
         line = measure_steps(trainee, effort, replace(profile, train_batch=batch, micro_batch=batch))
@@ -32,10 +32,10 @@ def measure_batches(
 
 
 def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
-    """The smallest batch within 5% of the best rate that memory holds; `cap` is in GiB.
+    """The smallest batch that fits into memory and is within 5% of the best rate; `cap` is in GiB.
 
     Raises:
-        UsageError: memory holds none of them.
+        UsageError: none of them fits into memory.
     """
     fitting = {
         batch: line.median
@@ -51,9 +51,9 @@ def best_batch(rates: dict[int, Measurement], cap: float | None) -> int:
 
 
 def write_accelerator(path: Path, profile: DeviceProfile, batch: int) -> str:
-    """Write a config of the group `accelerator` with this batch, and return how to use it.
+    """Write a config of the group `accelerator` with this batch, and return the command that uses it.
 
-    `path` is that of a YAML in a folder `accelerator`, where Hydra looks for the group.
+    `path` is a YAML file in a folder `accelerator`, where Hydra looks for the group.
     """
     command = f"hexlit train --config-dir {path.resolve().parent.parent} accelerator={path.stem}"
     settings: dict[str, Any] = {"device": str(profile.device), "train_batch": batch}

@@ -25,7 +25,7 @@ class Comparison:
 
 
 def compare(net: HexNet, recipe: Recipe, effort: Effort, cpu: DeviceProfile, other: DeviceProfile | None) -> Comparison:
-    """Forward and training on the CPU, and on `other`, each as its profile has it; None: there is no accelerator."""
+    """Forward and training on the CPU, and on `other`, each with its own profile; None: there is no accelerator."""
     lines: list[Measurement] = []
     rates: dict[str, dict[str, float]] = {}
     losses = {}
@@ -40,7 +40,7 @@ def compare(net: HexNet, recipe: Recipe, effort: Effort, cpu: DeviceProfile, oth
             if line.median is not None:
                 rates.setdefault(kind, {})["cpu" if profile is cpu else "other"] = line.median
         plain = replace(profile, precision="32-true", compile=False, matmul_precision="highest")
-        plain.apply()  # no TF32, which is not what is compared
+        plain.apply()  # no TF32, which would disturb the comparison
         losses[str(profile.device)] = loss_after(net, recipe, plain, batches_of(recipe.size, profile.train_batch))
         profile.apply()
     speed_ups = {kind: both["other"] / both["cpu"] for kind, both in rates.items() if len(both) == 2}

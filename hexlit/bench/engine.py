@@ -17,7 +17,7 @@ SEARCHED_GAMES = 256
 
 
 def measure_games(size: int, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
-    """Random games on one core: move by move to the end, and random fillings of which only the winner is known."""
+    """Random games on one core: move by move to the end, and random fillings with only the winner computed."""
     table = geometry(size)
     moves, lengths = np.zeros((64, size * size), np.int16), np.zeros(64, np.int16)
     stones, room, cells = empty_stones(1, size), np.zeros(size * size, np.int16), np.zeros(size * size, np.int8)
@@ -38,14 +38,14 @@ def measure_games(size: int, effort: Effort, profile: DeviceProfile) -> list[Mea
 
 
 class FreeEvaluator:
-    """Leaves the answers that were put there once."""
+    """Keeps the answers that were written once."""
 
     def evaluate(self, planes: Any, policy: Any, value: Any) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 def measure_search(size: int, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
-    """Simulations a second of many games with an evaluator that costs nothing, on one thread and on all."""
+    """Simulations per second of many games with a free evaluator, on one thread and on all."""
     random = np.random.default_rng(0)
     policy = random.dirichlet(np.full(size * size, 0.3), SEARCHED_GAMES).astype(np.float32)
     value = random.uniform(-1, 1, SEARCHED_GAMES).astype(np.float32)

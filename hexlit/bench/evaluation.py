@@ -1,4 +1,4 @@
-"""The network when it is only evaluated: every backend that the device has, after its weights were refreshed."""
+"""The network in evaluation: every backend of the device, after its weights were refreshed."""
 
 import contextlib
 import time
@@ -19,11 +19,11 @@ from hexlit.nets.evaluator import NetworkEvaluator, random_planes
 from hexlit.nets.tower import HexNet
 
 BATCHES = (1, 8, 64, 256)
-"""From one game to a device's share of self-play."""
+"""Batches from a single game to a device's share of self-play."""
 
 JUDGED_POSITIONS = 512
 JUDGED_CALLS = 64
-"""Positions that are compared with the plain network: at most these, and at most as many as these calls hold."""
+"""Most positions that are compared with the plain network, as a number of calls."""
 
 REFRESHES = 5
 UNIT = "positions/s"
@@ -36,26 +36,26 @@ class Way:
     backend: str
     dtype: torch.dtype
     frozen: bool = False
-    """Compiled with the weights as constants: as fast as it gets, but new weights need a new compile of seconds."""
+    """Compiled with the weights as constants: the fastest way, but new weights need seconds of compiling."""
 
     @property
     def name(self) -> str:
-        """Such as `compile bfloat16, frozen weights`."""
+        """Name such as `compile bfloat16, frozen weights`."""
         return f"{self.backend} {short(self.dtype)}" + (", frozen weights" if self.frozen else "")
 
 
 def own_way(profile: DeviceProfile) -> Way:
-    """The one that self-play takes; the evaluator says which, where its backend is `auto`."""
+    """The way that self-play takes; the evaluator decides it if its backend is `auto`."""
     return Way(profile.inference, profile.inference_dtype)
 
 
 def short(dtype: torch.dtype) -> str:
-    """`bfloat16` of `torch.bfloat16`."""
+    """Short name: `bfloat16` for `torch.bfloat16`."""
     return str(dtype).removeprefix("torch.")
 
 
 def ways_of(device: torch.device) -> list[Way]:
-    """Every backend of `device`, in float32 and in what is faster there; the optional ones, installed or not."""
+    """Every backend of `device`, in float32 and in the faster format there; optional ones too, installed or not."""
     if device.type == "cpu":
         backends = ("eager", "compile", "fused", "winograd", *PACKAGES)
         ways = [Way(backend, dtype) for dtype in (torch.float32, torch.bfloat16) for backend in backends]
@@ -68,7 +68,7 @@ def ways_of(device: torch.device) -> list[Way]:
 
 
 def why_absent(way: Way, device: torch.device) -> str:
-    """Why `device` does not have `way`; empty where it may."""
+    """Why `device` does not have `way`; empty if it may."""
     if device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
         return "this processor does not multiply bfloat16"
     if way.dtype not in DTYPES.get(way.backend, (way.dtype,)):
@@ -78,14 +78,15 @@ def why_absent(way: Way, device: torch.device) -> str:
 
 
 def batches_of(profile: DeviceProfile) -> list[int]:
-    """The batches that are measured; on an accelerator that of self-play, too."""
+    """The batches to measure; on an accelerator also that of self-play."""
     return list(BATCHES) if profile.device.type == "cpu" else sorted({*BATCHES, profile.evaluation_batch})
 
 
 def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: bool) -> list[Way]:
-    """Those of `ways` that are measured at `batch`: `torch.compile`, which takes long, at the ends, frozen at the last.
+    """Those of `ways` to measure at `batch`. `torch.compile` takes long: only at the first and last batch, frozen at
+    the last.
 
-    Where `compiled` is off, nothing is compiled.
+    With `compiled` off, nothing is compiled.
     """
     kept = [way for way in ways if way.backend != "compile" or (compiled and batch in (batches[0], batches[-1]))]
     return [way for way in kept if not way.frozen or batch == batches[-1]]
@@ -94,7 +95,7 @@ def ways_at(batch: int, batches: Sequence[int], ways: Sequence[Way], compiled: b
 def measure_table(
     net: HexNet, size: int, effort: Effort, profile: DeviceProfile, compiled: bool
 ) -> tuple[list[Measurement], list[str], Grid]:
-    """`measure_forward` of every way at every batch; what `auto` takes; and the medians side by side."""
+    """`measure_forward` of every way at every batch; the choice of `auto`; and the medians side by side."""
     batches, ways = batches_of(profile), ways_of(profile.device)
     lines = [
         line
@@ -114,12 +115,12 @@ def net_name(net: HexNet) -> str:
 def measure_forward(
     net: HexNet, size: int, effort: Effort, profile: DeviceProfile, ways: Sequence[Way], batch: int
 ) -> list[Measurement]:
-    """Positions a second through the evaluator of self-play, copies, masks and softmax included.
+    """Positions per second through the evaluator of self-play, including copies, masks and softmax.
 
-    The weights are refreshed before the measurement, so a backend that only works with those it was built with shows.
+    The weights are refreshed before the measurement. A backend that only works with its first weights is thus exposed.
     """
     net.eval()
-    # What was compiled for one network would serve the next of the same shape, frozen or not: the frozen are apart.
+    # Code compiled for one network would serve the next of the same shape, frozen or not: frozen ones are kept apart.
     together = _measure_ways([way for way in ways if not way.frozen], net, size, batch, effort, profile)
     frozen = [_measure_ways([way], net, size, batch, effort, profile)[0] for way in ways if way.frozen]
     found = [*together, *frozen]
@@ -129,14 +130,14 @@ def measure_forward(
 
 
 def measure_own_forward(net: HexNet, size: int, effort: Effort, profile: DeviceProfile) -> Measurement:
-    """As `measure_forward`, by the backend that self-play takes, or by the one that takes its place."""
+    """As `measure_forward`, by the backend of self-play, or by the one that replaces it."""
     evaluator = NetworkEvaluator(net.eval(), size=size, swap=False, batch=profile.evaluation_batch, profile=profile)
     rates = rates_in_turn(effort, {"": _work_of(evaluator)}, profile)[""]
     return _line(evaluator, net, rates, f"{evaluator.backend} {short(evaluator.dtype)}")
 
 
 def automatic_choices(net: HexNet, size: int, profile: DeviceProfile, batches: Sequence[int]) -> list[str]:
-    """A sentence for each number format of the profile and float32: what `accelerator.inference=auto` takes."""
+    """A sentence for float32 and the profile's number format: the backend that `accelerator.inference=auto` takes."""
     said = []
     for dtype in dict.fromkeys([torch.float32, profile.inference_dtype]):
         asked = replace(profile, inference=automatic_backend(profile.device), inference_dtype=dtype)
@@ -173,7 +174,7 @@ def _measure_ways(
 
 
 def _build(way: Way, net: HexNet, size: int, batch: int, profile: DeviceProfile) -> NetworkEvaluator | str:
-    """The evaluator, its weights refreshed; or why there is none."""
+    """The evaluator with refreshed weights, or the reason for its absence."""
     absent = why_absent(way, profile.device)
     if absent:
         return absent

@@ -1,4 +1,4 @@
-"""The measurements of one unit as a small table: ways down, batches across."""
+"""The measurements of one unit as a small table: ways as rows, batches as columns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Grid:
     rows: list[tuple[str, ...]]
 
     def to_markdown(self) -> str:
-        """The table, its title above it."""
+        """The table with its title above it."""
         lines = [self.headings, tuple("---" for _ in self.headings), *self.rows]
         return f"{self.title}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -1,4 +1,4 @@
-"""The search of a single game with a network: what several leaves a call bring, and what they cost in unused rows."""
+"""The search of a single game with a network: gains of several leaves per call, and their cost in unused rows."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ POSITIONS = 4
 def measure_leaves(
     net: HexNet, size: int, search: SearchConfig, effort: Effort, profile: DeviceProfile
 ) -> list[Measurement]:
-    """Simulations a second of one game after another, searched as `search` says, by leaves a call.
+    """Simulations per second of one game after another, searched with the settings `search`, by leaves per call.
 
     Twice: with virtual loss alone, and with root batching. Each line has its ratio to the first, which has one leaf.
     """
@@ -65,7 +65,7 @@ def _measure(config: SearchConfig, net: HexNet, size: int, effort: Effort, profi
 
 
 def _openings(size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Positions after 0 to 3 stones, and who is to move: cells int8 `[4, size*size]`, int8 `[4]`."""
+    """Positions after 0 to 3 stones, and the colours to move: cells int8 `[4, size*size]`, int8 `[4]`."""
     cells = np.zeros((POSITIONS, size * size), np.int8)
     places = np.random.default_rng(0).permutation(size * size)[: POSITIONS - 1]
     for stones, place in enumerate(places, start=1):

@@ -1,4 +1,4 @@
-"""Does the loader keep up? Batches alone, training alone, and how long the one waits for the other."""
+"""The loader's speed: batches alone, training alone, and the time that training waits for batches."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,11 +29,11 @@ from hexlit.training.steps import LOADER_BOUND, verdict
 POSITIONS = 2000
 STEPS = 64
 GAMES = 2000
-"""Recorded games; random ones, which are longer than others and so take longer to replay."""
+"""Number of recorded games. They are random, so longer than others, and take longer to replay."""
 
 
 class UniformEvaluator:
-    """Finds every action as good as any other."""
+    """Judges every action as equally good."""
 
     def evaluate(self, planes: Any, policy: Any, value: Any) -> None:
         """Uniform over legal cells."""
@@ -54,7 +54,7 @@ def played_window(game: Game) -> ReplayWindow:
 
 
 def recorded_games(size: int, folder: Path) -> GameRows:
-    """All positions of random games, kept in a store in `folder` and mapped from there."""
+    """All positions of random games, saved in a store in `folder` and mapped from there."""
     moves, lengths = np.zeros((GAMES, size * size), np.int16), np.zeros(GAMES, np.int16)
     random_games(GAMES, 0, geometry(size), moves, empty_stones(1, size), lengths)
     store = GameStore(folder / "games")
@@ -80,9 +80,9 @@ def measure_games_loader(size: int, fed: Measurement, effort: Effort, profile: D
 def measure_loader(
     net: HexNet, game: Game, recipe: Recipe, effort: Effort, profile: DeviceProfile, data: Dataset[Any] | None = None
 ) -> list[Measurement]:
-    """The loader of self-play's window by itself, then training fed by it, with the share of time that waits for data.
+    """The loader of self-play's window alone, then training with it, and the share of time that waits for data.
 
-    `data` takes the place of the window's batches.
+    `data` replaces the window's batches.
     """
     if data is None:
         window = played_window(game)

@@ -1,4 +1,4 @@
-"""What measurements have in common: a warm-up that does not count, medians, their spread, a device that is done."""
+"""The common part of measurements: a warm-up that does not count, medians, their spread, and waiting for the device."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,17 +11,17 @@ from hexlit.accelerate.profile import DeviceProfile
 
 @dataclass(frozen=True)
 class Effort:
-    """How long one line of a table is measured."""
+    """Length of measuring one line of a table."""
 
     repeats: int
-    """Measurements after the warm-up, 2 or more."""
+    """Number of measurements after the warm-up, 2 or more."""
     seconds: float
-    """Length of one measurement, about."""
+    """Approximate length of one measurement."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One line of a table: work done in a second, and what it was done with."""
+    """One line of a table: work per second, and its conditions."""
 
     what: str
     unit: str
@@ -29,31 +29,31 @@ class Measurement:
     threads: int
     precision: str
     median: float | None
-    """Work a second; None where `detail` says why there is no figure."""
+    """Work per second; None if `detail` gives the reason for a missing figure."""
     lower_quartile: float | None
     upper_quartile: float | None
     first_call_seconds: float | None
-    """Time of the very first call, which compiles or loads compiled code; not part of the other figures."""
+    """Time of the very first call, which compiles or loads compiled code; it is not part of the other figures."""
     compile_seconds: float | None = None
-    """Time of compiling, where it is known apart."""
+    """Time of compiling, if it is known separately."""
     milliseconds: float | None = None
-    """Median of one step, where the work is made of steps."""
+    """Median of one step, if the work consists of steps."""
     batch: int | None = None
-    """Positions in one call, where the lines of a table differ in it."""
+    """Positions in one call, if the lines of a table differ in it."""
     refresh_milliseconds: float | None = None
-    """Median time in which a network's evaluator takes over new weights."""
+    """Median time for an evaluator to take over new weights."""
     peak_bytes: int | None = None
-    """The most memory that was taken; of the device, or of the process on a cpu."""
+    """Peak of memory: of the device, or of the process on a cpu."""
     load_share: float | None = None
     """Share of a training's time that waits for data."""
     fits: bool = True
-    """Whether memory held the whole batch at once."""
+    """Whether the whole batch fitted into memory at once."""
     detail: str = ""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a line is measured on."""
+    """Conditions of a line's measurement."""
 
     device: str
     threads: int
@@ -70,7 +70,7 @@ def measure_rate(
 ) -> Measurement:
     """Rate of `work(rounds)`, which returns the units done; the rounds are chosen to take about `effort.seconds`.
 
-    The device of `profile` has done all its work before the clock is read.
+    The device of `profile` has finished all its work before each reading of the clock.
     """
 
     def timed(rounds: int) -> tuple[float, float]:
@@ -97,8 +97,8 @@ def rates_in_turn(
 ) -> dict[str, list[float]]:
     """Rates of each of `works`, by name, measured one after the other in every round.
 
-    What else the machine does meets all of them alike. There are `effort.repeats` rounds after a warm-up; in each, one
-    work takes a fifth of `effort.seconds`, or one call where that takes longer.
+    Other load of the machine thus affects all of them alike. There are `effort.repeats` rounds after a warm-up. In
+    each, one work takes a fifth of `effort.seconds`, or one call if that takes longer.
     """
 
     def timed(work: Callable[[int], float], rounds: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The optimisation step, as training takes it: through Lightning, with everything that surrounds it."""
+"""The optimisation step as in training: through Lightning, with everything around it."""
 
 import contextlib
 import os
@@ -26,28 +26,28 @@ WARM_UP = 3
 """Steps that do not count: the first ones allocate, choose kernels, and compile."""
 
 BATCHES = 8
-"""Different batches; with a single one the gradients soon vanish into denormal numbers, which are slow on a cpu."""
+"""Number of different batches; with a single one the gradients soon become denormal numbers, slow on a cpu."""
 
 SAMPLED_EVERY = 0.1
-"""Seconds between two looks at the memory of the process; one takes about a millisecond."""
+"""Seconds between two readings of the process's memory; a reading takes about a millisecond."""
 
 EPSILON = 1e-9
 
 
 @dataclass(frozen=True)
 class Trainee:
-    """What is trained."""
+    """A network to train, with its data."""
 
     name: str
-    """Stands in every line, such as `6x64`."""
+    """Name in every line, such as `6x64`."""
     unit: str
-    """What an example is called, in the plural."""
+    """Name of an example, in the plural."""
     set_up: Callable[[DeviceProfile], tuple[TrainedModule, Iterable[Any]]]
-    """A fresh module, with batches of `profile.train_batch` examples that can be gone through again and again."""
+    """A fresh module, and batches of `profile.train_batch` examples that can be iterated repeatedly."""
 
 
 def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
-    """Examples a second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
+    """Examples per second in training: float32, mixed precision, each of them compiled, and the profile as it is."""
     precisions = list(dict.fromkeys(["32-true", *_mixed(profile)]))
     variants = [replace(profile, precision=precision, compile=False) for precision in precisions]
     variants += [replace(variant, compile=True) for variant in (variants[-1],)]
@@ -59,7 +59,7 @@ def measure_training(trainee: Trainee, effort: Effort, profile: DeviceProfile) -
 
 
 def advice(found: list[Measurement]) -> list[str]:
-    """What the measured lines of training suggest (row C19): nothing where the faster setting is the default one."""
+    """Suggestions from the measured lines of training (row C19); none if the faster setting is the default one."""
     rates = {line.precision: line.median for line in found if line.what.startswith("training") and line.median}
     plain, said = rates.get("32-true"), []
     for name, rate in rates.items():
@@ -89,7 +89,7 @@ def _beside(line: Measurement, ratio: float) -> Measurement:
 def measure_steps(trainee: Trainee, effort: Effort, profile: DeviceProfile) -> Measurement:
     """Steps of `profile.train_batch` examples, from fresh weights.
 
-    Memory that runs out halves the micro-batch, as in training; the line says so.
+    When memory runs out, the micro-batch is halved, as in training; the line says so.
     """
     what, unit = f"training {trainee.name}, batch {profile.train_batch}", f"{trainee.unit}/s"
     on = Setting.of(profile, profile.precision + (" compiled" if profile.compile else ""))
@@ -153,7 +153,7 @@ class Laps(L.Callback):
     """Times each step after the warm-up, and ends the training when there are enough."""
 
     def __init__(self, effort: Effort, profile: DeviceProfile, clock: StepClock) -> None:
-        """`effort.repeats` steps or more, of `effort.repeats * effort.seconds` in all or more; `clock` begins anew."""
+        """`effort.repeats` steps or more, of at least `effort.repeats * effort.seconds` in total; `clock` restarts."""
         self._effort = effort
         self._clock = clock
         self._device = profile.device
@@ -183,7 +183,7 @@ class Laps(L.Callback):
 
 
 def fit(module: TrainedModule, loader: Any, profile: DeviceProfile, callbacks: list[L.Callback]) -> None:
-    """Train by one pass through `loader`, or until a callback ends it; nothing is written or shown."""
+    """Train with one pass through `loader`, or until a callback ends it; nothing is written or shown."""
     trainer = L.Trainer(
         accelerator=profile.accelerator,
         devices=profile.devices,

@@ -1,4 +1,4 @@
-"""The pace of a recipe on this machine: what `hexlit plan` works out larger machines from."""
+"""The pace of a recipe on this machine: the basis of `hexlit plan` for larger machines."""
 
 import time
 from contextlib import closing
@@ -24,21 +24,21 @@ from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, weights_of
 
 SIDE_BY_SIDE, SAMPLE = 16, 64
-"""Games that are played for their length: so many at once, and at least so many in all."""
+"""Games played to measure their length: number at a time, and least number in all."""
 
 NO_END = 10**9
 WARM_UP = 40
-"""Measurements' time at most until games are at different stages; on large boards they take longer."""
+"""Longest wait, in lengths of a measurement, until games are at different stages; large boards need longer."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a game of the recipe is made of."""
+    """The content of the recipe's games."""
 
     positions: list[int]
     """Positions searched in full, by game."""
     leaves_per_position: float
-    """Leaves that were evaluated or recalled, for each such position."""
+    """Leaves per such position that were evaluated or recalled."""
     bytes_per_game: float
 
 
@@ -47,8 +47,8 @@ def measure_pace(
 ) -> tuple[list[Measurement], dict[str, Any]]:
     """Lines of a table, and the section `pace` of `bench.json` (`hexlit.planning.pace.Pace` reads it).
 
-    Self-play is measured in one process, with all, some and few of the games, and in a process on each core; training
-    on batches of games, fed as in a run.
+    Self-play is measured in one process, with all, some and few of the games, and in a process on each core. Training
+    is measured on batches of games, loaded as in a run.
     """
     cores = profile.threads
     sample = sample_games(net, game, profile)
@@ -75,11 +75,11 @@ def measure_pace(
 
 
 def no_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
-    """Nobody wants the games that are measured."""
+    """Drop the games that are measured."""
 
 
 def sample_games(net: HexNet, game: Game, profile: DeviceProfile) -> Sample:
-    """The first games of the recipe that end, and how much search they took."""
+    """The first finished games of the recipe, and the amount of their searches."""
     actor = SelfPlay(game.selfplay, game.search, size=game.size, games=SIDE_BY_SIDE, seed=0)
     alone = replace(profile, threads=1)
     evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=SIDE_BY_SIDE, profile=alone)
@@ -103,7 +103,7 @@ def sample_games(net: HexNet, game: Game, profile: DeviceProfile) -> Sample:
 def measure_processes(
     net: HexNet, game: Game, sample: Sample, layout: tuple[int, int], effort: Effort, profile: DeviceProfile
 ) -> Measurement:
-    """Positions a second of a `layout`: so many processes, each with one thread and so many games."""
+    """Positions per second of a `layout`: a number of processes with one thread each, and their number of games."""
     processes, each = layout
     settings: dict[str, Any] = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
     where = replace(placement_of(game.selfplay, profile.device.type, profile.threads), workers=processes)
@@ -124,7 +124,7 @@ def measure_processes(
         return (counts.evaluations + counts.recalled) / sample.leaves_per_position
 
     with closing(player):
-        # In the midst of self-play every game is somewhere else, and late positions are quicker to search.
+        # In ongoing self-play the games are at different stages, and late positions are faster to search.
         deadline = time.monotonic() + WARM_UP * effort.seconds
         player.play(weights, positions=2 * each * processes, network_version=0, on_games=no_games, deadline=deadline)
         what = f"self-play {net_name(net)}, {processes} process{'es' if processes > 1 else ''} of {each} games"

@@ -22,12 +22,12 @@ from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, Weights, weights_of
 
 COUNTS = (1, 2, 4)
-"""Processes side by side, of which each line has some."""
+"""Numbers of processes at a time, one line each."""
 
 
 @dataclass(frozen=True)
 class Game:
-    """What is played, and how it is searched."""
+    """Rules, self-play and search of the games."""
 
     size: int
     search: SearchConfig
@@ -35,7 +35,7 @@ class Game:
 
 
 def measure_selfplay(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
-    """Evaluations a second in self-play, and the share of its time outside the network call: plain float32 first."""
+    """Evaluations per second in self-play, and the share of time outside the network call: plain float32 first."""
     ways = dict.fromkeys([Way("eager", torch.float32), own_way(profile)])
     return [_measure_way(way, net, game, effort, profile) for way in ways]
 
@@ -45,7 +45,7 @@ def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: Dev
     batch = where.batch  # of each group
     asked = replace(profile, inference=way.backend, inference_dtype=way.dtype)
     evaluator = NetworkEvaluator(net.eval(), size=game.size, swap=False, batch=batch, profile=asked)
-    # As in the midst of self-play, every game is somewhere else; so the first ones end soon, too.
+    # In ongoing self-play the games are at different stages, so the first ones end soon too.
     selfplay = replace(game.selfplay, opening_share=1.0, opening_plies=game.size**2 * 2 // 3)
     actor = SelfPlay(selfplay, game.search, size=game.size, games=batch * where.groups, groups=where.groups, seed=0)
     shares, games = [], []
@@ -64,7 +64,7 @@ def _measure_way(way: Way, net: HexNet, game: Game, effort: Effort, profile: Dev
 
 
 def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProfile) -> list[Measurement]:
-    """Evaluations a second of self-play in 1, 2 and 4 worker processes, which share the threads."""
+    """Evaluations per second of self-play in 1, 2 and 4 worker processes, which share the threads."""
     found = []
     for workers in COUNTS:
         share = profile.share(workers)
@@ -80,7 +80,7 @@ def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProf
 def workplace(
     net: HexNet, game: Game, profile: DeviceProfile, workers: int, maker: Callable[..., Callable[[], NetworkHost]]
 ) -> Workplace:
-    """What `workers` processes play: as many games as fill a call of this device; `maker` gets what is evaluated."""
+    """The work of `workers` processes: as many games as fill a call of this device; `maker` gets the evaluator."""
     where = placement_of(game.selfplay, profile.device.type, profile.threads)
     groups, rows = replace(where, workers=workers).cut(where.batch)
     settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
@@ -91,7 +91,7 @@ def workplace(
 def measure_player(
     player: SelfPlayer, weights: Weights, effort: Effort, what: str, on: Setting, profile: DeviceProfile
 ) -> Measurement:
-    """Evaluations and games a second of `player`."""
+    """Evaluations and games per second of `player`."""
     ended: list[tuple[int, float]] = []
 
     def play(rounds: int) -> float:

@@ -1,4 +1,4 @@
-"""A network of Hex as what is trained, on positions without a game; and its loss, to compare devices by."""
+"""A network of Hex in training, on positions without a game; and its loss, to compare devices."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is trained, beside the network."""
+    """Settings of the training, without the network."""
 
     size: int
     optimizer: OptimizerConfig
@@ -36,16 +36,16 @@ def positions_trainee(net: HexNet, recipe: Recipe, data: Iterable[Any] | None = 
 
 
 def copy_of(net: HexNet, recipe: Recipe, profile: DeviceProfile) -> HexModule:
-    """A module that trains the weights of `net`, and leaves `net` as it is."""
+    """A module that trains the weights of `net`, and leaves `net` unchanged."""
     module = HexModule(net.config, recipe.optimizer, recipe.trainer, profile, size=recipe.size)
     module.net.load_state_dict(net.state_dict())
     return module
 
 
 def loss_after(net: HexNet, recipe: Recipe, profile: DeviceProfile, batches: list[Positions]) -> float:
-    """Mean loss over `batches` in float32 after one step on each, so that devices can be compared.
+    """Mean loss over `batches` in float32 after one step on each, to compare devices.
 
-    Batch norm normalises by the batch, as in training: its running statistics take more than a few steps to be right.
+    Batch norm normalises by the batch, as in training: its running statistics need more than a few steps.
     """
     torch.manual_seed(0)
     module = copy_of(net, recipe, profile)
@@ -56,7 +56,7 @@ def loss_after(net: HexNet, recipe: Recipe, profile: DeviceProfile, batches: lis
 
 
 def batches_of(size: int, batch: int) -> list[Positions]:
-    """A few batches, the same on every device: random stones, every free cell as good as any other, random values."""
+    """A few batches, the same on every device: random stones, equal policies over free cells, random values."""
     planes = torch.from_numpy(random_planes(BATCHES * batch, size))
     free = (planes[:, 0] + planes[:, 1] == 0).flatten(1).float() + 1e-6
     value = torch.rand(BATCHES * batch, generator=torch.Generator().manual_seed(0)) * 2 - 1

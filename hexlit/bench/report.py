@@ -29,10 +29,10 @@ DASH = "–"
 
 @dataclass(frozen=True)
 class Report:
-    """What was measured, where, and what follows from it."""
+    """Measurements, their machine, and their findings."""
 
     subject: str
-    """Of what: `11x11 board`, or a task."""
+    """Subject of the measurements: `11x11 board`, or a task."""
     about: Mapping[str, str | int]
     """The same for programs: `board`, or `task`."""
     machine: Mapping[str, str | int]
@@ -43,7 +43,7 @@ class Report:
     grids: list[Grid] = field(default_factory=list)
     """Some of the lines again, side by side."""
     pace: Mapping[str, Any] = field(default_factory=dict)
-    """What `hexlit plan` reads; of what=pace."""
+    """The input of `hexlit plan`, from what=pace."""
 
     def to_json(self) -> str:
         """Everything, for programs: `machine`, `board` or `task`, `measurements`, `findings`, for what=pace `pace`."""

@@ -1,4 +1,4 @@
-"""The exact solver: how long openings and random positions take, and what each of its ingredients brings."""
+"""The speed of the exact solver on openings and random positions, and the gain of each of its ingredients."""
 
 import time
 from dataclasses import replace
@@ -11,20 +11,20 @@ from hexlit.bench.measure import Effort, Measurement, Setting, measured
 from hexlit.hex.solver import Ingredients, Solver, UnsolvedError
 
 PLIES = {2: 1, 3: 2, 4: 4, 5: 4, 6: 6, 7: 8, 8: 16}
-"""Random stones on the positions that are solved, by size of the board."""
+"""Random stones on the solved positions, by size of the board."""
 POSITIONS = 50
 OPENINGS_UP_TO = 7
 REPEATED_UP_TO = 6
-"""On larger boards the openings are solved once, and the ingredients are not compared."""
+"""Largest board for repeated measurements of the openings, and for comparing the ingredients."""
 MOST = 20
-"""A search without an ingredient is given up when it takes this many times the nodes of the whole."""
+"""A search without an ingredient is ended when it takes this many times the nodes of the whole."""
 
 
 def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[list[Measurement], list[str]]:
-    """One thread of the processor, whatever the profile says: lines in positions judged a second, and findings.
+    """One thread of the processor, for any profile: lines in positions judged per second, and findings.
 
-    `milliseconds` of a line is what all openings, or one position, took; a solver begins with an empty table. Raises
-    `UsageError` for a board that the solver does not take.
+    `milliseconds` of a line is the time for all openings, or for one position; a solver begins with an empty table.
+    Raises `UsageError` for a board that the solver does not support.
     """
     Solver(size, 4)
     on = Setting("cpu", 1, "–")
@@ -51,7 +51,7 @@ def measure_solver(size: int, effort: Effort, profile: DeviceProfile) -> tuple[l
 
 
 def _positions(size: int, on: Setting, first: float) -> list[Measurement]:
-    """Random positions, their winner alone and with all winning moves, each by a solver that knows nothing yet."""
+    """Random positions, with only their winner and with all winning moves, each by a new solver."""
     random = np.random.default_rng(size)
     rates: dict[str, list[float]] = {"winner": [], "winning moves": []}
     taken: dict[str, list[float]] = {"winner": [], "winning moves": []}

@@ -1,4 +1,4 @@
-"""Any task as what is trained: its own module on the first batches of its own data."""
+"""Any task in training: its own module on the first batches of its own data."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +21,7 @@ from hexlit.training.task import Session, Task
 
 @contextmanager
 def task_trainee(name: str, make: Callable[[], Task], display: Display) -> Iterator[Trainee]:
-    """The task that `make` gives anew at every call; all of them are closed in the end."""
+    """The task from `make`, new at every call; all of them are closed in the end."""
     with TemporaryDirectory() as folder, ExitStack() as stack:
 
         def made() -> Task:

@@ -1,4 +1,4 @@
-"""Trainings side by side: how much sooner several of them end than one after another."""
+"""Parallel trainings: how much earlier several of them end than one after another."""
 
 import subprocess
 import sys
@@ -15,26 +15,26 @@ from hexlit.errors import UsageError
 
 TRAIN = (sys.executable, "-m", "hexlit", "train")
 SHORT = ("experiment=quick", "trainer.max_epochs=10", "logger=csv", "report=false")
-"""A training like those of `sweep=quick`, of a fifth of its length or less."""
+"""A training like those of `sweep=quick`, at most a fifth as long."""
 
 TRIALS = 4
 AT_ONCE = (1, 2, 4)
 ROUNDS = 2
-"""How often each way is measured, in turn, so that what else the machine does meets all of them alike."""
+"""Measurements of each way, in turn, so that other load of the machine affects all of them alike."""
 
 POLLED_EVERY = 0.02
-"""Seconds between two looks at whether a training has ended."""
+"""Seconds between two checks for the end of a training."""
 
 
 def measure_trials(profile: DeviceProfile, program: Sequence[str] = TRAIN) -> tuple[list[Measurement], list[str]]:
-    """Whole trainings a minute by the number of them at once, which share the threads; lines and findings.
+    """Whole trainings per minute by the number at once, which share the threads; lines and findings.
 
-    Each is a process of its own, as in a sweep: its start is part of it. `program` is the command without its settings.
-    One training before all others compiles what is to be compiled, and does not count. `milliseconds` of a line is what
-    all trainings of a round took.
+    Each is a process of its own, as in a sweep, and its start counts. `program` is the command without its settings.
+    One training before all others does the compiling, and does not count. `milliseconds` of a line is the time for all
+    trainings of a round.
 
     Raises:
-        UsageError: a training failed; with its last line.
+        UsageError: a training failed; the message has its last line.
     """
     seconds: dict[int, list[float]] = {jobs: [] for jobs in AT_ONCE if jobs <= max(2, profile.threads)}
     with TemporaryDirectory(prefix="hexlit-bench-") as folder:

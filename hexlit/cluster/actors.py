@@ -1,7 +1,7 @@
-"""Actors of a Ray cluster that do the shares of some work.
+"""Actors of a Ray cluster that do shares of some work.
 
-One thread starts actors, hands them shares, and takes what comes back; `Dispatch` decides who does what. Ray places the
-actors, moves what they need, and tells which actor or node has ended.
+One thread starts actors, hands them shares, and collects the results; `Dispatch` decides who does which share. Ray
+places the actors, moves their data, and reports ended actors and nodes.
 """
 
 import threading
@@ -21,14 +21,14 @@ from hexlit.errors import UsageError
 _SECONDS_BETWEEN_LOOKS = 0.2
 _SILENCES_TO_SET_UP = 10
 _SECONDS_TO_SET_UP = 600.0
-"""At least: kernels take two minutes to compile on a slow machine, and the actors of a host wait for one another."""
+"""Least limit: kernels take two minutes to compile on a slow machine, and a host's actors wait for one another."""
 
 ShareT = TypeVar("ShareT")
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call of an actor whose answer is awaited."""
+    """A pending call of an actor."""
 
     worker: int
     asked: str
@@ -38,12 +38,12 @@ class _Call:
 class Actors(Generic[ShareT]):
     """Actors on the cluster of a configuration. The end of this process ends all of them.
 
-    An actor is a plain class with `hello()` (`versions.identity` and `host`), `set_up(...)`, `play(...)`, which begins
-    a share and returns at once, and `more()`, which tells `News` of it within seconds.
+    An actor is a plain class with four methods: `hello()` (`versions.identity` and `host`), `set_up(...)`, `play(...)`
+    and `more()`. `play` begins a share and returns at once; `more` returns its `News` within seconds.
     """
 
     def __init__(self, config: RayConfig, count: int, actor: type, name: str) -> None:
-        """Join the cluster, where `count` instances of the class `actor` are to work; messages call them `name`.
+        """Join the cluster for `count` instances of the class `actor`; messages call them `name`.
 
         Raises:
             UsageError: there is no such cluster.
@@ -53,7 +53,7 @@ class Actors(Generic[ShareT]):
         self._name = name
         self._connection = connect(config, count)
         self._ray = self._connection.ray
-        # All below belongs to the thread, but for these four.
+        # The thread owns everything below, except for these four.
         self._orders: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._closing = threading.Event()
         self._told = threading.Event()
@@ -65,7 +65,7 @@ class Actors(Generic[ShareT]):
         self._thread: threading.Thread | None = None
 
     def start(self, work: Work[ShareT], *set_up: Any) -> None:
-        """Start actors, each of which gets the arguments `set_up`; they do the shares of `work` until `close`."""
+        """Start actors, each with the arguments `set_up`; they do the shares of `work` until `close`."""
         self._set_up = set_up
         self._dispatch = Dispatch(self, work, self._config, time.monotonic)
         self._thread = threading.Thread(target=self._drive, args=(self._dispatch,), name=self._name, daemon=True)
@@ -77,20 +77,20 @@ class Actors(Generic[ShareT]):
         return self._thread is not None
 
     def wait(self) -> None:
-        """Wait until one actor can work; the others join when they can. Raises what has ended the thread."""
+        """Wait until one actor can work; the others join when they can. Raises the error that has ended the thread."""
         self._told.wait()
         if self._error is not None:
             raise self._error
 
     def order(self, change: Callable[[], None]) -> None:
-        """Have the thread call `change`, which gives the work more to do, before the next share is handed out."""
+        """Have the thread call `change`, which adds work, before it hands out the next share."""
         assert self._dispatch is not None
         self._orders.put(change)
         if self._error is not None:  # the thread has ended, perhaps before it saw the order
             self._give_up(self._dispatch, self._error)
 
     def put(self, value: Any) -> Any:
-        """Give `value` to the cluster once; what is returned stands for it as an argument."""
+        """Send `value` to the cluster once; the result represents it as an argument."""
         try:
             return self._ray.put(value)
         except Exception as error:
@@ -98,7 +98,7 @@ class Actors(Generic[ShareT]):
 
     @property
     def ready(self) -> int:
-        """Actors that can work now."""
+        """Number of actors that can work now."""
         return 0 if self._dispatch is None else self._dispatch.ready_workers
 
     def cpu_seconds(self) -> float:
@@ -112,10 +112,10 @@ class Actors(Generic[ShareT]):
             self._thread.join()
         self._connection.close()
 
-    # What `Dispatch` asks: see `Hands`.
+    # Calls from `Dispatch`: see `Hands`.
 
     def hire(self, worker: int) -> None:
-        """Have Ray start an actor, where there is room."""
+        """Have Ray start an actor, if there is room."""
         self._actors[worker] = (
             self._ray.remote(self._actor)
             .options(
@@ -123,7 +123,7 @@ class Actors(Generic[ShareT]):
                 num_gpus=self._config.gpus,
                 resources=self._config.resources or None,
                 scheduling_strategy="SPREAD",
-                # A share moves to whoever is free; Ray's own restarts would keep it waiting for this one's return.
+                # A share moves to any free actor; Ray's own restarts would make it wait for this one's return.
                 max_restarts=0,
                 max_task_retries=0,
             )
@@ -137,17 +137,17 @@ class Actors(Generic[ShareT]):
         self._ask(worker, "play", *self._dispatch.work.arguments(share))
 
     def dismiss(self, worker: int) -> None:
-        """Kill the actor; its answers are not waited for any more."""
+        """Kill the actor; its answers are ignored from now on."""
         self._ray.kill(self._actors.pop(worker), no_restart=True)
         self._calls = {ref: call for ref, call in self._calls.items() if call.worker != worker}
 
     def room(self) -> str:
-        """The resources an actor asks for, and those of the cluster."""
+        """The resources that an actor asks for, and those of the cluster."""
         has, free = self._ray.cluster_resources(), self._ray.available_resources()
         there = ", ".join(f"{free.get(name, 0):g} of {has.get(name, 0):g} {name}" for name in ("CPU", "GPU"))
         return f"each asks for {self._config.asked}; free in the cluster: {there}"
 
-    # The thread.
+    # Code of the thread.
 
     def _drive(self, dispatch: Dispatch[ShareT]) -> None:
         try:
@@ -165,7 +165,7 @@ class Actors(Generic[ShareT]):
                     if ref in self._calls:  # its actor was not dismissed meanwhile
                         self._receive(dispatch, ref, self._calls.pop(ref))
             self._error = RuntimeError(f"{self._name} on Ray was closed")
-        except BaseException as error:  # whoever waits has to hear of it
+        except BaseException as error:  # all waiting callers get it
             self._error = self._told_as(error)
         for worker in list(self._actors):
             with suppress(Exception):  # the cluster may be gone
@@ -188,7 +188,7 @@ class Actors(Generic[ShareT]):
             answer = self._ray.get(ref)
         except (exceptions.ObjectStoreFullError, exceptions.OutOfDiskError) as error:
             raise self._no_room(dispatch.host(call.worker), error) from error
-        except exceptions.RayTaskError:  # something is wrong with the work: it would fail anywhere
+        except exceptions.RayTaskError:  # an error of the work itself, which would fail anywhere
             raise
         except exceptions.RayError as error:
             self.dismiss(call.worker)
@@ -209,13 +209,13 @@ class Actors(Generic[ShareT]):
             dispatch.heard(call.worker, answer)
 
     def _end_the_silent(self, dispatch: Dispatch[ShareT]) -> None:
-        """Actors that work answer within seconds; Ray itself does not notice a frozen process."""
+        """End actors that do not answer. Working ones answer within seconds; Ray does not notice a frozen process."""
         now, silence = time.monotonic(), self._config.silence
         limits = {
             "set_up": max(_SILENCES_TO_SET_UP * silence, _SECONDS_TO_SET_UP),
             "play": silence,
             "more": silence,
-        }  # of `hello` there is none: Ray may look for a place for hours
+        }  # `hello` has no limit: Ray may look for a place for hours
         for call in list(self._calls.values()):
             if call.asked in limits and call.since < now - limits[call.asked]:
                 self.dismiss(call.worker)
@@ -226,7 +226,7 @@ class Actors(Generic[ShareT]):
         self._calls[ref] = _Call(worker, asked, time.monotonic())
 
     def _told_as(self, error: BaseException) -> BaseException:
-        """The error that is raised for `error`: a mistake in the work as it was raised, others of Ray in one line."""
+        """The error to raise for `error`: an error of the work unchanged, one of Ray in one line."""
         exceptions = self._ray.exceptions
         if isinstance(error, exceptions.ObjectStoreFullError | exceptions.OutOfDiskError):
             return self._no_room("this machine's node", error)

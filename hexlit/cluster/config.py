@@ -1,4 +1,4 @@
-"""The `ray` section of the configuration: a Ray cluster, and what each of its actors gets."""
+"""The `ray` section of the configuration: a Ray cluster, and the resources of its actors."""
 
 import math
 from dataclasses import dataclass, field
@@ -19,24 +19,24 @@ class RayConfig:
     """A Ray cluster, and the actors on it."""
 
     address: str | None = None
-    """`auto` (the cluster that runs on this machine), `HOST:PORT` of its head, or null: Ray is started here, for this
-    run alone and reachable from this machine only."""
+    """Address of the cluster: `auto` (the cluster that runs on this machine), or `HOST:PORT` of its head. Null: Ray is
+    started here, for this run alone and reachable only from this machine."""
     cpus: float = 1.0
-    """Processors that Ray reserves for an actor. It computes with as many threads, at least one, and not with
-    `accelerator.threads`, which are those of this process."""
+    """Processors that Ray reserves for an actor. The actor uses as many threads, at least one. `accelerator.threads`
+    belongs to this process alone."""
     gpus: float = 0.0
     """GPUs that Ray reserves for an actor, such as 0.25 for four on one. Above 0 it plays on cuda, else on the cpu.
-    `accelerator.memory_cap` holds for each actor on cuda."""
+    `accelerator.memory_cap` applies to each actor on cuda."""
     resources: dict[str, float] = field(default_factory=dict)
-    """Own resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
+    """Custom resources of the cluster that an actor needs, such as {player: 1}: they keep actors off other hosts."""
     wait: float | None = 300.0
-    """Seconds to wait while there is no actor at all, before the run ends; null waits without end."""
+    """Longest wait without any actor, in seconds; then the run ends. Null: wait without end."""
     silence: float = 60.0
-    """An actor that gives no answer for so many seconds while it works counts as dead. To get ready it has ten times
-    as many, and at least 600."""
+    """Longest silence of a working actor, in seconds; then it counts as dead. An actor that prepares itself has ten
+    times as long, and at least 600 seconds."""
     deaths: int = 3
-    """A place is given up after so many deaths in a row, with nothing finished in between; the run ends with the last
-    place."""
+    """Deaths in a row, without any finished work in between, that make the run give up a place. The run ends with the
+    last place."""
 
     def __post_init__(self) -> None:
         for name in ("cpus", "gpus"):
@@ -66,12 +66,12 @@ class RayConfig:
 
     @property
     def device(self) -> str:
-        """Type of device that actors play on."""
+        """Type of device that actors use."""
         return "cuda" if self.gpus else "cpu"
 
     @property
     def threads(self) -> int:
-        """Threads of an actor."""
+        """Number of threads of an actor."""
         return max(1, int(self.cpus))
 
     @property

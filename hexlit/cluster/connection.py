@@ -1,4 +1,4 @@
-"""The way to Ray: the one module that imports it, late, and says in one line what is wrong with a cluster."""
+"""The connection to Ray: the only module that imports it, late, and reports a cluster's errors in one line."""
 
 import os
 import re
@@ -14,9 +14,9 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 
 SECONDS_TO_ANSWER = 5.0
-"""A head that says nothing for so long is not there."""
+"""Longest silence of a head, in seconds; then it counts as absent."""
 _LOOPBACK_VARIABLE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-"""Ray's own name; 0 has it listen on loopback alone, on any system."""
+"""Ray's own name; 0 makes it listen only on loopback, on any system."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS_FRAME = b"\x04"
 _CAUSES = (
@@ -24,7 +24,7 @@ _CAUSES = (
     re.compile(r"actor is (temporarily unavailable)"),
 )
 _LONGEST = 300
-"""Characters of Ray's words that are told."""
+"""Most characters of Ray's message that are shown."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,10 @@ class Connection:
     ray: Any
     """The package."""
     owned: bool
-    """Whether this connection was made here, and so ends with its user."""
+    """Whether this connection was made here, and therefore ends with its user."""
 
     def close(self) -> None:
-        """Leave the cluster; one that was started for this run alone ends."""
+        """Leave the cluster; end it if it was started for this run alone."""
         if self.owned:
             self.ray.shutdown()
 
@@ -45,11 +45,11 @@ class Connection:
 def connect(config: RayConfig, actors: int) -> Connection:
     """Join the cluster at `config.address`, or start one for `actors` actors that only this machine can reach.
 
-    A connection that this process has already, as in a notebook, is used and left open.
+    An existing connection of this process, as in a notebook, is used and left open.
 
     Raises:
-        UsageError: Ray is not installed, or was imported before with other settings; nobody answers there, or another
-            version.
+        UsageError: Ray is not installed, or was imported before with other settings; no cluster answers there, or
+            it has another version.
     """
     local = config.address is None
     imported_before = "ray" in sys.modules and _LOOPBACK_VARIABLE not in os.environ
@@ -82,7 +82,7 @@ def connect(config: RayConfig, actors: int) -> Connection:
         settings["address"] = config.address
     try:
         ray.init(**settings)
-    except Exception as error:  # Ray raises nearly anything
+    except Exception as error:  # Ray may raise nearly anything
         raise UsageError(f"ray.address={config.address or 'null'}: {first_words(error)}") from error
     return Connection(ray, owned=True)
 
@@ -90,17 +90,17 @@ def connect(config: RayConfig, actors: int) -> Connection:
 def _check_answers(address: str) -> None:
     """Raise `UsageError` unless a head answers at `address`; `ray.init` itself would try for more than a minute.
 
-    A head speaks gRPC, so it answers the first bytes of HTTP/2 by a frame of settings (RFC 9113, section 3.4).
+    A head speaks gRPC, so it answers the first bytes of HTTP/2 with a frame of settings (RFC 9113, section 3.4).
     """
     place = _current_cluster() if address == "auto" else address
-    if place is None:  # Ray looks for it, and says at once that there is none
+    if place is None:  # Ray looks for it, and reports at once if there is none
         return
     host, _, port = place.rpartition(":")
     where = f"ray.address={address}" + (f" ({place})" if place != address else "")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=SECONDS_TO_ANSWER) as line:
             if os.environ.get("RAY_USE_TLS", "0") not in ("", "0"):
-                return  # it waits for a handshake first, which `ray.init` knows how to make
+                return  # it waits for a handshake first, which `ray.init` can make
             line.sendall(_HTTP2_PREFACE)
             answer = line.recv(9)
     except TimeoutError as error:
@@ -108,10 +108,10 @@ def _check_answers(address: str) -> None:
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"{where}: nobody answers there ({said}); start Ray on the head by ray start --head"
+            f"{where}: no head answers there ({said}); start Ray on the head by ray start --head"
         ) from error
     if answer[3:4] != _SETTINGS_FRAME:
-        raise UsageError(f"{where}: what answers there is no head of a Ray cluster; its usual port is 6379")
+        raise UsageError(f"{where}: the server there is no head of a Ray cluster; its usual port is 6379")
 
 
 def _check_joined(address: str) -> None:
@@ -119,12 +119,12 @@ def _check_joined(address: str) -> None:
     if not any(process.info["name"] == "raylet" for process in psutil.process_iter(["name"])):
         raise UsageError(
             f"ray.address={address}: this machine has not joined the cluster; do so by ray start "
-            "--address=HEAD:6379, with --num-cpus=0 where no games should be played here"
+            "--address=HEAD:6379, with --num-cpus=0 if no games should be played here"
         )
 
 
 def _current_cluster() -> str | None:
-    """Where `ray.init` looks first for the cluster of this machine; None where it has to search."""
+    """First place where `ray.init` looks for the cluster of this machine; None if it has to search."""
     if named := os.environ.get("RAY_ADDRESS"):
         return None if named == "auto" or "://" in named else named
     latest = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster")  # Ray's own place
@@ -135,7 +135,7 @@ def _current_cluster() -> str | None:
 
 
 def first_words(error: BaseException) -> str:
-    """The words of `error` in one line of moderate length: Ray's cause alone, or the end of a traceback."""
+    """The message of `error` in one line of moderate length: Ray's cause alone, or the end of a traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__

@@ -1,7 +1,7 @@
-"""Shares are handed to workers that come and go; another worker does the share of a lost one again.
+"""Hands shares to workers that come and go; another worker repeats the share of a lost one.
 
-It knows no Ray, and not what is done: `Hands` does what it decides, and tells it what happened; `Work` says what there
-is to do. Time comes from a clock that is given.
+It knows neither Ray nor the work. `Hands` carries out its decisions and reports events; `Work` gives the shares. A
+clock is passed in.
 """
 
 import logging
@@ -18,11 +18,11 @@ ShareT = TypeVar("ShareT")
 GivenT = TypeVar("GivenT", contravariant=True)
 
 SECONDS_TO_FIRST_WORD = 8.0
-"""While a worker has no place for so long, a line says so; the next one follows after twice the time, and so on."""
+"""A line reports a worker without a place after this many seconds; the next one follows after twice the time."""
 
 
 class WrongNewsError(Exception):
-    """News that cannot come from the share that was given out; the message says why."""
+    """News that cannot come from the current share; the message says why."""
 
 
 class News(Protocol):
@@ -40,38 +40,38 @@ class News(Protocol):
 
 
 class Work(Protocol[ShareT]):
-    """What is done, in shares that any worker can do, and do again. One thread calls all of it."""
+    """Work in shares that any worker can do and repeat. One thread makes all calls."""
 
     name: str
-    """For messages, such as `self-play`."""
+    """Name for messages, such as `self-play`."""
 
     @property
     def parts(self) -> int:
-        """Shares that are done side by side, at most."""
+        """Most shares at a time."""
         ...
 
     def take(self, last: ShareT | None) -> ShareT | None:
-        """A share for a worker whose latest was `last`; None where there is nothing to do now."""
+        """A share for a worker with the previous share `last`; None if there is nothing to do now."""
         ...
 
     def give_back(self, share: ShareT) -> None:
-        """Nobody does `share` any more; it can be taken again."""
+        """Return `share`, which no worker does any more; it can be taken again."""
         ...
 
     def arguments(self, share: ShareT) -> tuple[Any, ...]:
-        """All that a worker has to know to do `share`."""
+        """Everything that a worker needs to do `share`."""
         ...
 
     def heard(self, share: ShareT, news: Any) -> None:
-        """Take over `news` (see `News`) of `share`.
+        """Process `news` (see `News`) of `share`.
 
         Raises:
-            WrongNewsError: it cannot be true; nothing was taken over.
+            WrongNewsError: it cannot be true; nothing was changed.
         """
         ...
 
     def fail(self, error: BaseException) -> None:
-        """Nobody works any more; whoever waits has to hear of `error`."""
+        """End the work: all workers have stopped, and waiting callers get `error`."""
         ...
 
 
@@ -87,7 +87,7 @@ class Hands(Protocol[GivenT]):
         ...
 
     def dismiss(self, worker: int) -> None:
-        """End `worker`, whatever it does; nothing more is heard of it."""
+        """End `worker` in any state; it sends nothing afterwards."""
         ...
 
     def room(self) -> str:
@@ -101,26 +101,26 @@ class _Seat(Generic[ShareT]):
 
     worker: int
     host: str | None = None
-    """None until it has arrived."""
+    """Host of the worker; None until it has arrived."""
     ready: bool = False
     """Whether it can work."""
     share: ShareT | None = None
     deaths: int = 0
-    """In a row, with nothing finished in between."""
+    """Deaths in a row, without any finished work in between."""
     cpu_seconds: float = 0.0
     """Processor time of this worker so far."""
     last: ShareT | None = None
-    """The latest share that is done."""
+    """The latest finished share."""
 
 
 class Dispatch(Generic[ShareT]):
-    """Hands out the shares of `work` to one worker a part.
+    """Hands out the shares of `work` to one worker per part.
 
-    Fewer workers than parts do the parts of the others too.
+    With fewer workers than parts, these do the other parts too.
     """
 
     def __init__(self, hands: Hands[ShareT], work: Work[ShareT], config: RayConfig, clock: Callable[[], float]) -> None:
-        """No worker is started before `open`."""
+        """No worker starts before `open`."""
         self._hands = hands
         self.work = work
         self._config = config
@@ -140,28 +140,28 @@ class Dispatch(Generic[ShareT]):
 
     @property
     def cpu_seconds(self) -> float:
-        """Processor time of all workers so far, the lost ones included."""
+        """Processor time of all workers so far, including lost ones."""
         return self._gone_cpu_seconds + sum(seat.cpu_seconds for seat in list(self._seats.values()))
 
     @property
     def ready_workers(self) -> int:
-        """Workers that can work now."""
+        """Number of workers that can work now."""
         return sum(seat.ready for seat in list(self._seats.values()))
 
     def arrived(self, worker: int, host: str) -> None:
-        """`worker` has a place on `host`, where it gets ready."""
+        """Record that `worker` has a place on `host`; it prepares itself there."""
         self._seats[worker].host = host
 
     def host(self, worker: int) -> str:
-        """Where `worker` is, for messages."""
+        """Host of `worker`, for messages."""
         return self._seats[worker].host or "a node"
 
     def ready(self, worker: int) -> None:
-        """`worker` can work."""
+        """Record that `worker` can work."""
         self._seats[worker].ready = True
 
     def heard(self, worker: int, news: News) -> None:
-        """`worker` has told `news` of its share. Wrong news end the worker; other errors of the work are passed on."""
+        """Process the `news` of `worker`. Wrong news end the worker; other errors of the work are passed on."""
         seat = self._seats[worker]
         assert seat.share is not None
         seat.cpu_seconds = news.cpu_seconds
@@ -175,10 +175,10 @@ class Dispatch(Generic[ShareT]):
             seat.share, seat.deaths, seat.last = None, 0, seat.share
 
     def lost(self, worker: int, reason: str) -> None:
-        """`worker` is gone; its share is free again, and another worker takes its place.
+        """Record that `worker` is gone; its share is free again, and another worker takes its place.
 
         Raises:
-            UsageError: no place is left where workers do not die.
+            UsageError: in every place the workers have died too often.
         """
         seat = self._seats.pop(worker)
         self._gone_cpu_seconds += seat.cpu_seconds
@@ -192,11 +192,11 @@ class Dispatch(Generic[ShareT]):
             return
         self._given_up.append(f"{deaths} actors in a row were lost {where} ({reason})")
         if not self._seats:
-            raise UsageError(f"{self.work.name} on Ray: {self._given_up[-1]}; nobody is left")
+            raise UsageError(f"{self.work.name} on Ray: {self._given_up[-1]}; no actor is left")
         log.warning("%s: %s; %d places are left", self.work.name, self._given_up[-1], len(self._seats))
 
     def tick(self) -> None:
-        """Give work to whoever is free, and say what is waited for. To be called several times a second.
+        """Give work to free workers, and report what is missing. Call it several times a second.
 
         Raises:
             UsageError: no worker has been there for too long.

@@ -1,4 +1,4 @@
-"""Jobs that do not depend on one another, done by the actors of a Ray cluster; results come in the jobs' order."""
+"""Independent jobs, done by the actors of a Ray cluster; results come in the jobs' order."""
 
 import time
 from collections import deque
@@ -24,7 +24,7 @@ class JobNews:
 
     done: bool
     result: Any
-    """None until the job is done."""
+    """Result of the job; None until it is done."""
     cpu_seconds: float
     """Processor time of the actor so far."""
 
@@ -37,7 +37,7 @@ class JobActor:
         return greeting()
 
     def set_up(self, make: Callable[[], Callable[[Any], Any]]) -> None:
-        """`make()` gives what does a job. One thread calls both: numbers of threads are set for it alone."""
+        """`make()` gives the function that does a job. One thread calls both, as it alone has the thread settings."""
         self._thread = ThreadPoolExecutor(1, "jobs")
         self._do = self._thread.submit(make).result()
 
@@ -46,7 +46,7 @@ class JobActor:
         self._doing: Future[Any] = self._thread.submit(self._do, job)
 
     def more(self) -> JobNews:
-        """News of the job: at once when it is done, else after a second. Raises whatever the job has raised."""
+        """News of the job: at once when it is done, else after a second. Raises any error of the job."""
         done = bool(wait([self._doing], _SECONDS_TO_ANSWER).done)
         return JobNews(done, self._doing.result() if done else None, time.process_time())
 
@@ -58,7 +58,7 @@ class _Job:
 
 
 class _Jobs:
-    """The work: see `Work`."""
+    """The work of all jobs: see `Work`."""
 
     def __init__(self, name: str, parts: int) -> None:
         self.name = name
@@ -90,22 +90,22 @@ class _Jobs:
 
     def fail(self, error: BaseException) -> None:
         for job in (*self._taken, *self._waiting):
-            with suppress(InvalidStateError):  # it has heard before
+            with suppress(InvalidStateError):  # it has an answer already
                 job.result.set_exception(error)
 
 
 class RayJobs(Generic[JobT, ResultT]):
-    """Does jobs on a cluster. An actor or a node that dies costs the jobs that it was doing: they are done again."""
+    """Does jobs on a cluster. When an actor or a node dies, its unfinished jobs are repeated."""
 
     def __init__(
         self, config: RayConfig, count: int, make: Callable[[], Callable[[JobT], ResultT]], *, name: str
     ) -> None:
-        """`count` actors of the cluster `config`; in each of them `make()` gives what does a job.
+        """`count` actors of the cluster `config`; in each of them `make()` gives the function that does a job.
 
-        Returns when one of them is ready. Messages call what they do `name`.
+        Returns when one of them is ready. Messages call the work `name`.
 
         Raises:
-            UsageError: there is no such cluster, nobody starts there, or a host has another version.
+            UsageError: there is no such cluster, no actor starts there, or a host has another version.
         """
         self._work = _Jobs(name, count)
         self._actors: Actors[_Job] = Actors(config, count, JobActor, name)

@@ -1,4 +1,4 @@
-"""Versions that all hosts of a cluster must have alike."""
+"""Versions that must be equal on all hosts of a cluster."""
 
 import platform
 
@@ -8,17 +8,17 @@ from hexlit.hex import jit
 
 
 def identity() -> dict[str, str]:
-    """Versions that must be alike on all hosts of a run, as texts."""
+    """Versions that must be equal on all hosts of a run, as texts."""
     return {"hexlit": __version__, "sources": jit.SOURCES, "python": ".".join(platform.python_version_tuple()[:2])}
 
 
 def greeting() -> dict[str, str]:
-    """Who an actor is, as texts that every version understands: `identity`, and `host`."""
+    """An actor's identification, as texts that every version understands: `identity`, and `host`."""
     return identity() | {"host": platform.node()}
 
 
 def check_alike(name: str, told: dict[str, str]) -> None:
-    """Raise `UsageError` where an actor, from its greeting, runs another hexlit, or another Python, than this process.
+    """Raise `UsageError` if an actor's greeting has another hexlit, or another Python, than this process.
 
     The message calls the work `name`.
     """

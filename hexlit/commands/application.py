@@ -141,9 +141,7 @@ def _run(
 
 
 def _arguments(argv: list[str]) -> list[str]:
-    """`argv` with flags first, as argparse takes overrides only in one piece; refuses flags that Hydra does not
-    know.
-    """
+    """`argv` with flags first, since argparse takes overrides in one piece; refuses flags unknown to Hydra."""
     parser = get_args_parser()
     parser.error = _refuse_flag  # type: ignore[method-assign]  # argparse prints its whole usage instead
     known, rest = parser.parse_known_args(argv)

@@ -33,9 +33,7 @@ class BenchConfig:
     seconds: float = 0.5
     """Approximate length of one measurement, in seconds."""
     compiled: bool = True
-    """Whether what=forward also measures `torch.compile`, at the smallest and the largest batch. Takes a minute or
-    more.
-    """
+    """Whether what=forward also measures `torch.compile`, at the smallest and the largest batch. It takes minutes."""
     json: bool = False
     """Whether to print JSON instead of a table."""
     markdown: bool = False

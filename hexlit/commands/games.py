@@ -1,10 +1,8 @@
 """`hexlit games`: recorded games imported, exported, drawn, counted and replayed."""
 
-import os
-
 from omegaconf import DictConfig
 
-from hexlit.commands.application import FINE, register_schema, run, typed
+from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.games_settings import ACTIONS, EXAMPLE, GamesConfig, no_action
 from hexlit.errors import UsageError
 
@@ -15,8 +13,6 @@ register_schema("games", GamesConfig)
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code, 1 if `verify` finds an error."""
-    if _completes_the_action():
-        return FINE
     ends: list[int] = []
 
     def task(config: DictConfig) -> None:
@@ -57,18 +53,3 @@ def games(config: DictConfig) -> int:
     elif not actions.verify(settings):
         return SOMETHING_WRONG
     return ALL_WELL
-
-
-def _completes_the_action() -> bool:
-    """Complete the first word for a shell; remove it where Hydra completes the words after it."""
-    line = os.environ.get("COMP_LINE")
-    if line is None:
-        return False
-    program, *words = line.split()
-    if not words or (len(words) == 1 and not line[-1].isspace() and "=" not in words[0]):
-        start = words[0] if words else ""
-        print(" ".join(action for action in ACTIONS if action.startswith(start)))
-        return True
-    if words[0] in ACTIONS:
-        os.environ["COMP_LINE"] = f"{program} {line.split(words[0], 1)[1].lstrip()}"
-    return False

@@ -8,11 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hexlit.commands.again import same_command
 from hexlit.commands.games_settings import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.reporting.game import ShownGame, draw_game
 from hexlit.reporting.game_svg import game_svg
 from hexlit.reporting.games import ReadingProgress, print_export, print_import, print_overview, print_verdict
@@ -32,8 +34,12 @@ def import_games_to_store(settings: GamesConfig) -> None:
     """Add games to a store, and print the results."""
     target = Path(str(settings.target))
     reader = GameReader(find_sources(settings.sources))
+    again = same_command("hexlit games import", without="action")
     try:
-        with _progress(reader, "importing") as progress:
+        with (
+            says_how_to_go_on("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
+            _progress(reader, "importing") as progress,
+        ):
             result = import_games(
                 reader,
                 target,
@@ -84,6 +90,10 @@ def show(settings: GamesConfig) -> None:
             write_text_atomic(Path(settings.svg), game_svg(shown))
         except OSError as error:
             raise UsageError(f"svg={settings.svg}: cannot be written ({error.strerror})") from error
+    if settings.html:
+        from hexlit.commands.games_page import write_page
+
+        write_page(settings, shown, reader)
     _console().print(draw_game(shown))
 
 

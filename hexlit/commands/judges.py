@@ -105,9 +105,7 @@ def judges_there(
     size: int,
     games: int,
 ) -> Iterator[JudgeWith]:
-    """As `judges_here`, by `workers` actors of `cluster`. Other machines follow only the portable settings of
-    `accelerator`.
-    """
+    """As `judges_here`, by `workers` actors of `cluster`, which follow the portable settings of `accelerator`."""
     there = elsewhere_from(accelerator, cluster.device, cluster.threads)
     maker = JudgeMaker(network, search, there, size, games)
     with closing(RayJobs(cluster, workers, maker, name="strength")) as jobs:

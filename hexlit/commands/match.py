@@ -4,6 +4,8 @@ import importlib
 import json
 import math
 import os
+import re
+import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -23,6 +25,7 @@ from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import SearchConfig
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
@@ -39,6 +42,9 @@ if TYPE_CHECKING:  # players are imported only for a real match
     from hexlit.commands.match_players import Table
 
 LARGEST_BOARD = 19
+QUOTES = ("'", '"')
+COMMA_BETWEEN_WORDS = re.compile(r""",(?=(?:[^"']|"[^"]*"|'[^']*')*$)""")
+"""A comma outside quotes."""
 
 
 @dataclass
@@ -65,6 +71,8 @@ class MatchConfig:
     """Folder of an interrupted match to continue."""
     json: bool = False
     """Whether to print the content of `match.json` instead of tables."""
+    boards: int = 0
+    """Number of games whose last position is drawn at the end: the longest ones of the closest two players."""
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
     where: str = "here"
@@ -87,6 +95,8 @@ class MatchConfig:
         for name in ("pairs", "at_once", "workers"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
+        if self.boards < 0:
+            raise UsageError(f"boards={self.boards}: must be 0 or more")
         check_place(self.where)
         if self.mode not in MODES:
             raise UsageError(f"mode={self.mode}: choose one of {', '.join(MODES)}")
@@ -121,12 +131,15 @@ def arguments(argv: list[str]) -> list[str]:
 
 
 def quoted_players(argument: str) -> str:
-    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=` in it."""
+    """`players=[checkpoint=a.ckpt,random]` with the quotes that Hydra needs around a word with `=` in it.
+
+    Words that have quotes of their own stay as they are.
+    """
     key, _, value = argument.partition("=")
-    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "\"'{\\"):
+    if key != "players" or not (value.startswith("[") and value.endswith("]")) or any(c in value for c in "{\\"):
         return argument
-    words = [word.strip() for word in value[1:-1].split(",")]
-    return f"players=[{','.join(quoted(word) if '=' in word else word for word in words)}]"
+    words = [word.strip() for word in COMMA_BETWEEN_WORDS.split(value[1:-1])]
+    return f"players=[{','.join(quoted(word) if '=' in word and word[0] not in QUOTES else word for word in words)}]"
 
 
 def match(config: DictConfig) -> None:
@@ -150,7 +163,10 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
     folder = Path(HydraConfig.get().runtime.output_dir)
     if settings.resume is None:  # a resumed match keeps its settings
         settings_writer(config, folder)()
-    play(settings, specs, folder, console)
+    place = os.path.relpath(folder)
+    again = f"hexlit match {shlex.join([f'resume={place}'])}"
+    with says_how_to_go_on("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
+        play(settings, specs, folder, console)
     return folder
 
 
@@ -177,17 +193,11 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     before = len(log.games)
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"
-    try:
-        with (
-            halls(config, specs, tournament, table, console) as elsewhere,
-            MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
-        ):
-            tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
-    except KeyboardInterrupt:
-        console.print(
-            f"\n{len(log.games):,} games are saved; continue with hexlit match resume={folder}", soft_wrap=True
-        )
-        raise
+    with (
+        halls(config, specs, tournament, table, console) as elsewhere,
+        MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
+    ):
+        tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
     seconds = time.monotonic() - started
     pace = {"seconds": seconds, "games_per_second": (len(log.games) - before) / seconds}
     document = {**document_of(config, specs, tournament, log), **pace}
@@ -202,6 +212,10 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
         print(json.dumps(document, indent=2, allow_nan=False))
         return
     print_match(console, document)
+    if config.boards:
+        from hexlit.commands.match_boards import closest_games, draw_games
+
+        console.print(draw_games(closest_games(log.games, config.boards), log.size))
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
 
 

@@ -1,10 +1,10 @@
 """`hexlit strength`: a network against the exact truth, and the value of each way of searching."""
 
-import json
 import math
+import os
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from importlib.metadata import version
@@ -15,12 +15,16 @@ from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.cluster.config import RayConfig, check_place
+from hexlit.commands.again import same_command
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
+from hexlit.commands.strength_progress import Advance, progress
+from hexlit.commands.strength_results import Document, show, write
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
 
@@ -30,8 +34,6 @@ if TYPE_CHECKING:  # these import torch or compile kernels: only for a measureme
 KINDS = ("truth", "search")
 RUNS = Path("runs") / "strength"
 LARGEST_BOARD = 19
-
-Document = dict[str, Any]
 
 
 @dataclass
@@ -68,8 +70,7 @@ class StrengthConfig:
     output: str | None = None
     """Folder for the results. Null: a new one below runs/strength."""
     where: str = "here"
-    """Place of the work, for `what=truth`: `here` (in this process) or `ray` (actors of a Ray cluster, see the section
-    `ray`)."""
+    """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
     workers: int = 2
     """Number of actors of the cluster; each judges `games` positions at a time."""
     ray: RayConfig = field(default_factory=RayConfig)
@@ -126,24 +127,26 @@ def strength(config: DictConfig) -> None:
     size = settings.board or loaded.size
     check_board(settings.what, size)
     folder = new_folder(settings.output)
-    profile = build_profile(settings.accelerator)
-    numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-    profile.apply()
-    evaluators = Evaluators(loaded, size, profile)
-    games = settings.games or profile.evaluation_batch
-    measure = measure_truth if settings.what == "truth" else measure_search
-    facts = about(settings, evaluators, games)
-    with progress() as advance:
-        for found in measure(settings, evaluators, games, advance):
-            document = facts | found
-            write(folder, document)
+    again = same_command("hexlit strength", f"output={os.path.relpath(folder)}")
+    with says_how_to_go_on("hexlit strength", lambda: f"what was measured is in {folder}", lambda: again):
+        profile = build_profile(settings.accelerator)
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
+        evaluators = Evaluators(loaded, size, profile)
+        games = settings.games or profile.evaluation_batch
+        measure = measure_truth if settings.what == "truth" else measure_search
+        facts = about(settings, evaluators, games)
+        with progress() as advance:
+            for found in measure(settings, evaluators, games, advance):
+                document = facts | found
+                write(folder, document)
     if settings.report:
         write_beside(folder)
     if settings.logger.wandb.mode != "disabled":
         from hexlit.commands.tracked_strength import track_strength
 
         track_strength(settings, folder, document)
-    show(settings, document, folder)
+    show(document, folder, json=settings.json, markdown=settings.markdown)
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
@@ -190,25 +193,6 @@ def new_folder(output: str | None) -> Path:
     except UsageError as error:
         raise UsageError(f"output={error}") from error
     return folder
-
-
-Advance = Callable[[str, float], None]
-"""Called with the present activity, and the share of the work that is done, in [0, 1]."""
-
-
-@contextmanager
-def progress() -> Iterator[Advance]:
-    """A bar with the time left on the error stream; nothing if that is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    from hexlit.reporting.screen import is_screen
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), "left", TimeRemainingColumn())
-    with Progress(*columns, console=console, disable=not is_screen(console), transient=True) as bar:
-        task = bar.add_task("measuring", total=1.0)
-        yield lambda what, share: bar.update(task, description=what, completed=share)
 
 
 def measure_truth(
@@ -305,48 +289,3 @@ def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Doc
         "device": device,
         "versions": {name: version(name) for name in ("hexlit", "torch", "numba", "numpy")},
     }
-
-
-def write(folder: Path, document: Document) -> None:
-    """Write the document, its tables and its figures into `folder`."""
-    from hexlit.files import replacing, write_text_atomic
-    from hexlit.reporting.figures import draw
-    from hexlit.reporting.strength_figures import growth_figure, reliability_figure
-
-    write_text_atomic(folder / "strength.json", as_json(document) + "\n")
-    write_text_atomic(folder / "strength.md", as_markdown(document))
-    if document["what"] == "truth":
-        for name, figure in (("reliability", reliability_figure), ("growth", growth_figure)):
-            with replacing(folder / f"{name}.svg") as temporary:
-                temporary.write_bytes(draw(figure, document))
-
-
-def show(settings: StrengthConfig, document: Document, folder: Path) -> None:
-    """Print the document in the configured form."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from hexlit.reporting.search_quality import print_search
-    from hexlit.reporting.strength_tables import print_truth
-
-    if settings.json:
-        print(as_json(document))
-    elif settings.markdown:
-        print(as_markdown(document))
-    else:
-        console = Console(highlight=False)
-        (print_truth if document["what"] == "truth" else print_search)(console, document)
-        console.print(Text(f"\nwritten to {folder}", "dim"), soft_wrap=True)
-
-
-def as_json(document: Document) -> str:
-    """The document as JSON, without NaN and infinities, which JSON does not know."""
-    return json.dumps(document, indent=2, allow_nan=False)
-
-
-def as_markdown(document: Document) -> str:
-    """The document's tables."""
-    from hexlit.reporting.search_quality import search_markdown
-    from hexlit.reporting.strength_tables import truth_markdown
-
-    return (truth_markdown if document["what"] == "truth" else search_markdown)(document)

@@ -1,7 +1,6 @@
 """The table of tasks for `hexlit train task=NAME`. Nothing heavy is imported until a task is chosen."""
 
 import importlib
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -41,9 +40,7 @@ class TaskEntry:
     """Starts long work before the import of torch: `begun = prelude(settings)`. If that has a method `status()`, its
     few words are shown meanwhile."""
     predict: str | None = None
-    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns the text to
-    print.
-    """
+    """Applies a trained network to a file: `predict(checkpoint, source, target)`, all paths; returns text to print."""
     predict_text: str | None = None
     """Applies it to one text: `predict_text(checkpoint, text)`; returns the text to print."""
     evaluate: str | None = None
@@ -124,10 +121,10 @@ def register(arguments: Sequence[str] | None = None) -> None:
     """Make tasks known to Hydra: their schemas, each as `NAME_schema`, and the places of their YAML files.
 
     By default these are the tasks in `arguments` and the default one. All tasks are registered without arguments, for
-    help, and for an unknown name. Registering more than needed would slow the command line down.
+    `--info`, and for an unknown name. Registering more than needed would slow the command line down.
     """
     named = {DEFAULT} if arguments is None else {DEFAULT, *_named(arguments)}
-    few = arguments is not None and named <= TASKS.keys() and not {"-h", "--help", "--info"} & set(arguments)
+    few = arguments is not None and named <= TASKS.keys() and "--info" not in arguments
     for name in named if few else known_tasks():
         if name not in TaskConfigs.entries:
             TaskConfigs.entries[name] = entry = known_tasks()[name] if name not in TASKS else TASKS[name]
@@ -136,7 +133,7 @@ def register(arguments: Sequence[str] | None = None) -> None:
 
 
 def _named(arguments: Sequence[str]) -> Iterator[str]:
-    """The tasks in `arguments`, and in the line that a shell completes."""
-    for argument in [*arguments, *os.environ.get("COMP_LINE", "").split()]:
+    """The tasks in `arguments`."""
+    for argument in arguments:
         if argument.startswith("task="):
             yield from (name for name in argument.removeprefix("task=").strip("'\"").split(",") if name)

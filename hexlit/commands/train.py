@@ -1,11 +1,9 @@
 """`hexlit train`: a new run of a task, a resumed run, or a trial of a sweep."""
 
 import os
-import signal
-import threading
+import shlex
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +19,7 @@ from hexlit.commands.requeued import requeued
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
+from hexlit.interruption import says_how_to_go_on
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
@@ -111,7 +110,9 @@ def train(config: DictConfig) -> Any:
     if job:
         settings.resume = requeued(folder)
     say_hello(settings, folder)
-    with terminated_as_interrupted():
+    place = os.path.relpath(folder)
+    again = f"hexlit train {shlex.join([f'resume={place}'])}"
+    with says_how_to_go_on("hexlit train", lambda: f"the run is in {place}", lambda: again):
         train_kept(config, settings, folder, started=began)
     return None
 
@@ -181,20 +182,3 @@ def say_hello(settings: RunConfig, folder: Path) -> None:
     verb = "begins" if settings.resume is None else "goes on"
     where = f"{verb} in {os.path.relpath(folder)}; loading PyTorch"
     print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)
-
-
-@contextmanager
-def terminated_as_interrupted() -> Iterator[None]:
-    """Treat SIGTERM, the signal of batch systems, like Ctrl-C: the run's last lines are printed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupted(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupted)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -16,7 +16,7 @@ from hexlit.hex.notation import check_size, format_cell, format_moves, parse_mov
 class Board:
     """A game of Hex from the empty board: play, take back, and look.
 
-    Moves are cell indices (row * size + column); where the swap rule is on, White's first move may be `size * size`,
+    Moves are cell indices (row * size + column). With the swap rule, White's first move may be `size * size`,
     swap-pieces.
 
     >>> board = Board(3, moves="b2 a1 b1 a2 b3")
@@ -25,7 +25,7 @@ class Board:
     """
 
     def __init__(self, size: int, *, swap: bool = False, moves: str | Iterable[int] = ()) -> None:
-        """An empty board of 2 to 26 rows, on which `moves` (indices, or text such as `"a3 c4"`) are then played."""
+        """A board of 2 to 26 rows after `moves` (indices, or text such as `"a3 c4"`)."""
         self.size = check_size(size)
         self.swap = swap
         self._geometry = geometry(size)
@@ -52,7 +52,7 @@ class Board:
 
     @property
     def winner(self) -> int:
-        """Colour of the winner, 0 while the game goes on."""
+        """Colour of the winner, 0 while the game is open."""
         return -self.to_move if self._won else 0
 
     @property

@@ -1,4 +1,4 @@
-"""Marks beside the compiled kernels: which sets of them are complete, so that nobody has to look."""
+"""Marks beside the compiled kernels: a mark says that a set of them is complete."""
 
 import hashlib
 import sys
@@ -20,7 +20,7 @@ def mark_compiled(name: str) -> None:
 
 
 def is_compiled(name: str) -> bool:
-    """Whether the set `name` was compiled for this installation, processor and versions, or needs not be."""
+    """Whether the set `name` was compiled for this installation, processor and versions, or needs no compiling."""
     return bool(numba.config.DISABLE_JIT) or _mark(name).exists()
 
 

@@ -1,12 +1,12 @@
 """Two-distance: how many moves a player needs to reach an edge when the opponent may always spoil the best way.
 
-The two-distance of an empty cell to an edge is 1 where the cell touches the edge, and otherwise one more than the
-*second* smallest two-distance among its neighbours: the opponent takes the best one. A group of own stones joins its
-neighbours: the empty cells around it touch one another and whatever the group touches (van Rijswijck 2002, "Computer
-Hex: are bees better than fruitflies?").
+The two-distance of an empty cell that touches the edge is 1. That of any other is one more than the *second* smallest
+two-distance among its neighbours, because the opponent takes the best one. A group of own stones joins its neighbours:
+the empty cells around it touch one another and the group's edges. Source: van Rijswijck 2002, "Computer Hex: are bees
+better than fruitflies?".
 
-The *potential* of a cell is the sum of its distances to both edges of a player; the potential of the player is the
-smallest of them, and the player's *mobility* is the number of cells that have it.
+The *potential* of a cell is the sum of its distances to both edges of a player. The potential of the player is the
+smallest of them. The player's *mobility* is the number of cells with that potential.
 """
 
 from typing import NamedTuple
@@ -26,21 +26,23 @@ _LAST, _NEARER, _QUEUE, _FIRST = range(4)  # rows of `DistanceRoom.scratch`
 
 
 class DistanceRoom(NamedTuple):
-    """What is known of one board, and scratch space."""
+    """The distances on one board, and scratch space."""
 
     distance: NDArray[np.int16]
     """Two-distance of each empty cell to Black's first and second and White's first and second edge, `[4, size*size]`.
 
-    FAR where it is taken.
+    FAR for a taken cell.
     """
     best: NDArray[np.int16]
     """Potential and mobility of Black and of White, `[2, 2]`."""
     scratch: NDArray[np.int16]
-    """For empty cells and roots of groups: the last neighbour that was met, and how many were; then the queue; then, at
-    roots of groups, the place of the first liberty in the next array or -1. `[4, size*size]`.
+    """Working rows of the spread, `[4, size*size]`.
+
+    The first two belong to empty cells and roots of groups: the last neighbour met, and how many were met. The third is
+    the queue. The fourth, at roots of groups, is the place of the first liberty in `liberties`, or -1.
     """
     liberties: NDArray[np.int16]
-    """Empty cells that touch a group, and the place of the group's next or -1, `[2, 6*size*size]`."""
+    """Empty cells that touch a group, and the place of the group's next one or -1, `[2, 6*size*size]`."""
 
 
 def distance_room(cells: int) -> DistanceRoom:
@@ -101,7 +103,7 @@ def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, tab
 
 @borrowing_kernel
 def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> None:
-    """Write the distances to `edge` of `side`, in the order in which they rise."""
+    """Write the distances to `edge` of `side` in rising order."""
     cells, parent = stones.cells[g], stones.parent[g]
     distance, liberties = room.distance[2 * side + edge - 1], room.liberties
     last, nearer = room.scratch[_LAST], room.scratch[_NEARER]
@@ -117,7 +119,7 @@ def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, ta
             place = -1
             if cells[other] == 1 - 2 * side:
                 root = find(parent, other)
-                # A group that two of its liberties have met has nothing new to tell.
+                # A group met through two of its liberties has no new liberty to add.
                 if last[root] == cell or nearer[root] == 2:
                     continue
                 last[root] = cell
@@ -161,7 +163,7 @@ def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None
 
 @inline
 def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, table: Geometry) -> float:
-    """By how much the potential of `colour` is smaller than its opponent's; of equal ones the greater mobility wins."""
+    """The opponent's potential minus that of `colour`; if they are equal, the greater mobility decides."""
     measure(stones, g, room, table)
     best = room.best
     return float(colour * (best[1, 0] - best[0, 0] + _MOBILITY * (best[0, 1] - best[1, 1])))
@@ -169,7 +171,7 @@ def distance_value(stones: Stones, g: int, colour: int, room: DistanceRoom, tabl
 
 @inline
 def distance_order(stones: Stones, g: int, room: DistanceRoom, table: Geometry, scores: NDArray[np.float64]) -> None:
-    """Score every empty cell as a move, float64 `[size*size]`: good for both players is best."""
+    """Score every empty cell as a move, float64 `[size*size]`; a cell that is good for both players is best."""
     measure(stones, g, room, table)
     distance = room.distance
     for cell in range(scores.size):
@@ -179,8 +181,8 @@ def distance_order(stones: Stones, g: int, room: DistanceRoom, table: Geometry, 
 def potentials(cells: NDArray[np.int8]) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
     """Potentials of a position int8 `[size*size]` for Black and White.
 
-    Returns int16 `[2]`, 0 for a player who has connected and FAR for its opponent, and for every cell int16
-    `[2, size*size]` (FAR where it is taken; FAR everywhere once the game is decided).
+    Returns int16 `[2]` for the players and int16 `[2, size*size]` for the cells. A player who has connected has 0, its
+    opponent FAR. A taken cell has FAR; once the game is decided, all cells have.
     """
     table = geometry(round(cells.size**0.5))
     stones, room = empty_stones(1, table.size), distance_room(cells.size)

@@ -1,4 +1,4 @@
-"""What a network sees: planes in the mover's frame, in which the player to move always connects top to bottom."""
+"""Input planes of the network, in the mover's frame: the player to move always connects top to bottom."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,7 @@ def encode(
 ) -> NDArray[np.int8]:
     """Planes int8 `[B, PLANES, size, size]` of the positions `cells` int8 `[B, size*size]`.
 
-    `to_move` int8 `[B]` is +1 or -1; `may_swap` bool `[B]` says where the swap rule lets the mover swap now, nowhere
-    when it is left out.
+    `to_move` int8 `[B]` is +1 or -1; `may_swap` bool `[B]` is true if the mover may swap now (None: nowhere).
     """
     batch, count = cells.shape
     size = round(count**0.5)

@@ -1,8 +1,8 @@
-"""The rules, compiled: a stone is placed, groups are joined, and a connection of the two edges is seen at once.
+"""The rules, compiled: a stone is placed, groups are joined, and a winning connection is seen at once.
 
 A position is three arrays. Every stone belongs to a group, a tree of `parent` links (union-find with path halving,
-Tarjan 1975); the root of a group knows in `touch` which of its owner's two edges the group reaches. When a root
-reaches both, its owner has won: no board is ever searched for a path.
+Tarjan 1975). The root of a group holds in `touch` the edges of its owner that the group reaches. A root that reaches
+both has won: no board is ever searched for a path.
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ def empty_stones(games: int, size: int) -> Stones:
 
 @inline
 def find(parent: NDArray[np.int16], cell: int) -> int:
-    """Root of the group of `cell`, shortening the way for the next call."""
+    """Root of the group of `cell`; shortens the way for the next call."""
     while parent[cell] != cell:
         parent[cell] = parent[parent[cell]]
         cell = parent[cell]
@@ -122,7 +122,7 @@ def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry
 def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geometry) -> int:
     """Play `moves` (cells, or the swap at ply 1) from the empty board in game `g`.
 
-    Returns the ply after which somebody had won, or 0 when nobody has. Legality is the caller's duty.
+    Returns the number of moves up to the winning one, or 0 for an open game. Legality is the caller's duty.
     """
     clear(stones, g)
     swap = table.size * table.size

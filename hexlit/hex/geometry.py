@@ -1,4 +1,4 @@
-"""Tables of a board of one size: who touches whom, which cells lie on which edge, and the two symmetries."""
+"""Tables of one board size: neighbours, cells on the edges, and the two symmetries."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -12,11 +12,11 @@ BLACK, WHITE = 1, -1
 """The players, as the kernels know them. Black moves first and connects top to bottom, White left to right."""
 
 OUTSIDE = 2
-"""What the one extra cell behind the board holds: a colour that nobody has."""
+"""Content of the one extra cell behind the board: a colour of neither player."""
 
 
 class Geometry(NamedTuple):
-    """Tables of one board size, in the form that compiled code takes.
+    """Tables of one board size, for compiled code.
 
     The neighbours of a cell off the board are the extra cell `size * size`, so kernels need no bounds checks.
     """

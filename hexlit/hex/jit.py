@@ -30,8 +30,8 @@ def _digest() -> str:
 SOURCES = _digest()
 """Names the source of every kernel.
 
-Numba's cache watches only the file a kernel stands in, so a change to a kernel it calls from another file would go
-unseen; with one folder for one state of the sources that cannot happen.
+Numba's cache watches only the kernel's own file. It would miss a change in another file whose kernel is called. One
+folder for each state of the sources prevents that.
 """
 
 if not os.environ.get("NUMBA_CACHE_DIR"):
@@ -46,17 +46,17 @@ def kernel(function: F) -> F:
 
 
 def borrowing_kernel(function: F) -> F:
-    """As `kernel`, for a function that makes no array: it counts no references to those that it is given.
+    """As `kernel`, for a function that makes no array: it counts no references to its arrays.
 
     Numba counts them at every call and every use of a tuple's array, with atomic instructions; a kernel of many small
-    steps spends most of its time in that. To make an array in one, or to call what does, is refused when it compiles.
-    All that such a kernel calls has to be a `borrowing_kernel`, `borrowing_part` or `inline`, or it counts there.
+    steps spends most of its time in that. A kernel that makes an array, or calls a function that does, is refused when
+    it compiles. It should call only a `borrowing_kernel`, `borrowing_part` or `inline`: others count references.
     """
     return _compiled(function, _nrt=False)
 
 
 def part(function: F) -> F:
-    """Compile a middling `function` that only kernels call; LLVM copies it into each of them.
+    """Compile a `function` of medium length that only kernels call; LLVM copies it into each of them.
 
     It has no entry for Python, which would be a third of its code: a call from there raises TypeError.
     """
@@ -79,7 +79,7 @@ def inline(function: F) -> F:
 
 
 def _compiled(function: F, **options: bool) -> F:
-    # Nothing here is called through a pointer, which is what Numba's wrapper for C is for.
+    # Numba's wrapper for C serves calls through a pointer; there are none here.
     compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
     template = compiled.get_call_template
 
@@ -105,6 +105,6 @@ def _without_entry(compiled: F) -> F:
         raise TypeError(f"{compiled.__name__} is a part of compiled code: call it from a kernel")
 
     dispatcher: Any = compiled
-    dispatcher._insert = lambda *_, **__: None  # the table in which a call from Python finds its entry stays empty
+    dispatcher._insert = lambda *_, **__: None  # keeps the table of entries for calls from Python empty
     dispatcher._compile_for_args = refuse
     return compiled

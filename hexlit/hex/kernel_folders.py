@@ -1,4 +1,4 @@
-"""The folders of compiled kernels, one for each state of the sources, and which of them may go."""
+"""The folders of compiled kernels, one for each state of the sources, and the removal of old ones."""
 
 import os
 import re
@@ -10,11 +10,11 @@ from pathlib import Path
 DAYS_KEPT = 14
 """A folder that no process has used for so many days is removed; a run that lasts longer compiles again at worst."""
 NEWEST_KEPT = 3
-"""So many folders beside the present one are kept, however old they are."""
+"""Number of folders beside the present one that are kept, however old they are."""
 
 
 def use_folder(folder: Path) -> None:
-    """Mark `folder` as used now; where it is new, remove old ones beside it (`remove_old_folders`)."""
+    """Mark `folder` as used now; if it is new, remove old ones beside it (`remove_old_folders`)."""
     with suppress(OSError):  # a home that cannot be written to: Numba says so when it matters
         new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)

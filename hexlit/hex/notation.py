@@ -10,7 +10,7 @@ _CELL = re.compile(r"([a-z])([1-9][0-9]?)")
 
 
 def check_size(size: int, largest: int = 26) -> int:
-    """Return `size`, or raise `UsageError` when no board of 2 to `largest` rows has it."""
+    """Return `size`; raises `UsageError` unless it is a whole number from 2 to `largest`."""
     if not 2 <= size <= largest:
         raise UsageError(f"board={size}: the size of a board is a whole number from 2 to {largest}")
     return size

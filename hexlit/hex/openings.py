@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from hexlit.errors import UsageError
 
-# Rows from the top, columns from the left; W = Black, who moves first and connects top to bottom, wins when his first
-# stone stands there, L = he loses. Without the swap rule.
+# Rows from the top, columns from the left; W = Black, who moves first and connects top to bottom, wins with its
+# first stone there, L = Black loses. Without the swap rule.
 SOLVED = {
     3: "LLW/WWW/WLL",
     4: "LLLW/LLWL/LWLL/WLLL",
@@ -20,7 +20,7 @@ SOLVED = {
 
 
 def solved_openings(size: int) -> npt.NDArray[np.bool_]:
-    """Whether Black wins with his first stone on each cell, both sides playing perfectly.
+    """Whether Black wins with the first stone on each cell, both sides playing perfectly.
 
     Returns:
         bool `[size*size]`, a fresh array; index `row * size + column`.

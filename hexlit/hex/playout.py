@@ -1,8 +1,8 @@
 """Uniformly random games at full speed, and the value they give a position.
 
-Two kernels: one plays move by move and stops when somebody connects; the other only wants the winner, for which the
-order of moves does not matter: it fills the board with a random half of each colour and walks along the border
-between the colours (Gale 1979, "The game of Hex and the Brouwer fixed-point theorem").
+One kernel plays move by move and stops at the winning move. The other finds only the winner, which does not depend on
+the order of moves. It fills the board with a random half of each colour and walks along the border between the colours
+(Gale 1979, "The game of Hex and the Brouwer fixed-point theorem").
 """
 
 import numpy as np
@@ -37,9 +37,9 @@ def random_games(
 ) -> int:
     """Play `count` complete random games, each to its last move; returns how many Black won.
 
-    The moves of game `g` end up in row `g` modulo the number of rows of `moves` (int16 `[R, size*size]`), the number
-    of plies in `lengths` (int16 `[R]`) likewise. `stones` is room for one board.
-    A game shuffles what the game before it has left in its row, so the games depend on R as well as on `seed`.
+    The moves of game `g` are written to row `g` modulo R of `moves` (int16 `[R, size*size]`), its number of plies to
+    the same row of `lengths` (int16 `[R]`). `stones` is room for one board.
+    A game shuffles the order that the game before it left in its row, so the games depend on R as well as on `seed`.
     """
     cells = table.size * table.size
     wins = 0
@@ -66,7 +66,7 @@ def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
     """Colour that connects on a board without empty cells, `[size*size]`.
 
     The border between the colours is followed from the corner where Black's top edge meets White's left edge. All
-    black cells beside it are connected to the top, all white ones to the left; so the side that it reaches tells the
+    black cells beside it are connected to the top, all white ones to the left. The side that it reaches tells the
     winner.
     """
     # The walk stands between two touching cells, a black and a white one. The cell ahead touches both and replaces
@@ -90,9 +90,9 @@ def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
 def playouts(
     colours: NDArray[np.int8], to_move: int, count: int, k: np.uint64, size: int, room: NDArray[np.int16]
 ) -> int:
-    """How many of `count` random continuations of a position Black wins.
+    """Number of Black's wins in `count` random continuations of a position.
 
-    `colours` int8 `[size*size]` holds +1 black, -1 white, 0 empty and is left as it was; `room` int16 `[size*size]`
+    `colours` int8 `[size*size]` holds +1 black, -1 white, 0 empty and is not changed; `room` int16 `[size*size]`
     is scratch space; `k` is the key of the random draws.
     """
     empty = 0

@@ -41,13 +41,13 @@ class GameRecord:
     moves: NDArray[np.int16]
     """Cells played (row * size + column), or size * size for swap-pieces, `[T]`."""
     winner: int
-    """+1 Black, -1 White, 0 where it is not known. Of an unfinished game it is only claimed."""
+    """+1 Black, -1 White, 0 unknown. For an unfinished game it is only claimed."""
     ending: Ending
     """How it ended."""
     opening: int = 0
     """Moves at the start that were drawn at random: never targets of learning."""
     values: NDArray[np.float32] = field(default_factory=_no_values)
-    """Searched value of each position for the player to move; 0 where nothing was searched, `[T]`."""
+    """Searched value of each position for the player to move, `[T]`; 0 without a search."""
     simulations: NDArray[np.int16] = field(default_factory=_no_plies)
     """Simulations spent on each move, `[T]`."""
     policy_plies: NDArray[np.int16] = field(default_factory=_no_plies)
@@ -55,8 +55,8 @@ class GameRecord:
     policies: NDArray[np.float16] = field(default_factory=_no_policy)
     """Those policies over the board's actions, `[K, A]`."""
     surprises: NDArray[np.float32] = field(default_factory=_no_values)
-    """Divergence of each of those policies from the network's prior (Kullback-Leibler, nats), `[K]`. Empty where it is
-    not known: games of others, and those from before it was recorded."""
+    """Divergence of each of those policies from the network's prior (Kullback-Leibler, nats), `[K]`. Empty if unknown:
+    in games of others, and in those from before it was recorded."""
     network_version: int = 0
     """Epochs the network had been trained when the game started."""
     seed: int = 0
@@ -64,12 +64,12 @@ class GameRecord:
     search: str = ""
     """Settings of the search, as JSON."""
     would_resign: int = 0
-    """Player who would have resigned first in a game in which nobody was allowed to, else 0."""
+    """Player who would have resigned first, in a game without resignations; else 0."""
     may_resign: bool = False
     """Whether the players were allowed to resign."""
     black: str = ""
-    """Who played Black, by name; after swap-sides that is who began as White."""
+    """Name of Black's player; after swap-sides that is the player who began as White."""
     white: str = ""
-    """Who played White."""
+    """Name of White's player."""
     source: str = ""
-    """Where an imported game was read: file:line."""
+    """Origin of an imported game: file:line."""

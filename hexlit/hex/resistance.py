@@ -1,12 +1,12 @@
 """The board as an electrical circuit between a player's two edges.
 
-An own stone has no resistance, an empty cell resistance 1, a stone of the opponent lets nothing through; cells that
-touch are joined by a link with the sum of their resistances, and a cell on an edge is joined to it by its own
-(Anshelevich 2002, "A hierarchical approach to computer Hex"). A cell a bridge away from an own stone or an edge, both
-cells between them empty, is joined to it, too, by a link of `BRIDGE` more: the opponent needs two moves to cut it. The
-less resistance between the edges, the closer the player is to winning.
+An own stone has no resistance, an empty cell resistance 1, and a stone of the opponent blocks the current. A link
+between two cells that touch has the sum of their resistances. A link from a cell to its edge has the cell's own. A
+bridge to an own stone or an edge, with both cells between them empty, is a link of `BRIDGE` more: the opponent needs
+two moves to cut it. The less resistance between the edges, the closer the player is to winning. Source: Anshelevich
+2002, "A hierarchical approach to computer Hex".
 
-The voltages solve a linear system with one unknown a cell and a band of 2 * size: it is factorised directly.
+The voltages solve a linear system with one unknown per cell and a band of 2 * size; it is factorised directly.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from hexlit.hex.jit import borrowing_kernel, inline
 BRIDGE = 0.2
 """Resistance that a bridge adds to that of its ends."""
 
-_STONE = 1e-6  # resistance of a link between stones: as good as none, and the system stays regular
+_STONE = 1e-6  # resistance of a link between stones: almost none, and the system stays regular
 _FIRST, _SECOND, _LOAD, _VOLTAGE = range(4)  # rows of `ResistanceRoom.vectors`
 _LEFT, _RIGHT, _BELOW_LEFT, _BELOW = 2, 3, 4, 5  # columns of `Geometry.neighbours`
 
@@ -32,7 +32,7 @@ class ResistanceRoom(NamedTuple):
     links: NDArray[np.float64]
     """Conductance between cell `i` and cell `i + k`, `[size*size, 2*size]`; entry 0 is not used."""
     band: NDArray[np.float64]
-    """The system, factorised in place: the diagonal and what lies right of it, `[size*size, 2*size]`."""
+    """The system, factorised in place: the diagonal and the band right of it, `[size*size, 2*size]`."""
     vectors: NDArray[np.float64]
     """For each cell: conductance to the first and to the second edge, right-hand side of the system, and voltage (1 at
     the first edge, 0 at the second), `[4, size*size]`.
@@ -40,7 +40,7 @@ class ResistanceRoom(NamedTuple):
     live: NDArray[np.bool_]
     """Cells that current can reach, and the extra cell off the board, `[size*size + 1]`."""
     queue: NDArray[np.int16]
-    """The same cells in the order in which they were found, `[size*size]`."""
+    """The same cells in the order they were found, `[size*size]`."""
 
 
 def resistance_room(size: int) -> ResistanceRoom:
@@ -79,7 +79,7 @@ def _find_live(cells: NDArray[np.int8], colour: int, room: ResistanceRoom, table
 
 @inline
 def _link(cells: NDArray[np.int8], room: ResistanceRoom, cell: int, other: int, bridge: float) -> None:
-    """Join the live `cell` with a later one, where that is live."""
+    """Join the live `cell` with a later one, if that is live."""
     if room.live[other]:
         resistance = (cells[cell] == 0) + (cells[other] == 0) + bridge
         room.links[cell, other - cell] = 1.0 / max(resistance, _STONE)
@@ -87,7 +87,7 @@ def _link(cells: NDArray[np.int8], room: ResistanceRoom, cell: int, other: int, 
 
 @inline
 def _bridge(cells: NDArray[np.int8], room: ResistanceRoom, cell: int, other: int, bridge: float) -> None:
-    """Join the live `cell` with a later one that is a bridge away, where at least one of them is a stone."""
+    """Join the live `cell` with a later one that is a bridge away, if at least one of them is a stone."""
     if cells[cell] != 0 or cells[other] != 0:
         _link(cells, room, cell, other, bridge)
 
@@ -206,8 +206,8 @@ def resistance_order(
 def resistances(cells: NDArray[np.int8], bridge: float = BRIDGE) -> tuple[float, float]:
     """Resistance between the edges of Black and of White in a position int8 `[size*size]`.
 
-    0 for a player who has connected, infinity for its opponent. A `bridge` of infinite resistance counts as none; links
-    of stones have 1e-6.
+    A player who has connected has 0, its opponent infinity. A `bridge` of infinite resistance counts as none; links of
+    stones have 1e-6.
     """
     table = geometry(round(cells.size**0.5))
     stones = empty_stones(1, table.size)

@@ -1,6 +1,6 @@
-"""Threads for the kernels: each takes a slice of the games.
+"""Threads for the kernels; each takes a slice of the games.
 
-A kernel releases the GIL, so plain threads run it side by side. Numba's own parallel loops would do the same, but their
+A kernel releases the GIL, so plain threads run it in parallel. Numba's own parallel loops would do the same, but their
 code is compiled a second time beside the serial one, and takes longer.
 """
 
@@ -17,8 +17,7 @@ T = TypeVar("T")
 def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None) -> list[T]:
     """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what each call returned.
 
-    There are `threads`, or as many as `numba.set_num_threads` has set for the caller. With one, nothing but the call
-    happens.
+    The number of threads is `threads`, or the caller's `numba.set_num_threads`. One thread is a plain call.
     """
     threads = max(1, min(numba.get_num_threads() if threads is None else threads, count))
     if threads == 1:

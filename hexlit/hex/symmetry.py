@@ -1,6 +1,6 @@
 """The two symmetries of Hex: rotation by 180 degrees, and transpose with exchange of colours.
 
-The second is absorbed by the mover's frame (see `encoding`), so within it rotation is the only one left.
+The mover's frame absorbs the second (see `encoding`), so only rotation is left in it.
 """
 
 from typing import Any

@@ -10,7 +10,7 @@ from hexlit.hex.jit import borrowing_kernel
 
 @borrowing_kernel
 def winning_cells(stones: Stones, g: int, colour: int, table: Geometry, cells: NDArray[np.int16]) -> int:
-    """Write to `cells` the empty cells at which a stone of `colour` connects its edges; returns how many."""
+    """Write to `cells` the winning cells of `colour`: one stone there connects its edges. Returns how many."""
     board, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
     edges = table.edges[0 if colour > 0 else 1]
     number = 0

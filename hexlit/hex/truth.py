@@ -1,4 +1,4 @@
-"""Positions with a known answer: who wins with best play, and with which moves.
+"""Solved positions: the winner with best play, and all winning moves.
 
 Ground truth for measuring players on small boards; nothing is ever trained on it.
 """
@@ -39,7 +39,7 @@ class SolvedPositions:
     winning_moves: npt.NDArray[np.bool_]  # [count, size*size]; none where the side to move loses
     source: npt.NDArray[np.int8]  # [count], index into `sources`
     stage: npt.NDArray[np.int8]  # [count], index into STAGES
-    sources: tuple[str, ...]  # where positions come from
+    sources: tuple[str, ...]  # names of the sources
     unsolved: int  # draws skipped because the solver reached its node limit
 
     def __len__(self) -> int:
@@ -57,13 +57,13 @@ class SolvedPositions:
         return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
 
     def only(self, among: npt.NDArray[np.bool_]) -> "SolvedPositions":
-        """Those that `among` picks out, `[count]`."""
+        """Those selected by `among`, `[count]`."""
         rows = {name: getattr(self, name)[among] for name in _ARRAYS}
         return SolvedPositions(**rows, sources=self.sources, unsolved=self.unsolved)
 
 
 def cached(path: Path | None, make: Callable[[], SolvedPositions]) -> SolvedPositions:
-    """What `path` (`.npz`, no pickle) keeps, else what `make` gives, which is kept there; None keeps nothing."""
+    """The positions in `path` (`.npz`, no pickle); without that file those of `make`, then kept there (None: not)."""
     kept = None if path is None else _load(path)
     if kept is not None:
         return kept
@@ -92,12 +92,12 @@ def won_positions(
     node_limit: int | None = None,
     cache: Path | None = None,
 ) -> SolvedPositions:
-    """Random undecided positions in which the side to move wins with best play, with its exact winning moves.
+    """Random undecided positions that the side to move wins with best play, with its exact winning moves.
 
     Stones are put on random cells in turn, Black first. Every number of stones from `min_stones` to size*size - 1 (the
     last cell can still decide) comes equally often, in random order, as far as `count` divides. Positions are drawn
-    independently, so the emptiest boards repeat; there are positions in which every move wins. Position i depends on
-    `seed` and its own number of stones only; with a `node_limit` also on what the solver has proved for those before.
+    independently, so the emptiest boards repeat; in some positions every move wins. Position i depends only on `seed`
+    and its own number of stones; with a `node_limit` also on the solver's earlier proofs.
 
     Args:
         size: 2 to 8. From size 6 on raise `min_stones` or set `node_limit`: near the empty board solving takes long.
@@ -142,7 +142,7 @@ def _draw(solver: Solver, count: int, seed: int, min_stones: int, node_limit: in
             board[filled[0::2]] = 1
             board[filled[1::2]] = -1
             try:
-                # Finished games have no winning moves, and neither have lost positions.
+                # Finished games and lost positions have no winning moves.
                 moves = solver.solve(board, int(to_move[i]), node_limit).winning_moves
             except UnsolvedError:
                 failed += 1
@@ -179,7 +179,7 @@ def _load(path: Path) -> SolvedPositions | None:
         with np.load(path, allow_pickle=False) as kept:
             rows = {name: kept[name] for name in _ARRAYS}
             return SolvedPositions(**rows, sources=tuple(kept["sources"].tolist()), unsolved=int(kept["unsolved"]))
-    # RuntimeError: the zip claims to be encrypted, or packed as no zip is.
+    # RuntimeError: the zip claims to be encrypted, or packed in an unknown way.
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as problem:
         _log.warning("cannot read %s (%s): the positions are computed again", path, problem)
         return None

@@ -1,4 +1,4 @@
-"""How far reduced precision is from the plain network: errors of policy and value, and moves that change."""
+"""Distance of reduced precision from the plain network: errors of policy and value, and changed moves."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from hexlit.nets.heads import masked_logits
 from hexlit.nets.tower import HexNet
 
 LEAST_SAME_MOVES = 0.98
-"""Share of positions in which the likeliest move has to stay what it is."""
+"""Least share of positions with the same likeliest move."""
 
 HARMLESS_ERROR = 0.01
-"""Error of the policy below which other moves mean nothing: a network that has learned little finds many alike."""
+"""Below this error of the policy, changed moves mean nothing: a network that has learned little rates many alike."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Agreement:
     """Mean difference of values, in [0, 2]."""
     largest_value_error: float
     same_move: float
-    """Share of positions in which the likeliest move is the same."""
+    """Share of positions with the same likeliest move."""
 
     @property
     def good_enough(self) -> bool:
@@ -42,13 +42,13 @@ def measure_agreement(net: HexNet, evaluator: NetworkEvaluator, planes: Planes) 
 
     Args:
         net: the network, in any mode and on any device.
-        evaluator: what self-play asks.
+        evaluator: the evaluator of self-play.
         planes: int8 `[P, 5, n, n]`, any number of positions P from 1 on.
     """
     policies, values = [], []
     for start in range(0, len(planes), evaluator.batch):
         part = planes[start : start + evaluator.batch]
-        batch = np.resize(part, (evaluator.batch, *planes.shape[1:]))  # the last one is filled up with repetitions
+        batch = np.resize(part, (evaluator.batch, *planes.shape[1:]))  # the last batch is padded with repetitions
         policy = np.zeros((evaluator.batch, evaluator.actions), np.float32)
         value = np.zeros(evaluator.batch, np.float32)
         evaluator.evaluate(np.ascontiguousarray(batch), policy, value)

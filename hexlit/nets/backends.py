@@ -1,4 +1,4 @@
-"""The ways to evaluate a network of fixed batch and board size: on the host, or on a device with one copy each way."""
+"""Backends for a network of fixed batch and board size: on the host, or on a device with one copy each way."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,11 +26,11 @@ class Forward(Protocol):
         """int8 `[B, 5, n, n]` → policy logits `[B, n*n + 1]` and value logits `[B]`."""
 
     def refresh(self, net: HexNet) -> None:
-        """Take over the current weights of `net`."""
+        """Use the current weights of `net` from now on."""
 
 
 class TwinForward:
-    """The folded network by torch's own operators, compiled where `compile_mode` names a mode of `torch.compile`."""
+    """The folded network by torch's own operators, compiled if `compile_mode` names a mode of `torch.compile`."""
 
     def __init__(
         self, net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool, compile_mode: str = ""
@@ -55,7 +55,7 @@ class FusedForward:
     """The network by oneDNN's fused operators.
 
     Raises:
-        RuntimeError: this network or this torch cannot do it.
+        RuntimeError: this network or this torch does not support it.
     """
 
     def __init__(self, net: HexNet, dtype: torch.dtype, size: int, batch: int) -> None:
@@ -90,10 +90,10 @@ class HostRun:
 
 
 class OneThread:
-    """Evaluates in a thread of its own, whoever asks: the first call, which compiles, and all that follow.
+    """Evaluates every call in its own thread, from the first one, which compiles.
 
     On cuda `torch.compile` records CUDA graphs (`reduce-overhead`) that belong to the thread which recorded them.
-    Self-play evaluates in another thread than the one that built the evaluator, and in a new one every round.
+    Self-play evaluates in another thread than the one that built the evaluator, and in a new one in every round.
     """
 
     def __init__(self, run: Run) -> None:
@@ -111,10 +111,10 @@ class OneThread:
 
 
 class DeviceRun:
-    """Evaluates on a device: one copy of int8 planes to it, one copy of policy and value, side by side, back.
+    """Evaluates on a device: one copy of int8 planes to it, and one copy of policy and value, concatenated, back.
 
-    On cuda the host buffers are page-locked, every evaluator has its own stream, so that groups of games overlap, and
-    with `graph` the whole evaluation is captured once and replayed as one CUDA graph.
+    On cuda the host buffers are page-locked, and every evaluator has its own stream, so that groups of games overlap.
+    With `graph` the whole evaluation is captured once and replayed as one CUDA graph.
     """
 
     def __init__(

@@ -13,8 +13,8 @@ SQUEEZE = 4
 class ConvNorm(nn.Module):
     """A convolution that keeps the board's size, followed by batch norm. `[B, inputs, n, n]` → `[B, outputs, n, n]`.
 
-    A `hexagonal` kernel of 3x3 sees a cell and its six neighbours. The weights of the two other corners begin as 0 and
-    get no gradient, so every way to evaluate the network is right as it is.
+    A `hexagonal` kernel of 3x3 sees a cell and its six neighbours. The weights of the two other corners start at 0 and
+    get no gradient, so all backends are correct without a change.
     """
 
     def __init__(self, inputs: int, outputs: int, kernel: int, *, hexagonal: bool = False) -> None:
@@ -24,7 +24,7 @@ class ConvNorm(nn.Module):
         nn.init.kaiming_normal_(self.conv.weight, mode="fan_in", nonlinearity="relu")
         if hexagonal and kernel == 3:
             with torch.no_grad():
-                self.conv.weight.mul_(math.sqrt(9 / 7))  # of nine inputs of a weight seven are left
+                self.conv.weight.mul_(math.sqrt(9 / 7))  # seven of nine inputs of a weight are left
                 without_corners(self.conv.weight)
             self.conv.weight.register_hook(lambda found: without_corners(found.clone()))  # type: ignore[no-untyped-call]
 
@@ -43,7 +43,7 @@ class ConvNorm(nn.Module):
 
 
 def without_corners(weight: Tensor) -> Tensor:
-    """`weight` `[O, I, 3, 3]` with 0 at the two corners that are no neighbours on a board of hexagons, in place."""
+    """Set `weight` `[O, I, 3, 3]` to 0, in place, at the two corners that are not neighbours on a hexagonal board."""
     weight[:, :, 0, 0] = 0
     weight[:, :, 2, 2] = 0
     return weight
@@ -64,7 +64,7 @@ def make_activation(name: str) -> nn.Module:
 def pool_board(x: Tensor) -> Tensor:
     """A whole board in one vector: per channel the mean, the mean scaled by the board's size, and the maximum.
 
-    `[B, C, n, n]` → `[B, 3*C]`. The scaled mean lets what follows depend on the size (KataGo, Wu 2019, section 4).
+    `[B, C, n, n]` → `[B, 3*C]`. The scaled mean lets the next layers depend on the size (KataGo, Wu 2019, section 4).
     """
     mean = x.mean(dim=(2, 3))
     return torch.cat((mean, mean * size_scale(x.shape[-1]), x.amax(dim=(2, 3))), dim=1)
@@ -76,9 +76,9 @@ def size_scale(size: int) -> float:
 
 
 class GlobalBias(nn.Module):
-    """One bias a channel from what the whole board looks like: `[B, inputs, n, n]` → `[B, outputs, 1, 1]`.
+    """One bias per channel from features of the whole board: `[B, inputs, n, n]` → `[B, outputs, 1, 1]`.
 
-    Connection in Hex is global; this carries news across the board in one step. It starts as zero.
+    Connection in Hex is global; this carries information across the board in one step. It starts at zero.
     """
 
     def __init__(self, inputs: int, outputs: int) -> None:
@@ -88,7 +88,7 @@ class GlobalBias(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Pool the board and map it to one bias a channel."""
+        """Pool the board and map it to one bias per channel."""
         bias: Tensor = self.linear(pool_board(x))
         return bias[:, :, None, None]
 
@@ -115,8 +115,8 @@ class SelfAttention(nn.Module):
     """`x + attention(norm(x))` over the cells of a board, `[B, C, n, n]` → `[B, C, n, n]` (Vaswani et al. 2017).
 
     Every cell attends to every other in `heads` heads of C/heads channels. No weight depends on the board's size, and
-    cells have no coordinates: where a cell lies is what the convolutions below have told its features. The last layer
-    starts at zero, so that an untrained block passes its input on.
+    cells have no coordinates: the convolutions below put a cell's place into its features. The last layer starts at
+    zero, so that an untrained block passes its input on.
     """
 
     def __init__(self, channels: int, heads: int) -> None:
@@ -129,7 +129,7 @@ class SelfAttention(nn.Module):
         nn.init.zeros_(self.last.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Add to every cell what it found on the board."""
+        """Add the result of attention to every cell."""
         cells = self.norm(x.flatten(2).transpose(1, 2))  # [B, n*n, C]
         parts = self.queries_keys_values(cells).unflatten(2, (3, self.heads, -1))  # [B, n*n, 3, heads, C/heads]
         queries, keys, values = parts.permute(2, 0, 3, 1, 4)
@@ -144,10 +144,10 @@ class ResidualBlock(nn.Module):
     The last batch norm starts at zero, so that an untrained block passes its input on.
 
     Args:
-        layers: the convolutions, from C channels back to C; an activation stands between two of them.
+        layers: the convolutions, from C channels back to C, with an activation between each two.
         activation: its name, see `make_activation`.
         bias: maps the features before the last convolution to one bias a channel, or None.
-        gate: weighs the channels that the convolutions found before they are added, or None.
+        gate: weighs the channels of the convolutions before they are added, or None.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class ResidualBlock(nn.Module):
         self.gate = gate
 
     def forward(self, x: Tensor) -> Tensor:
-        """Add what the convolutions found to `x`."""
+        """Add the result of the convolutions to `x`."""
         inner = x
         for layer in self.layers[:-1]:
             inner = self.activation(layer(inner))

@@ -1,4 +1,4 @@
-"""How far a value is to be trusted: predicted chances of winning beside exact results."""
+"""Calibration of the value: predicted chances of winning against exact results."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 
 SMALLEST_CHANCE = 1e-4
-"""For the log loss: a chance below it, or above 1 minus it, counts as that, so that one wrong certainty costs 9.2."""
+"""Clips chances in the log loss to [this, 1 minus this], so that one wrong certainty costs 9.2."""
 
 
 @dataclass(frozen=True)
 class Bin:
-    """The positions whose predicted chance lies in [low, high), the last bin with its end."""
+    """The positions with a predicted chance in [low, high); the last bin includes its end."""
 
     low: float
     high: float
@@ -33,13 +33,13 @@ class Calibration:
     won: float
     """Share of the positions that are won: the best constant prediction."""
     brier: float
-    """Mean squared error (Brier 1950): 0 is perfect, 0.25 is what "half" gets, won * (1 - won) the best constant."""
+    """Mean squared error (Brier 1950): 0 is perfect, "half" gets 0.25, the best constant won * (1 - won)."""
     log_loss: float
-    """Mean of -log(chance of what came true), in nats."""
+    """Mean of -log(predicted chance of the true result), in nats."""
     calibration_error: float
     """Mean distance between the prediction and the share won of a bin, by positions (Naeini et al. 2015)."""
     sign_accuracy: float
-    """Share of the positions whose winner has the better chance; half counts as lost."""
+    """Share of the positions with the better chance on the winner's side; half counts as lost."""
     bins: tuple[Bin, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def calibrate(values: NDArray[np.float32], won: NDArray[np.bool_], *, bins: int 
         UsageError: no positions, or not as many results as values.
     """
     if len(values) == 0 or values.shape != won.shape:
-        raise UsageError(f"{len(values)} values and {len(won)} results: one result a value is needed, 1 or more")
+        raise UsageError(f"{len(values)} values and {len(won)} results: one result per value is needed, 1 or more")
     chance = np.clip((values.astype(np.float64) + 1) / 2, 0, 1)
     result = won.astype(np.float64)
     place = np.minimum((chance * bins).astype(int), bins - 1)

@@ -1,4 +1,4 @@
-"""Gradient checkpointing: a part of the network that is computed again for its gradients, with the same results."""
+"""Gradient checkpointing: a part of the network is computed again for its gradients, with the same results."""
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -9,7 +9,7 @@ from torch.utils.checkpoint import checkpoint
 
 
 def recomputed(part: nn.Module, x: Tensor) -> Tensor:
-    """`part(x)`, of which only `x` is kept for the backward pass (Chen et al. 2016).
+    """`part(x)` that keeps only `x` for the backward pass (Chen et al. 2016).
 
     Gradients, batch norm's running statistics and random draws are those of `part(x)` itself.
     """
@@ -26,7 +26,7 @@ def recomputed(part: nn.Module, x: Tensor) -> Tensor:
 
 @contextmanager
 def unchanged_statistics(part: nn.Module) -> Iterator[None]:
-    """Let batch norm normalise within as in training, and leave its running statistics and its count as they are."""
+    """Let batch norm normalise as in training inside the block, with its running statistics and count unchanged."""
     buffers = [(module, *named) for module in part.modules() for named in module.named_buffers(recurse=False)]
     try:
         for module, name, buffer in buffers:

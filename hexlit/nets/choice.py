@@ -1,4 +1,4 @@
-"""The fastest backend to evaluate a network on this CPU: measured once where there is a choice, then remembered."""
+"""The fastest backend to evaluate a network on this CPU: measured once if there is a choice, then remembered."""
 
 import contextlib
 import json
@@ -23,10 +23,10 @@ from hexlit.nets.tower import HexNet
 from hexlit.nets.winograd.obstacle import winograd_obstacle
 
 MEASURED_SECONDS = 0.2
-"""Length of a measurement, without building, where that is enough for `LEAST_ROUNDS`."""
+"""Length of a measurement, without building, if that is enough for `LEAST_ROUNDS`."""
 
 LEAST_ROUNDS = 4
-"""The least of so few is what the machine can do, where other programs do not take all of its time."""
+"""The least time of this few rounds is the machine's speed, unless other programs take all of its time."""
 
 ROUND_SECONDS = 0.005
 """Shortest time that the clock measures."""
@@ -40,7 +40,7 @@ Builder = Callable[[str, int], Forward]
 
 
 def candidates(net: HexNet, dtype: torch.dtype) -> list[str]:
-    """The backends of the CPU for this network, torch's own first; that one alone where there is no choice."""
+    """The backends of the CPU for this network, torch's own first; that one alone without a choice."""
     own = "eager" if fused_obstacle(net) else "fused"
     others = ["winograd"] if dtype in DTYPES["winograd"] and not winograd_obstacle(net) else []
     others += [] if graph_obstacle(net) else installed_backends(dtype)
@@ -48,7 +48,7 @@ def candidates(net: HexNet, dtype: torch.dtype) -> list[str]:
 
 
 def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder) -> str:
-    """The backend to take; nothing is measured where there is only one, or where the choice is known."""
+    """The backend to take; it is measured only if there are several and the choice is not known yet."""
     backends = candidates(net, profile.inference_dtype)
     if len(backends) == 1:
         return backends[0]

@@ -8,7 +8,7 @@ BLOCKS = ("basic", "bottleneck")
 KERNELS = ("square", "hex")
 ATTENTIONS = ("none", "se", "self")
 AUXILIARY = REPLY, SOFT = "reply", "soft"
-"""Policy heads that only training computes: the opponent's reply, and the searched policy made softer."""
+"""Policy heads that only training computes: the opponent's reply, and a softened searched policy."""
 ACTIVATIONS = ("relu", "gelu", "silu", "mish", "leaky_relu")
 
 
@@ -34,14 +34,14 @@ class NetConfig:
 
     kernel: str = "square"
     """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours). The two
-    other weights of hex stay 0. They are multiplied as ever, so it saves neither time nor operations."""
+    other weights of hex stay 0. They are still multiplied, so it saves neither time nor operations."""
 
     activation: str = "relu"
     """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fast backends of the CPU."""
 
     attention: str = "none"
-    """Attention: none, se (each residual block weighs its channels by the whole board) or self (after each stage, every
-    cell attends to every other). self has none of the fast backends of the CPU."""
+    """Attention: none, se or self. With se each residual block weighs its channels by the whole board. With self each
+    stage ends with attention of every cell to every other; it has none of the fast backends of the CPU."""
 
     attention_heads: int = 4
     """Heads of attention self; they share the channels evenly."""

@@ -1,4 +1,4 @@
-"""What the search asks: policy and value of a fixed number of positions in one call, as fast as the device allows."""
+"""The evaluator of the search: policy and value of a batch of positions, as fast as the device allows."""
 
 import logging
 import time
@@ -26,7 +26,7 @@ CHECKED_POSITIONS = 16
 
 
 class NetworkEvaluator:
-    """Evaluates `batch` positions a call with a snapshot of a network's weights.
+    """Evaluates `batch` positions per call with a snapshot of a network's weights.
 
     The backend that the profile asks for is built and compared with the plain float32 network on random positions. If
     it cannot be built or differs, torch's plain operators take its place, and one warning says why. If the profile
@@ -35,7 +35,7 @@ class NetworkEvaluator:
     Attributes:
         backend: the backend in use: fused, winograd, graph, compile, onnxruntime, openvino or eager.
         dtype: the number format in use.
-        build_seconds: what choosing, building and checking the backend took, compiling included.
+        build_seconds: seconds to choose, build and check the backend, compiling included.
 
     Args:
         net: the network; it is neither kept nor changed.
@@ -73,10 +73,10 @@ class NetworkEvaluator:
             self._run(planes, policy, value)
 
     def refresh(self, net: HexNet) -> None:
-        """Take over the current weights of `net`.
+        """Use the current weights of `net` from now on.
 
-        This takes milliseconds; by winograd, which transforms the weights, and by onnxruntime and openvino, which lay
-        out a new graph, tens of milliseconds.
+        This takes milliseconds. It takes tens of milliseconds with winograd, which transforms the weights, and with
+        onnxruntime and openvino, which lay out a new graph.
         """
         with torch.no_grad():
             self._forward.refresh(net)

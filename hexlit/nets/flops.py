@@ -12,12 +12,12 @@ from hexlit.nets.tower import HexNet, build_net
 
 
 def forward_flops(config: NetConfig, size: int) -> int:
-    """Operations of one position's way through the network of `config` on a board of `size`.
+    """Operations of a forward pass of one position through the network of `config` on a board of `size`.
 
-    Products of matrices and convolutions, those of attention included; a multiplication and the addition to its sum are
-    two. Normalising, activations and pooling are left out, a hundredth or so. Counted without computing anything.
+    It counts products of matrices and convolutions, those of attention included; a multiplication and its addition are
+    two. Normalising, activations and pooling, about a hundredth, are left out. Nothing is computed.
     """
-    with torch.device("meta"):  # shapes only: takes no memory, and no random draws
+    with torch.device("meta"):  # shapes only: no memory and no random draws are used
         return _counted(build_net(config).eval(), size)
 
 
@@ -29,7 +29,7 @@ def training_flops(config: NetConfig, size: int, auxiliary: Sequence[str]) -> in
 
 def _counted(net: HexNet, size: int) -> int:
     planes = torch.zeros(1, PLANES, size, size)
-    # The kernels of attention that do all at once are not all known to the counter; its two products are.
+    # The counter does not know all fused kernels of attention, but it knows its two products.
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         net(planes)
     return int(counter.get_total_flops())

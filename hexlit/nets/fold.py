@@ -8,7 +8,7 @@ from hexlit.nets.tower import HexNet, build_net, playing_state
 
 
 def folded_twin(net: HexNet, device: torch.device, dtype: torch.dtype, channels_last: bool) -> HexNet:
-    """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is left as it is.
+    """A network on `device` in `dtype` that answers as `net` does in evaluation. `net` is not changed.
 
     It has no auxiliary heads.
     """

@@ -1,8 +1,8 @@
 """The network on a CPU through oneDNN's fused operators: convolution, bias, addition and relu in one call each.
 
-Batch norm is folded into the convolutions and the weights are packed once per refresh, which takes milliseconds;
-nothing is compiled. The operators are private to torch, so `fused_obstacle` asks whether they are there, and the
-evaluator compares the results with the plain network before it uses them.
+Batch norm is folded into the convolutions and the weights are packed once per refresh, which takes milliseconds.
+Nothing is compiled. The operators are private to torch, so `fused_obstacle` checks that they exist, and the evaluator
+compares the results with the plain network before it uses them.
 """
 
 from typing import NamedTuple, cast
@@ -18,7 +18,7 @@ OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolut
 
 
 def fused_obstacle(net: HexNet) -> str:
-    """Why `net` cannot take the fused backend here; empty where it can."""
+    """Why `net` cannot take the fused backend here; empty if it can."""
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} has no fused operator, only relu has"
     if net.config.attention == "self":
@@ -30,7 +30,7 @@ def fused_obstacle(net: HexNet) -> str:
 
 
 class PackedConv(NamedTuple):
-    """A convolution and its batch norm as oneDNN wants them."""
+    """A convolution and its batch norm, packed for oneDNN."""
 
     weight: Tensor
     bias: Tensor
@@ -74,7 +74,7 @@ class FusedNet:
     """The weights of a `HexNet`, packed for one board size and batch size; a snapshot that does not follow the net.
 
     Args:
-        net: a network for which `fused_obstacle` is empty.
+        net: a network without a `fused_obstacle`.
         dtype: float32 or bfloat16, for everything up to the pooled features; the small layers after them are float32.
         size: board size n.
         batch: positions B in a call.
@@ -160,6 +160,6 @@ class FusedNet:
 
 
 def _linears(layers: list[nn.Linear]) -> PackedLinear:
-    """Linear layers of the same input side by side."""
+    """Linear layers of the same input, concatenated."""
     weight = torch.cat([layer.weight.detach().float() for layer in layers])
     return PackedLinear(weight.t().contiguous(), torch.cat([layer.bias.detach().float() for layer in layers]))

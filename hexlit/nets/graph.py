@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Operators(Protocol[T]):
-    """What a runtime offers; T is its handle of a node. Every constant is a C-contiguous float32 array."""
+    """Operators of a runtime; T is its handle of a node. Every constant is a C-contiguous float32 array."""
 
     def planes(self) -> T:
         """The input, int8 `[B, 5, n, n]`, as float32."""
@@ -27,10 +27,10 @@ class Operators(Protocol[T]):
         """The activation `net.activation=name`, or `sigmoid`, of every element."""
 
     def add(self, x: T, y: T) -> T:
-        """The sum; a part of `[B, C, 1, 1]` counts for every cell."""
+        """The sum; `[B, C, 1, 1]` is broadcast to every cell."""
 
     def multiply(self, x: T, y: T) -> T:
-        """The product; a part of `[B, C, 1, 1]` counts for every cell."""
+        """The product; `[B, C, 1, 1]` is broadcast to every cell."""
 
     def mean(self, x: T) -> T:
         """Mean over the board, `[B, C, n, n]` → `[B, C]`."""
@@ -52,14 +52,14 @@ class Operators(Protocol[T]):
 
 
 class OpenOperators(Operators[T], Protocol[T]):
-    """Those of a runtime whose graph takes every board."""
+    """Operators of a runtime whose graph takes boards of every size."""
 
     def scale_by_size(self, x: T) -> T:
-        """`x` times `size_scale` of the board that the input has."""
+        """`x` times `size_scale` of the input's board."""
 
 
 def graph_obstacle(net: HexNet) -> str:
-    """Why `net` cannot be written by `Operators`; empty where it can."""
+    """Why `net` cannot be written by `Operators`; empty if it can."""
     if net.config.attention == "self":
         return f"net.attention={net.config.attention} is not in its graph, none and se are"
     return ""
@@ -143,6 +143,6 @@ class _Writer(Generic[T]):
 
 
 def _array(tensor: Tensor) -> Array:
-    """Float32, in C order, a copy where need be."""
+    """The tensor as float32 in C order, a copy if needed."""
     array: Array = np.ascontiguousarray(tensor.detach().float().cpu().numpy())
     return array

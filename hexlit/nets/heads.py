@@ -14,7 +14,7 @@ OUTPUT_SCALE = 0.01
 
 
 class BoardSummary(nn.Module):
-    """What both heads know of the whole board: `[B, C, n, n]` → `[B, 3*value_channels]`."""
+    """Summary of the whole board for both heads: `[B, C, n, n]` → `[B, 3*value_channels]`."""
 
     def __init__(self, config: NetConfig) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class BoardSummary(nn.Module):
         self.activation = make_activation(config.activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Pool what one 1x1 convolution found."""
+        """Pool the result of one 1x1 convolution."""
         return pool_board(self.activation(self.layer(x)))
 
 
@@ -69,11 +69,11 @@ class ValueHead(nn.Module):
 
 
 def masked_logits(policy_logits: Tensor, planes: Tensor) -> Tensor:
-    """The policy's logits in fp32 with `ILLEGAL` where a stone stands and where swapping is not allowed.
+    """The policy's logits in float32 with `ILLEGAL` for taken cells and for a swap that is not allowed.
 
     Args:
-        policy_logits: `[B, n*n + 1]`, swap last; or `[B, n*n]` where the swap rule is off.
-        planes: `[B, 5, n, n]` of any dtype, as the network saw them.
+        policy_logits: `[B, n*n + 1]`, swap last; or `[B, n*n]` without the swap rule.
+        planes: `[B, 5, n, n]` of any dtype, the input of the network.
 
     Returns:
         float32, of the shape of `policy_logits`.

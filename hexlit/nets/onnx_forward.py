@@ -18,7 +18,7 @@ class OnnxForward:
         threads: CPU threads of a call.
 
     Raises:
-        RuntimeError: this network or this ONNX Runtime cannot do it.
+        RuntimeError: this network or this ONNX Runtime does not support it.
     """
 
     def __init__(self, net: HexNet, size: int, batch: int, threads: int) -> None:
@@ -45,5 +45,5 @@ class OnnxForward:
         content = onnx_model(net, self.size, self.batch).SerializeToString()
         try:
             return onnxruntime.InferenceSession(content, self.options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # its exceptions have no other class in common
+        except Exception as error:  # its exceptions have no closer common class
             raise RuntimeError(f"ONNX Runtime: {error}") from error

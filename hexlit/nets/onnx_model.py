@@ -34,7 +34,7 @@ def onnx_model(net: HexNet, size: int, batch: int) -> ModelProto:
 
 
 def portable_onnx_model(net: HexNet) -> ModelProto:
-    """The network as an ONNX model for every board, that answers as the evaluator does.
+    """The network as an ONNX model for every board; it answers as the evaluator does.
 
     `planes` int8 `[B, 5, n, n]` → `policy` `[B, n*n + 1]`, probabilities of the legal actions and 0 elsewhere, and
     `value` `[B]` in [-1, 1] for the player to move; both float32. B and n are free.
@@ -52,7 +52,7 @@ def portable_onnx_model(net: HexNet) -> ModelProto:
 def _model(
     writer: "_OnnxOperators", planes: list[int | str], policy: list[int | str], value: list[int | str]
 ) -> ModelProto:
-    """The model of what was written, with the shapes of its input and its outputs."""
+    """The model of the nodes written so far, with the shapes of its input and its outputs."""
     graph = helper.make_graph(
         writer.nodes,
         "hexlit",
@@ -124,7 +124,7 @@ class _OnnxOperators:
         return self.multiply(x, self.node("Div", [self.node("Sub", [size, ten]), ten]))
 
     def mask(self, logits: str) -> str:
-        """`logits` `[B, n*n + 1]` with `ILLEGAL` where a stone stands, or where the mover may not swap."""
+        """`logits` `[B, n*n + 1]` with `ILLEGAL` for taken cells, and for a swap that is not allowed."""
         x = self.planes()
         taken = self.flatten(self.add(self._plane(x, OWN), self._plane(x, OPPONENT)))
         open_ = self.node("ReduceMax", [self.flatten(self._plane(x, MAY_SWAP)), self.constant(np.array([1]))])

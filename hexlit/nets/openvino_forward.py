@@ -17,11 +17,11 @@ LEAKY_SLOPE = 0.01
 """As in `torch.nn.LeakyReLU`."""
 
 CORE = openvino.Core()
-"""One for the whole process, never released.
+"""One core for the whole process, never released.
 
 The CPU plugin of each core sets a stack for signal handlers (`SigAltStackSetup` in OpenVINO) and unmaps it when it is
 released. Two cores released in the order they were made, or one released by another thread, leave a thread with a
-stack that is no more. The next signal with a handler, such as Ctrl-C or the end of a child, then kills the process.
+stack that is gone. The next signal with a handler, such as Ctrl-C or the end of a child, then kills the process.
 """
 
 
@@ -36,7 +36,7 @@ class OpenVinoForward:
         threads: CPU threads of a call.
 
     Raises:
-        RuntimeError: this network or this OpenVINO cannot do it.
+        RuntimeError: this network or this OpenVINO does not support it.
     """
 
     def __init__(self, net: HexNet, dtype: torch.dtype, size: int, batch: int, threads: int) -> None:
@@ -55,7 +55,7 @@ class OpenVinoForward:
         self.request = self._build(net)
 
     def __call__(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """As `Forward`; the next call overwrites what is returned."""
+        """As `Forward`; the next call overwrites the result."""
         found = self.request.infer([planes.numpy()], share_inputs=True, share_outputs=True)
         return torch.from_numpy(found[0]), torch.from_numpy(found[1])[:, 0]
 

@@ -17,11 +17,11 @@ from hexlit.nets.heads import BoardSummary, PolicyHead, ValueHead
 T = TypeVar("T")
 
 GLOBAL_BIAS_EVERY = 3
-"""Every third block has a bias from the whole board, where `net.global_pooling` is on."""
+"""With `net.global_pooling`, every third block has a bias from the whole board."""
 
 
 class NetOutput(NamedTuple):
-    """What the network says of B positions, each seen by the player to move."""
+    """Output of the network for B positions, each seen by the player to move."""
 
     policy_logits: Tensor
     """`[B, n*n + 1]`, unmasked; the swap action is last."""
@@ -45,7 +45,7 @@ class HexNet(nn.Module):
     makes one.
 
     Args:
-        config: what it was built from; the heads follow it, too.
+        config: its settings; the heads follow them, too.
         stem: from the planes to the channels of the trunk.
         blocks: the residual blocks of all stages.
         attention: the layer at the end of each stage; empty for a network without.
@@ -53,8 +53,8 @@ class HexNet(nn.Module):
 
     Attributes:
         checkpointing: whether training keeps only the input of each block and computes the rest again for the gradients
-            (gradient checkpointing, Chen et al. 2016): less memory, about a third more work, the same results. It says
-            nothing of the network's shape, so it may be set at any time and no checkpoint records it.
+            (gradient checkpointing, Chen et al. 2016). It takes less memory and about a third more work, with the same
+            results. It may be set at any time; no checkpoint records it.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ def playing_state(state: Mapping[str, T]) -> dict[str, T]:
 
 
 def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
-    """An untrained network of `config`, with weights from torch's generator: all that tells the kinds apart is here.
+    """An untrained network of `config`, with weights from torch's generator; this alone tells the kinds apart.
 
     It has an `auxiliary` policy head of each name; its other weights do not depend on them.
     """

@@ -1,4 +1,4 @@
-"""One plan and the changes that one could make to it: what limits it, and what more would buy."""
+"""One plan and possible changes to it: its limit, and the gain of larger machines."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from hexlit.planning.pace import Pace
 from hexlit.planning.simulation import Outcome, simulate
 
 BUSY = 0.9
-"""From this share of the time on, a part is what all others wait for."""
+"""A part with at least this share of busy time is the limit of all others."""
 
 NETWORK_FACTOR = 10
 
@@ -24,13 +24,13 @@ class Plan:
     work: Work
 
     def outcome(self, seed: int = 0) -> Outcome:
-        """What comes out, simulated."""
+        """The simulated outcome."""
         return simulate(self.pace, self.cluster, self.work, learner=self.learner, seed=seed)
 
 
 @dataclass(frozen=True)
 class Change:
-    """A plan with one thing changed."""
+    """A plan with one change."""
 
     what: str
     plan: Plan
@@ -38,7 +38,7 @@ class Change:
 
 
 def changes(plan: Plan) -> list[Change]:
-    """Half and twice of what plays, twice of what trains, a faster network, and self-play further ahead."""
+    """Half and twice the playing processes, twice the training, a faster network, and self-play further ahead."""
     cluster, work = plan.cluster, plan.work
     tried: dict[str, Callable[[], Plan]] = {}
 

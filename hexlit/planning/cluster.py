@@ -9,31 +9,31 @@ class Link:
 
     bytes_per_second: float
     latency: float
-    """Seconds."""
+    """Latency in seconds."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """One machine that trains, and may play, too; others that only play."""
+    """One machine that trains, and may also play; others that only play."""
 
     cores: int
-    """Cores of the machine that trains."""
+    """Cores of the training machine."""
     workers: int
-    """Processes that play beside the training."""
+    """Playing processes on the training machine."""
     hosts: int
-    """Machines that only play."""
+    """Number of machines that only play."""
     host_cores: int
     host_workers: int
-    """Processes that play on each of them."""
+    """Playing processes on each of them."""
     devices: int
-    """Devices that train together."""
+    """Number of devices that train together."""
     scaling: float
-    """Share of a further device's rate that counts."""
+    """Share of one device's rate that each further device adds."""
     link: Link
 
     @property
     def actors(self) -> int:
-        """Processes that play, on all machines."""
+        """Number of playing processes on all machines."""
         return self.workers + self.hosts * self.host_workers
 
     @property
@@ -44,12 +44,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Work:
-    """What the recipe asks for in one epoch."""
+    """The work of the recipe in one epoch."""
 
     positions: int
-    """Positions that an epoch's games hold, at least."""
+    """Least number of positions in an epoch's games."""
     games: int
-    """Games side by side, in all processes together."""
+    """Games at a time, in all processes together."""
     trained: int
     """Positions that the epoch trains on: whole batches."""
     ahead: int

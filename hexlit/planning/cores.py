@@ -21,19 +21,19 @@ class _Job:
 class Cores:
     """Threads get equal shares of the cores, by weight, and never more than a core each.
 
-    This is how an operating system's fair scheduler divides them. Threads that run side by side slow each other down:
+    An operating system's fair scheduler divides them in the same way. Parallel threads slow each other down:
     `speed(n)` is the speed of each of n busy ones.
     """
 
     def __init__(self, env: Environment, cores: int, speed: Callable[[int], float] = lambda busy: 1.0) -> None:
-        """`cores` of the same kind, idle."""
+        """Idle `cores` of the same kind."""
         self._env, self._cores, self._speed = env, cores, speed
         self._jobs: list[_Job] = []
         self._settled = env.now
         self._alarm = 0
 
     def work(self, seconds: float, *, threads: int = 1, weight: float = 1.0) -> Generator[Event, Any, None]:
-        """Work that takes `threads` threads so many seconds where each has a core for itself at full speed."""
+        """Work for `threads` threads; it takes `seconds` if each has a core of its own at full speed."""
         if seconds <= 0:
             return
         self._settle()
@@ -43,13 +43,13 @@ class Cores:
         yield job.done
 
     def _settle(self) -> None:
-        """Take off the work that was done since the shares were last decided."""
+        """Subtract the work done since the shares were last set."""
         passed, self._settled = self._env.now - self._settled, self._env.now
         for job in self._jobs:
             job.left -= job.rate * passed
 
     def _share_out(self) -> None:
-        """Decide the shares anew, and when the first job will be done."""
+        """Set the shares again, and the time of the first job's end."""
         speed = self._speed(min(self._cores, sum(job.threads for job in self._jobs)))
         left = float(self._cores)
         waiting = sorted(self._jobs, key=lambda job: -job.weight)  # heavy ones reach a whole core first

@@ -1,4 +1,4 @@
-"""The measured rates of a machine and a recipe that a plan starts from: the section `pace` of `bench.json`."""
+"""The measured rates of a machine and a recipe, the basis of a plan: the section `pace` of `bench.json`."""
 
 import json
 import math
@@ -14,37 +14,37 @@ MEASURE = "hexlit bench what=pace experiment=NAME output=FOLDER writes them"
 
 @dataclass(frozen=True)
 class ActorRate:
-    """Self-play of some processes side by side, each of one thread."""
+    """Self-play of some parallel processes with one thread each."""
 
     processes: int
     games: int
-    """Games side by side in each process: rows of its network calls."""
+    """Games at a time in each process: rows of its network calls."""
     positions_per_second: float
-    """Positions searched in full, of all processes together."""
+    """Positions searched in full per second, of all processes together."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """What one machine does in a second, and what a game is made of."""
+    """The work of one machine per second, and the content of a game."""
 
     cores: int
-    """Threads that self-play and training were measured with."""
+    """Threads of self-play and training in the measurement."""
     actors: tuple[ActorRate, ...]
-    """One process with many and with few games, and as many processes as cores."""
+    """Rates of one process with many and with few games, and of a process on each core."""
     training_positions_per_second: float
     training_threads: int
-    """Threads of the processor that a training step keeps busy; 0 where a device does the work."""
+    """Processor threads that a training step keeps busy; 0 if a device does the work."""
     positions_per_game: float
     positions_per_game_deviation: float
     """Standard deviation of the positions of a game."""
     bytes_per_game: float
-    """Of a game's record on its way to the learner."""
+    """Size of a game's record sent to the learner, in bytes."""
     weights_bytes: float
-    """Of the network's weights on their way to those who play."""
+    """Size of the network's weights sent to the players, in bytes."""
 
     @classmethod
     def read(cls, path: Path) -> "Pace":
-        """The section `pace` of a file that `hexlit bench` has written, or of `bench.json` in a folder.
+        """The section `pace` of a file written by `hexlit bench`, or of `bench.json` in a folder.
 
         Raises:
             UsageError: there is no such file, it is no JSON, or its figures are missing or out of range.
@@ -91,7 +91,7 @@ class Pace:
         return cls(actors=actors, **plain)
 
     def alone(self, games: float) -> float:
-        """Positions a second of one process with `games` side by side and a core for itself.
+        """Positions per second of one process with `games` at a time and a core of its own.
 
         Between measured numbers of games the rate follows their logarithm; beyond them it is that of the nearest.
         """
@@ -105,10 +105,10 @@ class Pace:
         return rows[-1][1]
 
     def speed(self, busy: int) -> float:
-        """Speed of each of `busy` busy threads of the machine, as a share of that of one alone.
+        """Speed of each of `busy` busy threads of the machine, as a share of that of a single one.
 
-        Threads share caches, memory and often the units of a core. Only the number of cores was measured; the speed
-        falls evenly up to there.
+        Threads share caches, memory and often the units of a core. Only the full number of cores was measured; the
+        speed falls evenly up to that number.
         """
         together = [actor for actor in self.actors if actor.processes > 1]
         if not together or busy <= 1:

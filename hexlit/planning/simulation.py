@@ -1,7 +1,7 @@
-"""Self-play, its way to the learner, and training, as a discrete-event simulation.
+"""Self-play, the transport of its games to the learner, and training, as a discrete-event simulation.
 
-It follows the rounds of `hexlit.selfplay.rounds`: each process plays its share of an epoch's positions with one set of
-weights. The learner waits for all shares, stores them, and trains. With `ahead` the next round is played meanwhile.
+It follows the rounds of `hexlit.selfplay.rounds`: each process plays its share of an epoch's positions with one set
+of weights. The learner waits for all shares, stores them, and trains. With `ahead` the next round is played meanwhile.
 """
 
 import random
@@ -16,7 +16,7 @@ from hexlit.planning.cores import Cores
 from hexlit.planning.pace import Pace
 
 NICENESS_WEIGHT = 335 / 1024
-"""Weight of a process of self-play, which is five steps nicer than the training beside it (Linux' table of weights)."""
+"""Weight of a self-play process, five steps nicer than the training on its machine (Linux' table of weights)."""
 
 WARM_UP = 3
 """Epochs that do not count: the first one has nothing to overlap with."""
@@ -27,18 +27,18 @@ EPOCHS = 40
 
 @dataclass(frozen=True)
 class Outcome:
-    """Means over the epochs that count."""
+    """Means over the counted epochs."""
 
     epoch_seconds: float
     games_per_second: float
     positions_per_second: float
-    """Positions searched in full."""
+    """Positions searched in full per second."""
     actors_busy: float
-    """Share of the time in which a process of self-play has work."""
+    """Share of the time that a self-play process has work."""
     learner_busy: float
-    """Share of the time in which the learner trains."""
+    """Share of the time that the learner trains."""
     link_busy: float
-    """Share of the time in which the learner's link carries something."""
+    """Share of the time that the learner's link carries data."""
     bytes_per_second: float
     staleness: float
     """Epochs between the weights that played a game and those that begin to train on it."""
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass
 class _Counts:
-    """Sums over the epochs that count; times in seconds."""
+    """Sums over the counted epochs; times in seconds."""
 
     games: int = 0
     positions: int = 0
@@ -70,9 +70,9 @@ class _Run:
         self.link = Resource(self.env)
         self.home = Cores(self.env, cluster.cores, learner.speed)
         self.version = 0
-        """Epochs that the newest weights were trained."""
-        rounds = range(WARM_UP + EPOCHS + work.ahead)  # to the last epoch somebody plays ahead of it
-        # By number of the round: how many shares came, and events for all being there, taken, and trained on.
+        """Epochs of training behind the newest weights."""
+        rounds = range(WARM_UP + EPOCHS + work.ahead)  # a process plays ahead up to the last epoch
+        # By number of the round: the shares that came, and events for all being there, taken, and trained on.
         self.came = [0 for _ in rounds]
         self.full, self.begun, self.trained = ([self.env.event() for _ in rounds] for _ in range(3))
         self.played_with = [0 for _ in rounds]
@@ -115,7 +115,7 @@ class _Run:
                 self.full[number].succeed()
 
     def games_of(self, share: float) -> tuple[int, int]:
-        """Games, and their positions, that a process plays until they hold its share."""
+        """Games, and their positions, that a process plays to fill its share."""
         games = positions = 0
         pace = self.pace
         while positions < share:
@@ -133,7 +133,7 @@ class _Run:
         yield arrived[version]
 
     def carry(self, size: float) -> Generator[Event, Any, None]:
-        """Something crosses the learner's link, one after the other."""
+        """Data crosses the learner's link, one item after the other."""
         with self.link.request() as turn:
             yield turn
             start = self.env.now
@@ -153,7 +153,7 @@ class _Run:
             self.begun[number].succeed()
             start = self.env.now
             if threads:
-                # The rate was measured with all of its threads busy, so their slowing each other down is in it.
+                # The rate was measured with all of its threads busy, so it includes their mutual slowing.
                 yield from self.home.work(seconds * learner.speed(threads), threads=threads)
             else:
                 yield self.env.timeout(seconds)
@@ -171,7 +171,7 @@ class _Run:
 
 
 def simulate(pace: Pace, cluster: Cluster, work: Work, *, learner: Pace | None = None, seed: int = 0) -> Outcome:
-    """The recipe's `work` on the `cluster`; its hosts have `pace`, the machine that trains that of `learner`."""
+    """The recipe's `work` on the `cluster`; its hosts have `pace`, the training machine has `learner`."""
     run = _Run(pace, learner or pace, cluster, work, seed)
     run.env.run(run.end)
     counts = run.counts

@@ -8,7 +8,7 @@ from hexlit.errors import UsageError
 
 
 def games_to_score(run: Path, score: float) -> float:
-    """Games of self-play after which the run in the folder `run` first measured a `strength.score` of `score`.
+    """Number of self-play games until the run in the folder `run` first measured a `strength.score` of `score`.
 
     Raises:
         UsageError: the run has no metrics, or never measured as much.

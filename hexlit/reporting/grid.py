@@ -10,9 +10,7 @@ from rich.text import Text
 
 @dataclass(frozen=True)
 class Grid:
-    """Headings and rows of text; the first `names` columns are names, at the left; the others are numbers, at the
-    right.
-    """
+    """Headings and rows of text. The first `names` columns are names, at the left; the rest are numbers."""
 
     title: str
     headings: Sequence[str]

@@ -1,7 +1,7 @@
 """The one place that tells Gumbel's search from PUCT: all others ask here.
 
-An algorithm is a rule to choose a child, what it does to a fresh root, and the result that it reads at the root. The
-rules themselves stand in `gumbel.py` and `puct.py`.
+An algorithm is a rule to choose a child, the preparation of a fresh root, and the result read at the root. The rules
+themselves are in `gumbel.py` and `puct.py`.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def with_budget(params: Params, simulations: int) -> Params:
 
 
 def plans_ahead(params: Params) -> bool:
-    """Whether the root's visits follow a plan for a number of simulations that is known beforehand."""
+    """Whether the root's visits follow a plan for a known number of simulations."""
     return params.gumbel
 
 
@@ -69,13 +69,13 @@ def choose(tree: Tree, g: int, node: int, params: Params) -> int:
 
 @inline
 def needs_all_values(tree: Tree, g: int, params: Params) -> bool:
-    """Whether the next choice at the root must wait for the values of all leaves that are under way."""
+    """Whether the next choice at the root must wait for the values of all waiting leaves."""
     return bool(params.gumbel and halving_drops(tree, g, params))
 
 
 @inline
 def prepare_root(tree: Tree, g: int, params: Params) -> None:
-    """Keep the priors of the root, of which no action was tried, and add the noise of the search."""
+    """Store the priors of the root, before any action is tried, and add the noise of the search."""
     for action in range(tree.policy.shape[2]):
         tree.root_policy[g, action] = tree.policy[g, 0, action]
     if params.gumbel:
@@ -94,6 +94,6 @@ def root_result(tree: Tree, g: int, params: Params, policy: NDArray[np.float32])
 def leaves_draw_to_player(params: Params) -> bool:
     """Whether a player that explores must draw its move from the policy.
 
-    The noise of sequential halving, scaled by the temperature, has made the draw already.
+    In sequential halving the noise, scaled by the temperature, has made the draw already.
     """
     return not params.gumbel

@@ -1,8 +1,8 @@
 """Alpha-beta search over a static evaluation, as the programs before Monte Carlo played.
 
-Negamax of a fixed depth: at every node only the `width` moves that the evaluation likes best are looked at, the best
-first. Wins in one move are seen at every node, whatever the depth, and where the opponent threatens one only the moves
-that stop it are looked at. Positions are in the mover's frame: the player to move at the root is Black.
+It is negamax of a fixed depth. At every node it searches only the `width` moves with the best evaluations, the best
+first. It sees wins in one move at every node; if the opponent threatens one, it searches only the moves that stop it.
+Positions are in the mover's frame: the player to move at the root is Black.
 """
 
 from typing import NamedTuple
@@ -19,24 +19,24 @@ from hexlit.search.root import position_key, to_mover
 from hexlit.search.static import Judge, new_judge, static_order, static_value
 
 _WIN = 1e6  # less the number of moves to it: above every static value
-_TIE = 1e-6  # moves whose values differ by less are drawn by lot
+_TIE = 1e-6  # moves with a smaller difference of values are drawn at random
 
 
 class _Line(NamedTuple):
-    """The nodes from the root to the one that is looked at, one a ply."""
+    """The nodes from the root to the current one, one per ply."""
 
     moves: NDArray[np.int16]
-    """Moves to look at, the best first, `[depth, size*size]`."""
+    """Moves to search, the best first, `[depth, size*size]`."""
     listed: NDArray[np.int16]
-    """How many there are, `[depth]`."""
+    """Number of these moves, `[depth]`."""
     tried: NDArray[np.int16]
-    """How many of them have been begun, `[depth]`."""
+    """Number of them begun so far, `[depth]`."""
     best: NDArray[np.float64]
     """Highest value so far for the player to move, `[depth]`."""
     alpha: NDArray[np.float64]
-    """Value that the player to move has elsewhere, `[depth]`."""
+    """Value that the player to move has in another line, `[depth]`."""
     beta: NDArray[np.float64]
-    """Value from which on the opponent goes elsewhere, `[depth]`."""
+    """From this value on the opponent prefers another line, `[depth]`."""
     scores: NDArray[np.float64]
     """Scratch space, `[size*size]`."""
     threats: NDArray[np.int16]
@@ -78,10 +78,10 @@ def _list_best(stones: Stones, ply: int, width: int, judge: Judge, line: _Line, 
 def _enter(
     stones: Stones, ply: int, alpha: float, beta: float, width: int, judge: Judge, line: _Line, table: Geometry
 ) -> None:
-    """Begin the node at `ply`: list its moves, or settle it where somebody wins at once."""
+    """Begin the node at `ply`: list its moves, or settle it if there is a win in one move."""
     line.alpha[ply], line.beta[ply], line.best[ply] = alpha, beta, -np.inf
     line.tried[ply], line.listed[ply] = 0, 0
-    # Moves that win at once; where there are none, those that stop the opponent from it.
+    # Moves that win at once, or else those that stop the opponent from winning at once.
     for rival in range(2):
         colour = 1 if (ply + rival) % 2 == 0 else -1
         wins = winning_cells(stones, ply, colour, table, line.moves[ply])
@@ -96,7 +96,7 @@ def _enter(
 
 @inline
 def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geometry) -> float:
-    """Value of the position at `ply` for its player to move, without looking further than a win in one move."""
+    """Value of the position at `ply` for its player to move; it looks no further than a win in one move."""
     colour = 1 if ply % 2 == 0 else -1
     for player in (colour, -colour):
         wins = winning_cells(stones, ply, player, table, line.threats)
@@ -127,7 +127,7 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
             if place(stones, ply + 1, move, 1 if ply % 2 == 0 else -1, table):
                 value = _WIN - ply - 1
             elif ply + 1 < depth:
-                # At the root a little below the best value, so that the values of moves that tie are exact.
+                # At the root alpha is a little below the best value, so that the values of moves that tie are exact.
                 least = line.best[0] - _TIE if ply == 0 else max(line.alpha[ply], line.best[ply])
                 alpha, beta = -line.beta[ply], -least
                 ply += 1
@@ -162,7 +162,7 @@ def alpha_beta_moves(
 ) -> None:
     """Write the best moves of the undecided positions `cells` int8 `[B, size*size]` to `moves` int16 `[B]`.
 
-    `values` float64 `[B]` gets what they are worth for the player to move, above 0 where it stands better.
+    `values` float64 `[B]` gets their values for the player to move, above 0 if it stands better.
     """
     stones, judge = empty_stones(depth + 1, table.size), new_judge(evaluation, table.size)
     line = _new_line(depth, cells.shape[1])

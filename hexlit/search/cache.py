@@ -1,8 +1,8 @@
-"""Answers of the evaluator that are asked for again, kept as long as the network does not change.
+"""A cache of the evaluator's answers, valid as long as the network does not change.
 
-Games side by side meet in the same positions, and a search meets those of the search before it. The table is read
-while the games advance, in parallel, and written between two advances, row by row: what is found in it does not depend
-on the number of threads.
+Parallel games reach the same positions, and a search meets those of the search before it. The table is read while the
+games advance, in parallel, and written between two advances, row by row. So its hits do not depend on the number of
+threads.
 """
 
 from typing import NamedTuple
@@ -20,18 +20,18 @@ _CELLS_A_WORD = 32
 
 
 class AnswerCache(NamedTuple):
-    """Room for N answers; each position has one place, which it takes from the one that stood there."""
+    """Room for N answers; each position has one place, and replaces the answer there."""
 
     keys: NDArray[np.uint64]
-    """Keys of the positions, 0 where there is none, `[N]`."""
+    """Keys of the positions, 0 for an empty place, `[N]`."""
     policy: NDArray[np.float32]
     """`[N, A]`, as the evaluator wrote it."""
     value: NDArray[np.float32]
-    """`[N]`, likewise."""
+    """`[N]`, as the evaluator wrote it."""
 
 
 def empty_cache(positions: int, actions: int) -> AnswerCache:
-    """Room for `positions` answers, 0 for a cache that never finds any; takes 4 * (actions + 3) bytes each."""
+    """Room for `positions` answers of 4 * (actions + 3) bytes each; 0 makes a cache that stays empty."""
     return AnswerCache(
         keys=np.zeros(positions, np.uint64),
         policy=np.zeros((positions, actions), np.float32),

@@ -11,7 +11,7 @@ MOST_SIMULATIONS = 32767
 """Simulations of a move are recorded in 16 bits."""
 
 MOST_LEAVES = 1024
-"""More could hardly be found apart from each other."""
+"""More could hardly be kept apart in one tree."""
 
 
 @dataclass
@@ -19,14 +19,14 @@ class GumbelConfig:
     """Gumbel AlphaZero (Danihelka et al. 2022, "Policy improvement by planning with Gumbel")."""
 
     considered: int = 16
-    """Root moves that enter sequential halving, at most."""
+    """Most root moves that enter sequential halving."""
     value_scale: float = 0.1
     """c_scale of the paper: weight of the completed Q values beside the logits."""
     visit_offset: float = 50.0
     """c_visit of the paper: visits added to those of the most visited move in that weight."""
     rescale: bool = False
-    """Stretch the Q values of a node to [0, 1] by their own minimum and maximum (for games whose values have no known
-    range); else by the fixed range [-1, 1], in which equal values stay equal."""
+    """Scale the Q values of a node to [0, 1] by their own minimum and maximum, for games with an unknown range. False
+    scales by the fixed range [-1, 1], so that equal values stay equal."""
 
     def __post_init__(self) -> None:
         if self.considered < 1:
@@ -45,7 +45,7 @@ class PuctConfig:
     c_init: float = 1.25
     """Exploration constant at few visits."""
     c_base: float = 19652.0
-    """Visits at which the exploration constant has grown by log 2."""
+    """Number of visits that make the exploration constant grow by log 2."""
     fpu_reduction: float = 0.2
     """An untried move counts as its parent's value less this, times the root of the prior mass tried already."""
     noise_share: float = 0.25
@@ -67,7 +67,7 @@ class PuctConfig:
 
 @dataclass
 class SearchConfig:
-    """Which search, and how long."""
+    """The search algorithm and its budget."""
 
     algorithm: str = "gumbel"
     """`gumbel` or `puct`."""
@@ -76,7 +76,7 @@ class SearchConfig:
     gumbel: GumbelConfig = field(default_factory=GumbelConfig)
     puct: PuctConfig = field(default_factory=PuctConfig)
     leaves: int = 1
-    """Leaves of one tree that are evaluated together, at most; virtual loss keeps them apart."""
+    """Most leaves of one tree that are evaluated together; virtual loss keeps them apart."""
     root_batch: bool = False
     """Only leaves under different root moves are evaluated together."""
 

@@ -13,9 +13,9 @@ from hexlit.hex.slices import over_slices
 
 
 class Batch(NamedTuple):
-    """What one call of the evaluator takes and where it answers: R rows.
+    """Input and output of one call of the evaluator: R rows.
 
-    A kernel that Python calls takes the three arrays one by one: Numba spends 0.6 µs a call on each named tuple.
+    A kernel called from Python takes the three arrays one by one: Numba spends 0.6 µs per call on each named tuple.
     """
 
     planes: NDArray[np.int8]
@@ -52,7 +52,7 @@ def fill_uniform(planes: NDArray[np.int8], policy: NDArray[np.float32]) -> None:
 
 
 class UniformEvaluator:
-    """Knows nothing: every action alike, every value 0."""
+    """Knows nothing: all actions equally likely, every value 0."""
 
     def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
         """See `Evaluator`."""
@@ -61,10 +61,10 @@ class UniformEvaluator:
 
 
 class RolloutEvaluator:
-    """Every action alike; the value is the mean result of random playouts (Coulom 2006)."""
+    """All actions equally likely; the value is the mean result of random playouts (Coulom 2006)."""
 
     def __init__(self, playouts: int = 16, seed: int = 0) -> None:
-        """`playouts` random games a position, drawn from `seed` and the position itself."""
+        """`playouts` random games per position, drawn from `seed` and the position itself."""
         self.playouts = playouts
         self.seed = seed
 

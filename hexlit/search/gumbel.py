@@ -1,8 +1,8 @@
 """Gumbel AlphaZero (Danihelka, Guez, Schrittwieser, Silver 2022): sequential halving and completed Q values.
 
-Inside the tree a move is chosen so that the visit counts follow the improved policy softmax(logits + sigma(Q)),
-where moves not tried yet get the mixed value v_mix for Q (equations 7, 8, 11 and appendix D). All untried moves share
-that value, so their part of the softmax is their share of the prior, and only tried moves have to be looked at.
+Inside the tree, moves are chosen so that the visit counts follow the improved policy softmax(logits + sigma(Q)).
+Untried moves get the mixed value v_mix for Q (equations 7, 8, 11 and appendix D). All of them share that value, so
+their part of the softmax is their share of the prior, and only tried moves have to be read.
 """
 
 import math
@@ -19,7 +19,7 @@ from hexlit.search.tree import NONE, Tree, child_value
 
 
 class CompletedQ(NamedTuple):
-    """What turns the Q values of one node's actions into the bonus sigma(Q) on their logits."""
+    """Terms that turn the Q values of one node's actions into the bonus sigma(Q) on their logits."""
 
     mixed: float
     """v_mix: value of the actions not tried yet."""
@@ -61,7 +61,7 @@ def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
 
 @borrowing_part
 def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child whose visits lag most behind the improved policy, or NONE when that is the best action not tried yet."""
+    """Child whose visits lag most behind the improved policy, or NONE for the best untried action."""
     if tree.node[g, node].first_child == NONE:
         return NONE
     q = completed_q(tree, g, node, params)
@@ -146,7 +146,7 @@ def halving_drops(tree: Tree, g: int, params: Params) -> bool:
         return False
     row = params.schedule[tree.game[g].schedule, considered_actions(tree, g, params)]
     wanted = row[simulation]
-    if row[simulation - 1] == wanted:  # in the midst of a turn, in which each gets one visit
+    if row[simulation - 1] == wanted:  # in the middle of a round: each action gets one visit
         return False
     places, ready = 0, 0
     while simulation + places < row.size and row[simulation + places] == wanted:
@@ -193,9 +193,9 @@ def improved_policy(tree: Tree, g: int, params: Params, policy: NDArray[np.float
 
 @lru_cache(maxsize=64)
 def halving_row(considered: int, simulations: int) -> tuple[int, ...]:
-    """For each simulation, how many visits the root action has that sequential halving looks for.
+    """For each simulation, the number of visits of the root action that sequential halving chooses next.
 
-    As in the paper's reference implementation: `considered` actions get equal shares of visits, the better half
+    It follows the paper's reference implementation: `considered` actions get equal shares of visits, the better half
     stays, and so on down to two.
     """
     if considered <= 1:

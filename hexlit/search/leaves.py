@@ -1,18 +1,18 @@
 """Several leaves of one tree for one call of the evaluator.
 
-A leaf that waits for its evaluation counts as a visit that was lost for whoever chose each move on the way to it
-(virtual loss: Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree search"), so the next selection looks
-elsewhere. When the answers come, visits and sums of values are put back to what they were, bit by bit, and the leaves
-are expanded and backed up in the order in which they were selected. A batch ends before it is full where
+A leaf that waits for its evaluation counts as a lost visit for the player of each move on the way to it (virtual loss:
+Chaslot, Winands, van den Herik 2008, "Parallel Monte-Carlo tree search"). So the next selection looks elsewhere. When
+the answers come, visits and sums of values are restored bit by bit. Then the leaves are expanded and backed up in the
+order of their selection. A batch ends before it is full if
 
-- the selection comes to a leaf that waits already: no leaf stands twice in a batch;
-- sequential halving is about to drop root moves: by then the values of all of them must be in;
-- with root batching, the root's next move is one under which a leaf waits.
+- the selection comes to a leaf that waits already: no leaf is twice in a batch;
+- sequential halving is about to drop root moves: it needs the values of all of them first;
+- with root batching, a leaf waits under the root's next move.
 
-So with root batching the leaves of a batch lie in different subtrees of the root, in which every selection finds what
-it would find alone. Under sequential halving, which gives each move of a round the same visits in whatever order, the
-tree is that of the search without batches. (Stretched Q values, `GumbelConfig.rescale`, are the exception: a value that
-is not in yet may change the order of the others.) PUCT is only approached: it chooses before it has the values.
+So with root batching the leaves of a batch lie in different subtrees of the root, and no selection is changed by the
+others. Sequential halving gives each move of a round the same visits in any order, so its tree is that of the search
+without batches. `GumbelConfig.rescale` is the exception: a missing value may change the order of the others. PUCT is
+only approximated: it chooses before it has the values.
 """
 
 from typing import NamedTuple
@@ -30,20 +30,20 @@ from hexlit.search.tree import NONE, Tree
 
 
 class LeafBatch(NamedTuple):
-    """The leaves of G games that wait for their evaluation, up to K of a game; N nodes a game."""
+    """The leaves of G games that wait for their evaluation, up to K per game; N nodes per game."""
 
     leaf: NDArray[np.int32]
     """Nodes that wait, in the order of their selection, `[G, K]`."""
     leaves: NDArray[np.int32]
-    """How many of them there are, `[G]`."""
+    """Number of these nodes, `[G]`."""
     waiting: NDArray[np.int32]
-    """How many wait at or below each node, `[G, N]`."""
+    """Number of leaves that wait at or below each node, `[G, N]`."""
     value_sum: NDArray[np.float32]
-    """Sums of values of the nodes with such leaves, as they are without them, `[G, N]`."""
+    """Sums of values of the nodes above such leaves, without the virtual losses, `[G, N]`."""
 
 
 def empty_leaf_batch(games: int, leaves: int, nodes: int) -> LeafBatch:
-    """Nothing waits in `games` games of up to `nodes` nodes."""
+    """A batch without waiting leaves, for `games` games of up to `nodes` nodes."""
     return LeafBatch(
         leaf=np.zeros((games, leaves), np.int32),
         leaves=np.zeros(games, np.int32),
@@ -54,9 +54,9 @@ def empty_leaf_batch(games: int, leaves: int, nodes: int) -> LeafBatch:
 
 @inline
 def add_virtual_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
-    """`leaf` waits from now on: a visit and a virtual loss on its whole way.
+    """Let `leaf` wait: add a visit and a virtual loss on its whole path.
 
-    Nobody chose the root: its mean stays as it is.
+    The root has no player who chose it, so its mean stays as it is.
     """
     batch.leaf[g, batch.leaves[g]] = leaf
     batch.leaves[g] += 1
@@ -67,7 +67,7 @@ def add_virtual_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
             batch.value_sum[g, node] = record.value_sum
         batch.waiting[g, node] += 1
         if record.parent != NONE:
-            record.value_sum += 1.0  # for the player to move at the node: what is good for one harms the other
+            record.value_sum += 1.0  # for the player to move at the node: the opponent wins what one loses
         elif record.visits > 0:
             record.value_sum += record.value_sum / record.visits
         record.visits += 1
@@ -76,10 +76,10 @@ def add_virtual_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
 
 @inline
 def remove_virtual_losses(tree: Tree, batch: LeafBatch, g: int) -> None:
-    """Take all virtual visits and losses back."""
+    """Remove all virtual visits and losses."""
     for k in range(batch.leaves[g]):
         node = batch.leaf[g, k]
-        while node != NONE and batch.waiting[g, node] > 0:  # above a node put back already, all are
+        while node != NONE and batch.waiting[g, node] > 0:  # above a restored node, all are restored
             tree.node[g, node].visits -= batch.waiting[g, node]
             tree.node[g, node].value_sum = batch.value_sum[g, node]
             batch.waiting[g, node] = 0
@@ -129,7 +129,7 @@ def select_apart(
     params: Params,
     table: Geometry,
 ) -> int:
-    """As `select`; NONE where it comes to a leaf that waits or, with `root_batch`, to a root move that has one."""
+    """As `select`; NONE if it meets a waiting leaf or, with `root_batch`, a root move with one below."""
     copy_stones(roots, g, walk, g)
     node, colour = 0, int(tree.game[g].to_move)
     while tree.node[g, node].visits > batch.waiting[g, node] and not tree.node[g, node].lost:
@@ -155,7 +155,7 @@ def simulate_apart(
     params: Params,
     table: Geometry,
 ) -> None:
-    """Run simulations of game `g` until its batch is at its end; the leaves' positions are then in `planes`."""
+    """Run simulations of game `g` until its batch ends; the leaves' positions are then in `planes`."""
     while batch.leaves[g] < batch.leaf.shape[1] and not finished(tree, g):
         if batch.leaves[g] > 0 and needs_all_values(tree, g, params):
             break

@@ -1,14 +1,14 @@
-"""The search of one game that goes on from move to move, as a player at the table needs it.
+"""The search of one game that continues from move to move.
 
-The part of the tree below the moves that were played is kept, and the visits in it count: they are searched positions
-like any other. Whoever thinks without a fixed number of simulations, or stops early, asks for the result at any time.
+The part of the tree below the moves that were played is kept, and its visits count. The result can be read at any time,
+by a player without a fixed number of simulations or one that stops early.
 
-PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans a number of simulations that is
-known beforehand. So it is used for the first `run` of a position, of at most `SearchConfig.simulations`. Visits kept
-from earlier moves shorten the plan and do not count as turns in it; but their values do from the start. All other
-simulations follow at the root the rule that Gumbel has everywhere else, by which visits approach the improved policy.
-Where a plan has not come to its end, or there was none, the move is the best by the improved policy of those visited
-most or once less: in the midst of a round some moves in the race have had their turn and others have not.
+PUCT needs nothing else for that. Sequential halving, Gumbel's rule at the root, plans a fixed number of simulations.
+So it is used only for the first `run` of a position, up to `SearchConfig.simulations`. Visits kept from earlier moves
+shorten the plan and do not count as turns in it; their values count from the start. All other simulations use at the
+root Gumbel's rule for inner nodes: visits approach the improved policy. Without a completed plan, the move is the best
+by the improved policy among the moves visited most or once less. In the middle of a round some moves have had their
+turn and others have not.
 """
 
 from collections.abc import Callable
@@ -26,10 +26,10 @@ from hexlit.search.subtree import keep_subtree
 from hexlit.search.tree import NODE, NONE
 
 MOST_BYTES = 1 << 30
-"""Memory that one tree may take unless told otherwise: 700,000 nodes on 19x19, 2 million on 11x11."""
+"""Default memory limit of one tree: 700,000 nodes on 19x19, 2 million on 11x11."""
 
 UNATTENDED = 1024
-"""Simulations after which `until` is asked again even if none of them needed the evaluator."""
+"""`until` is asked again after this many simulations even if none of them needed the evaluator."""
 
 
 class Candidate(NamedTuple):
@@ -44,11 +44,11 @@ class Candidate(NamedTuple):
 
 
 class LiveSearch:
-    """Searches the positions of one game in turn, without noise, keeping what it can of the tree.
+    """Searches the positions of one game in turn, without noise, and keeps the useful part of the tree.
 
     Attributes:
-        rows: positions that the evaluator takes a call.
-        full: the tree has all the memory it may have; `run` adds nothing any more.
+        rows: positions in one call of the evaluator.
+        full: the tree has used its memory; `run` adds nothing any more.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class LiveSearch:
     def position(self, cells: NDArray[np.int8], to_move: int, ply: int) -> None:
         """Go to the undecided position `cells` int8 `[size*size]`, `ply` moves after the empty board.
 
-        Where it follows from the last position by moves that are in the tree, their subtree is kept. Raises
-        `UsageError` for a position that cannot be searched; the last one stays then.
+        If it follows from the last position by moves in the tree, their subtree is kept. Raises `UsageError` for a
+        position that cannot be searched; the last one stays then.
         """
         try:
             self._search.place(cells[None], np.array([to_move], np.int8))
@@ -102,11 +102,11 @@ class LiveSearch:
         self._start(self._cells, int(game["to_move"]), int(game["ply"]))
 
     def run(self, simulations: int, *, until: Callable[[], bool] | None = None) -> SearchResult:
-        """Search the position by `simulations` more; returns all that was found for it (B = 1).
+        """Search the position by `simulations` more; returns the result of all its simulations (B = 1).
 
-        The visits kept from earlier positions count towards the first run: it adds what is missing. `until` is asked
-        between calls of the evaluator, and when it says True the search stops with what it has; the position itself
-        is evaluated in any case. Where an evaluation fails, the tree is dropped and the exception goes on.
+        The visits kept from earlier positions count towards the first run: it adds the missing ones. `until` is asked
+        between calls of the evaluator, and True stops the search; the position itself is evaluated in any case. If an
+        evaluation fails, the tree is dropped and the exception is raised.
         """
         if simulations < 1:
             raise UsageError(f"{simulations} simulations: 1 or more are needed")
@@ -130,7 +130,7 @@ class LiveSearch:
     def principal_variation(self, action: int | None = None) -> list[int]:
         """The moves that the search expects: the one it would play, then always the one visited most.
 
-        The first is `action` where one of the moves tried is given.
+        With `action`, one of the moves tried, the line begins with it.
         """
         root = self._children(0)
         if not root:
@@ -176,7 +176,7 @@ class LiveSearch:
         return planned
 
     def _advance(self, visits: int, until: Callable[[], bool] | None) -> bool:
-        """Go on to `visits` visits of the root's children; returns whether `until` has stopped it before."""
+        """Search up to `visits` visits of the root's children; returns whether `until` stopped it earlier."""
         search = self._search
         game = search.tree.game
         game["budget"] = visits
@@ -184,7 +184,7 @@ class LiveSearch:
         while True:
             stopped = evaluated and until is not None and until()
             if stopped:
-                game["budget"] = 0  # answers are still taken in, but no leaf is looked for
+                game["budget"] = 0  # answers are still taken in, but no leaf is selected
             if not search.advance():
                 return stopped
             search.evaluate(self._evaluator)
@@ -204,7 +204,7 @@ class LiveSearch:
         return result
 
     def _unsearched(self) -> SearchResult:
-        """The evaluator's own opinion: nothing has been searched yet."""
+        """The evaluator's own answer, before any search."""
         tree = self._search.tree
         priors = tree.root_policy[0]
         if tree.game["to_move"][0] < 0:
@@ -214,7 +214,7 @@ class LiveSearch:
         return SearchResult(priors[None].copy(), action, value, np.zeros((1, len(priors)), np.int32))
 
     def _find(self, cells: NDArray[np.int8], to_move: int, ply: int) -> int:
-        """The evaluated node of this position in the tree, the one with most visits where it came up twice, or NONE."""
+        """The evaluated node of this position in the tree (the most visited, if there are several), or NONE."""
         search = self._search
         size, first = search.size, search.tree.game[0]
         found = []
@@ -251,7 +251,7 @@ class LiveSearch:
         return self._search.tree.node[0, node]
 
     def _children(self, node: int) -> list[int]:
-        """The children of `node`, in the order in which they were tried."""
+        """The children of `node`, in the order they were tried."""
         children = []
         child = int(self._node(node)["first_child"])
         while child != NONE:

@@ -1,4 +1,4 @@
-"""The tree of a search as plain objects: what a picture of it, or a table, is made from."""
+"""The tree of a search as plain objects, for pictures and tables."""
 
 import heapq
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ def outline(search: Search, game: int = 0, most: int | None = None) -> TreeNode:
     tree = search.tree
     nodes, black_begins = tree.node[game], bool(tree.game["to_move"][game] > 0)
     above = TreeNode(NONE, 0, 0.0, 1.0)
-    # No node is visited more than its parent, so the most visited ones make a tree. Of equals the first found is taken.
+    # No node has more visits than its parent, so the most visited ones make a tree. Ties go to the first one found.
     waiting = [(0, 0, 0, above, 0)]
     taken = found = 0
     while waiting and (most is None or taken < most):
@@ -35,7 +35,7 @@ def outline(search: Search, game: int = 0, most: int | None = None) -> TreeNode:
         taken += 1
         row = nodes[index]
         action, visits = int(row["action"]), int(row["visits"])
-        if depth and black_begins == (depth % 2 == 0):  # White's moves stand in a frame of their own
+        if depth and black_begins == (depth % 2 == 0):  # White's moves are in White's own frame
             action = int(search.geometry.transposed[action])
         mean = float(row["value_sum"]) / max(1, visits)
         node = TreeNode(action, visits, -mean, float(row["prior"])) if depth else TreeNode(NONE, visits, mean, 1.0)

@@ -1,4 +1,4 @@
-"""The settings of a search as its kernels take them."""
+"""The settings of a search for its kernels."""
 
 from typing import NamedTuple
 

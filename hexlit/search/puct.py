@@ -13,7 +13,7 @@ from hexlit.search.tree import NONE, Tree, child_value, find_next_action
 
 @borrowing_part
 def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
-    """Child with the highest Q + U, or NONE when that is the best action not tried yet."""
+    """Child with the highest Q + U, or NONE for the best untried action."""
     visits = tree.node[g, node].visits
     exploration = params.c_init + math.log((visits + params.c_base + 1.0) / params.c_base)
     exploration *= math.sqrt(visits)
@@ -36,7 +36,7 @@ def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
 
 @borrowing_kernel
 def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
-    """Mix Dirichlet noise into the priors of the root, as much as the search's noise scale asks."""
+    """Mix Dirichlet noise into the priors of the root, weighted by the search's noise scale."""
     policy = tree.policy[g, 0]
     share = min(1.0, params.noise_share * tree.game[g].noise)
     legal = 0

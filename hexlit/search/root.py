@@ -1,4 +1,4 @@
-"""Positions as the searches without a network take them: in the mover's frame, with draws of their own."""
+"""Positions for the searches without a network: in the mover's frame, each with its own draws."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ def to_mover(cells: NDArray[np.int8], to_move: int, table: Geometry) -> NDArray[
 
 @borrowing_kernel
 def position_key(own: NDArray[np.int8], seed: int, purpose: int) -> np.uint64:
-    """Key of the random draws for one position: they depend on it and the seed alone."""
+    """Key of the random draws for one position; they depend only on it and the seed."""
     digest = np.uint64(0)
     for cell in range(own.size):
         digest = digest * np.uint64(3) + np.uint64(own[cell] + 1)

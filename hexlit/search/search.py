@@ -26,12 +26,12 @@ LARGEST_BOARD = 19
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found for B positions. Actions are those of the board (not of the mover's frame)."""
+    """Results of a search over B positions. Actions are those of the board (not of the mover's frame)."""
 
     policy: NDArray[np.float32]
-    """Policy that the search arrived at: visit shares (PUCT) or the improved policy (Gumbel), `[B, A]`."""
+    """Policy of the search: visit shares (PUCT) or the improved policy (Gumbel), `[B, A]`."""
     action: NDArray[np.int16]
-    """The action that it would play, `[B]`."""
+    """The action to play, `[B]`."""
     value: NDArray[np.float32]
     """Mean value of that action for the player to move, in [-1, 1], `[B]`."""
     visits: NDArray[np.int32]
@@ -44,10 +44,10 @@ class Search:
     All memory is taken here; a search allocates only its result.
 
     Attributes:
-        rows: positions that the evaluator takes a call.
+        rows: positions in one call of the evaluator.
         batch: these positions and the answers for them.
         evaluator_calls: calls of the evaluator so far.
-        rows_used: positions so far that were asked for in these calls; the others only filled them.
+        rows_used: rows of these calls that held a needed position; the others were padding.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Search:
     ) -> None:
         """A search on boards of `size` (2 to 19), with or without the swap rule.
 
-        `rows` is what the evaluator takes where that is more than the `games` with `config.leaves` each. Answers are
-        kept in `cache`, which the caller empties when the evaluator changes; only for `config.leaves` of 1.
+        `rows` is the evaluator's batch, if larger than `games` times `config.leaves`. Answers are kept in `cache`,
+        which the caller empties when the evaluator changes; only for `config.leaves` of 1.
         """
         if not 2 <= size <= LARGEST_BOARD:
             raise UsageError(f"board={size}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
@@ -81,7 +81,7 @@ class Search:
         self.batch: Batch = empty_batch(self.rows, size, self.actions)
         self.roots: Stones = empty_stones(games, size)
         self._walk = empty_stones(games, size)
-        # Without the caller's word the next call may come with another evaluator.
+        # Without a cache of the caller, the next call may come with another evaluator.
         self._keeps = cache is not None
         self._cache = empty_cache(0, self.actions) if cache is None else cache
 
@@ -99,8 +99,8 @@ class Search:
 
         `ply` int16 `[B]` matters only for the swap rule, which White may use at ply 1 (read from the stones unless
         given). `noise` scales the noise at the root; 0 searches for the best move. `seed` keys the noise, with the
-        position's index. Raises `UsageError` for positions that cannot be searched, and when the evaluator answers
-        with what is not a number.
+        position's index. Raises `UsageError` for positions that cannot be searched, and for an evaluator that answers
+        with NaN or infinity.
         """
         self.place(cells, to_move)
         batch = len(cells)
@@ -135,7 +135,7 @@ class Search:
     ) -> None:
         """Start the searches from the roots that were set up, with noise drawn from `keys`.
 
-        `noise` scales it, for all alike or for each `[B]`.
+        `noise` scales it, one number for all or `[B]`.
         """
         scales = np.full(len(to_move), noise, np.float32)
         begin_all(self.tree, to_move, ply, self.config.simulations, scales, keys)
@@ -143,12 +143,12 @@ class Search:
         self._leaf_batch.waiting[:] = 0
 
     def make_room(self, nodes: int) -> None:
-        """Let every tree have `nodes` nodes; nothing must wait for the evaluator."""
+        """Give every tree room for `nodes` nodes; no leaf may wait for the evaluator."""
         self.tree = with_room(self.tree, nodes)
         self._leaf_batch = self._empty_leaf_batch()
 
     def read(self, batch: int) -> SearchResult:
-        """What the trees of the first `batch` games have found; each has run one simulation or more."""
+        """The results of the first `batch` games; each has run one simulation or more."""
         policy = np.zeros((batch, self.actions), np.float32)
         visits = np.zeros((batch, self.actions), np.int32)
         action = np.zeros(batch, np.int16)
@@ -158,9 +158,9 @@ class Search:
         return SearchResult(policy, action, value, visits)
 
     def advance(self) -> int:
-        """Take in the evaluator's answers and go on to the next leaves; returns how many of them wait in `batch`.
+        """Take in the evaluator's answers and find the next leaves; returns how many of them wait in `batch`.
 
-        Raises `UsageError` when the evaluator has answered with what is not a number.
+        Raises `UsageError` if the evaluator has answered with NaN or infinity.
         """
         trees = self.roots, self._walk, *self.batch
         rules = self.params, self.geometry
@@ -175,19 +175,19 @@ class Search:
         return waiting
 
     def evaluate(self, evaluator: Evaluator) -> None:
-        """Have `evaluator` judge what waits in `batch`."""
+        """Let `evaluator` evaluate the positions that wait in `batch`."""
         self.evaluator_calls += 1
         evaluator.evaluate(*self.batch)
         if self._keeps:
             remember(self._cache, *self.batch)
 
     def _empty_leaf_batch(self) -> LeafBatch:
-        nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf never looks there
+        nodes = self.tree.node.shape[1] if self.config.leaves > 1 else 0  # a search leaf by leaf does not use it
         return empty_leaf_batch(self.games, self.config.leaves, nodes)
 
 
 def check_answers(tree: Tree) -> None:
-    """Raise `UsageError` when an evaluator has answered one of the searches with NaN or infinity."""
+    """Raise `UsageError` if an evaluator has answered one of the searches with NaN or infinity."""
     if tree.game["faulty"].any():
         raise UsageError(
             "the network answers with NaN or infinity: its training has diverged; "
@@ -204,7 +204,7 @@ def plies_before(cells: NDArray[np.int8], to_move: NDArray[np.int8], *, swap: bo
 
 
 def noise_keys(seed: int, ply: NDArray[np.int16]) -> NDArray[np.uint64]:
-    """Keys of the noise of positions after `ply` moves `[B]`: of the seed, the position's index and its ply."""
+    """Keys of the noise of positions after `ply` moves `[B]`, made of the seed, the position's index and its ply."""
     keys = np.empty(len(ply), np.uint64)
     _write_keys(seed, ply, keys)
     return keys
@@ -236,7 +236,7 @@ def _read_roots(
     params: Params,
     table: Geometry,
 ) -> None:
-    """Write the results of the first games, in the board's frame; `row` `[A]` is room for one in the mover's."""
+    """Write the results of the first games in the board's frame; `row` `[A]` is scratch space."""
     for g in range(policy.shape[0]):
         best = root_result(tree, g, params, row)
         black = tree.game[g].to_move > 0

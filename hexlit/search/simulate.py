@@ -1,6 +1,6 @@
 """One simulation in three verbs: select a leaf, expand it, back its value up.
 
-Everything here works on one game `g` of many and allocates nothing. `advance` carries every game as far as it can go
+Everything here works on one game `g` of many and allocates nothing. `advance` runs every game as far as possible
 without the evaluator: until a leaf waits for it, or the budget of simulations is used up.
 """
 
@@ -32,7 +32,7 @@ def select(tree: Tree, roots: Stones, walk: Stones, g: int, params: Params, tabl
 
 @inline
 def at_least(number: np.float32, least: np.float32) -> np.float32:
-    """The larger of both, and NaN where `number` is NaN."""
+    """The larger of both, or NaN if `number` is NaN."""
     return least if number < least else number
 
 
@@ -42,7 +42,7 @@ def expand(
 ) -> None:
     """Give `leaf` its priors, from the evaluator's row `policy` `[A]`: illegal actions dropped, the sum made 1.
 
-    Marks the game as faulty where the answer holds NaN or infinity.
+    Marks the game as faulty if the answer holds NaN or infinity.
     """
     size = planes.shape[1]
     cells = size * size

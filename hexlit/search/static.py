@@ -1,6 +1,6 @@
-"""Evaluations that need no network and no search: what the classic programs judged a position by.
+"""Evaluations of a position without network or search, as the classic programs used.
 
-An evaluation is chosen by the type of the room that it works in, so that a search compiles only its own.
+The type of its working space chooses the evaluation, so that a search compiles only its own.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ TWO_DISTANCE, RESISTANCE = range(2)
 """The evaluations."""
 
 Judge = DistanceRoom | ResistanceRoom
-"""The space that an evaluation works in, and which one it is."""
+"""The working space of an evaluation; its type names the evaluation."""
 
 
 def new_judge(evaluation: int, size: int) -> Judge:
@@ -27,7 +27,7 @@ def new_judge(evaluation: int, size: int) -> Judge:
 
 
 def static_value(stones: Stones, g: int, colour: int, judge: Any, table: Geometry) -> float:
-    """How good the undecided position `g` is for `colour`, above 0 when better than for the opponent.
+    """Value of the undecided position `g` for `colour`, above 0 if better than for the opponent.
 
     For kernels alone, as `static_order` is.
     """

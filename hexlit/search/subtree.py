@@ -1,4 +1,4 @@
-"""A part of a tree becomes the tree: what was searched before a move is kept after it."""
+"""Tree reuse: the subtree of the move played becomes the tree."""
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from hexlit.search.tree import NONE, Tree, empty_tree
 
 @kernel
 def keep_subtree(tree: Tree, g: int, root: int, params: Params) -> None:
-    """Make the evaluated node `root` of game `g` the root of its tree, in place; all that is not below it is dropped.
+    """Make the evaluated node `root` of game `g` the root of its tree, in place; all other nodes are dropped.
 
-    Visits and sums of values stay; the root's priors are those that the evaluator gave it, without noise.
+    Visits and sums of values stay; the root's priors are those of the evaluator, without noise.
     """
     game = tree.game[g]
-    # A node's number is above its parent's: one pass finds who stays, and no copy overwrites what is still to come.
+    # A node's number is above its parent's: one pass finds the kept nodes, and no copy overwrites a later one.
     number = np.full(game.nodes, NONE, np.int32)
     number[root] = 0
     kept = 1

@@ -1,9 +1,9 @@
-"""The search trees of G games in flat arrays, and what happens to a node.
+"""The search trees of G games in flat arrays, and the operations on a node.
 
-Only visited moves have nodes; a node's children form a linked list in the order in which they were first tried. The
-moves not tried yet stand in `policy`, and the one with the highest prior of them is kept at hand: since all untried
-moves of a node share one value estimate, every selection rule here prefers that one among them. So a selection looks
-at the children tried so far and at one more move, however large the board is.
+Only visited moves have nodes; a node's children form a linked list in the order of their first visit. The priors of
+untried moves are in `policy`, and the node stores the untried move with the highest prior. All untried moves of a node
+share one value estimate, so every selection rule here prefers that one among them. So a selection reads the children
+tried so far and one more move, however large the board is.
 """
 
 from typing import NamedTuple
@@ -24,13 +24,13 @@ NODE = np.dtype(
     [
         # Simulations that went through the node, the one that made it included.
         ("visits", np.int32),
-        # Sum of the values that were backed up to it, for the player to move at the node.
+        # Sum of the values backed up to it, for the player to move at the node.
         ("value_sum", np.float32),
-        # Value that the evaluator gave it, likewise.
+        # Value by the evaluator, for the player to move at the node.
         ("network_value", np.float32),
         # Prior at the parent of the action that leads here.
         ("prior", np.float32),
-        # Links: the parent, the children tried first and last, and the sibling that was tried next; NONE where none is.
+        # Links: the parent, the children tried first and last, and the sibling tried next; NONE without one.
         ("parent", np.int32),
         ("first_child", np.int32),
         ("last_child", np.int32),
@@ -44,7 +44,7 @@ NODE = np.dtype(
     ],
     align=True,
 )
-"""A node of a search tree. Everything a selection reads of one child lies in one cache line."""
+"""A node of a search tree. All that a selection reads of one child lies in one cache line."""
 
 GAME = np.dtype(
     [
@@ -58,7 +58,7 @@ GAME = np.dtype(
         ("budget", np.int32),
         # Row of the table of sequential halving that it follows; NONE: the root is searched as any other node.
         ("schedule", np.int32),
-        # Visits of the root's children that come from an earlier search, beside sequential halving; see `root_kept`.
+        # Visits of the root's children from an earlier search, outside sequential halving; see `root_kept`.
         ("kept", np.int32),
         # Scale of the noise at the root: 0 to play at full strength, 1 in self-play.
         ("noise", np.float32),
@@ -66,7 +66,7 @@ GAME = np.dtype(
         ("ply", np.int16),
         # Player to move at the root, +1 or -1.
         ("to_move", np.int8),
-        # The evaluator answered with what is no number; the search stands still.
+        # The evaluator answered with NaN or infinity; the search has stopped.
         ("faulty", np.bool_),
     ],
     align=True,
@@ -92,7 +92,7 @@ class Tree(NamedTuple):
     root_score: NDArray[np.float32]
     """Gumbel noise plus logit of each legal root action, `[G, A]`."""
     root_kept: NDArray[np.int32]
-    """Of `kept` visits, those of each root action, `[G, A]`; without meaning where there are none."""
+    """Share of each root action in the `kept` visits, `[G, A]`; without meaning if there are none."""
 
 
 def empty_tree(games: int, simulations: int, actions: int) -> Tree:
@@ -156,7 +156,7 @@ def add_child(tree: Tree, g: int, node: int, action: int) -> int:
 
 @inline
 def child_value(tree: Tree, g: int, child: int) -> float:
-    """Mean value of a visited child for the player who moves at its parent: what is good for one harms the other."""
+    """Mean value of a visited child for the player who moves at its parent (zero-sum: the sign changes)."""
     return float(-tree.node[g, child].value_sum / tree.node[g, child].visits)
 
 
@@ -164,7 +164,7 @@ def child_value(tree: Tree, g: int, child: int) -> float:
 def root_value(tree: Tree, g: int, action: int) -> float:
     """Value of the root when its player plays `action`, which must have been visited.
 
-    The mean over all visits of the root would be too low: sequential halving, for one, gives half of the visits to
+    The mean over all visits of the root would be too low: sequential halving, for example, gives half of the visits to
     moves that it then drops.
     """
     child = tree.node[g, 0].first_child

@@ -1,9 +1,9 @@
 """Plain Monte Carlo tree search: UCT with uniformly random rollouts (Kocsis and Szepesvári 2006; Coulom 2006).
 
-Every simulation walks down the tree by upper confidence bounds, adds one move that has not been tried at the node
-where it leaves the tree, and plays random games from there. No priors, no knowledge of Hex but its rules, with one
-exception: a win in one move is played, and one that threatens is stopped (Teytaud and Teytaud 2010, "On the huge
-benefit of decisive moves in Monte-Carlo tree search algorithms"), at the root only.
+Every simulation walks down the tree by upper confidence bounds, adds one untried move at the last node, and plays
+random games from there. It has no priors and knows only the rules of Hex, with one exception. At the root it plays a
+win in one move, and stops one of the opponent. Source: Teytaud and Teytaud 2010, "On the huge benefit of decisive moves
+in Monte-Carlo tree search algorithms".
 """
 
 from typing import NamedTuple
@@ -23,10 +23,10 @@ _NONE = -1
 
 
 class _Nodes(NamedTuple):
-    """Room for a tree of N nodes, the root first; only those that `_add` has begun mean anything."""
+    """Room for a tree of N nodes, the root first; only nodes begun by `_add` are valid."""
 
     move: NDArray[np.int16]
-    """Cell played to come here, `[N]`."""
+    """Cell of the move to the node, `[N]`."""
     parent: NDArray[np.int32]
     """`[N]`."""
     child: NDArray[np.int32]
@@ -34,11 +34,11 @@ class _Nodes(NamedTuple):
     sibling: NDArray[np.int32]
     """Child of the same parent that was added before, `[N]`."""
     children: NDArray[np.int32]
-    """How many children there are, `[N]`."""
+    """Number of children, `[N]`."""
     visits: NDArray[np.int32]
-    """Simulations that came through, `[N]`."""
+    """Simulations through the node, `[N]`."""
     wins: NDArray[np.int64]
-    """Rollouts that the player won who moved here, `[N]`."""
+    """Rollouts won by the player whose move led here, `[N]`."""
 
 
 def _new_nodes(number: int) -> _Nodes:
@@ -141,14 +141,14 @@ def _search(
 ) -> tuple[int, float]:
     """The most visited move of an undecided position in the mover's frame, and the position's value in [-1, 1].
 
-    `stones` is room for two positions, `nodes` for the root and a node a simulation, `room` int16 `[size*size]`.
+    `stones` is room for two positions, `nodes` for the root and one node per simulation, `room` int16 `[size*size]`.
     """
     place_all(stones, 0, own, table)
     k = position_key(own, seed, MOVE)
     for colour in (1, -1):
         decisive = winning_cells(stones, 0, colour, table, room)
         if decisive > 0:
-            # The opponent wins by the second of two cells; what stopping his only one leads to is not looked at.
+            # With two winning cells the opponent wins by the second; after stopping a single one nothing is searched.
             value = 1.0 if colour > 0 else -1.0 if decisive > 1 else 0.0
             return int(room[draw(k, 0) % np.uint64(decisive)]), value
     empty = 0
@@ -159,7 +159,7 @@ def _search(
     used = 1
     for simulation in range(nodes.move.size - 1):
         used = _simulate(nodes, used, stones, empty, rollouts, exploration, draw(stream, simulation), table, room)
-    # Of equally visited moves the one that won more; of those the one added last, which was drawn by lot.
+    # Ties in visits go to the move with more wins, then to the one added last, which was drawn at random.
     best = nodes.child[0]
     child = best
     while child != _NONE:

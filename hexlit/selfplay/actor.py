@@ -46,7 +46,7 @@ _DONE.set_result(None)
 
 
 def slots_of(games: int, part: int, parts: int) -> range:
-    """Those of `games` slots that part number `part` of `parts` has: as many as the others have, give or take one."""
+    """The slots of part number `part` of `parts` out of `games`; the parts differ by one slot at most."""
     return range(games * part // parts, games * (part + 1) // parts)
 
 
@@ -69,7 +69,7 @@ def part_of(snapshots: Sequence[Snapshot], games: int, part: int, parts: int) ->
 
 
 def rows_of(games: int, parts: int, groups: int) -> int:
-    """Most games of a group, where `parts` processes with `groups` groups each play `games`: rows of a call."""
+    """Rows of a call: most games in a group, if `parts` processes with `groups` groups each play `games`."""
     return -(-games // (parts * groups))
 
 
@@ -79,7 +79,7 @@ def _slice(slots: range) -> slice:
 
 @dataclass
 class SelfPlayCounts:
-    """What a stretch of self-play has done."""
+    """Counts of a stretch of self-play."""
 
     games: int = 0
     """Games that ended."""
@@ -96,9 +96,9 @@ class SelfPlayCounts:
     network_seconds: float = 0.0
     """Part of it spent inside the evaluator."""
     unresigned: int = 0
-    """Games that were played on although a player would have resigned."""
+    """Games that were continued although a player would have resigned."""
     false_resigns: int = 0
-    """Those that this player won after all."""
+    """Those of them that this player won after all."""
     renewed: int = 0
     """Positions of earlier games that were searched again."""
 
@@ -114,11 +114,11 @@ class _Group(NamedTuple):
 
 
 class SelfPlay:
-    """Games that play themselves in lock step through one evaluator.
+    """Self-play games in lock step through one evaluator.
 
-    A slot whose game ends starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
-    random draw is keyed by (seed, game, ply), so a game does not depend on the others, nor on the number of threads.
-    Where several processes play, each has some of the S slots: see `slots_of`.
+    When its game ends, a slot starts another at once: of S slots, slot `s` plays the games s, s + S, s + 2S ... Every
+    random draw is keyed by (seed, game, ply), so a game depends neither on the others nor on the number of threads.
+    Each of several processes has some of the S slots: see `slots_of`.
     """
 
     def __init__(
@@ -134,11 +134,11 @@ class SelfPlay:
         part: int = 0,
         parts: int = 1,
     ) -> None:
-        """Part number `part` of `games` games side by side on boards of `size`, searched as `search` says.
+        """Part number `part` of `games` parallel games on boards of `size`, with the searches of `search`.
 
         A call of the evaluator takes one of `groups` groups, of `rows_of` games at most. With two or more groups the
-        trees of one advance while the evaluator, in a thread of its own, works for another: worth it where the
-        evaluator leaves the processor idle.
+        trees of one advance while the evaluator, in its own thread, works for another. That helps if the evaluator
+        leaves the processor idle.
         """
         slots = slots_of(games, part, parts)
         if not 1 <= groups <= len(slots):
@@ -187,9 +187,9 @@ class SelfPlay:
     ) -> SelfPlayCounts:
         """Play until the games that ended hold `positions` fully searched positions.
 
-        The searches under way begin anew, since `evaluator` may judge otherwise than before. `on_games` hears of every
-        batch of games that ends, at once. After `deadline` (on `time.monotonic()`) it stops early, once there
-        is a position at all.
+        The searches under way start again, because `evaluator` may have other weights. `on_games` gets each batch of
+        games as soon as it ends. After `deadline` (on `time.monotonic()`) play stops early, once there is at least one
+        position.
         """
         counts = SelfPlayCounts()
         start = time.perf_counter()
@@ -241,7 +241,7 @@ class SelfPlay:
         return targets
 
     def snapshot(self) -> Snapshot:
-        """The games in progress, as arrays that `restore` takes back. Searches under way are not part of it."""
+        """The games in progress as arrays for `restore`, without the searches under way."""
         state = self._state
         slots = {f"slot.{name}": state.slot[name].copy() for name in SLOT.names or ()}
         return slots | {
@@ -253,7 +253,7 @@ class SelfPlay:
         }
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a `snapshot` of a self-play with the same settings."""
+        """Continue from a `snapshot` of a self-play with the same settings."""
         state = self._state
         if snapshot["policies"].shape != state.policies.shape:
             raise UsageError(
@@ -264,14 +264,14 @@ class SelfPlay:
             state.slot[name] = snapshot[f"slot.{name}"]
         for name in ("moves", "values", "simulations", "policies"):
             getattr(state, name)[:] = snapshot[name]
-        # Snapshots of before surprises were recorded have none: nothing is known of these moves.
+        # Snapshots from before surprises were recorded have none: those of these moves are unknown.
         state.surprises[:] = snapshot.get("surprises", np.float32(0))
         for g in range(self.games):
             play_sequence(self._stones, g, state.moves[g, : state.slot["ply"][g]], self._geometry)
 
     @cached_property
     def _past_search(self) -> PastSearch:
-        """Made when it is first needed: its trees take as much memory as those of a group of games."""
+        """The search of past positions, made on first use: its trees take the memory of a group of games."""
         return self._make_past()
 
     def _advance(self, group: _Group) -> tuple[int, int]:
@@ -294,7 +294,7 @@ class SelfPlay:
         start_game(self._state, self._stones, self._tree, slot, game_id, network_version, self._rules, self._geometry)
 
     def _harvest(self, network_version: int) -> list[GameRecord]:
-        """Records of the games that are over, whose slots start the next ones."""
+        """Records of the finished games; their slots start the next ones."""
         records = []
         for g in np.flatnonzero(self._state.slot["state"] != PLAYING):
             records.append(self._record(int(g)))

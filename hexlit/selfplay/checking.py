@@ -1,7 +1,7 @@
 """Whether rows of a table are games: the one check on every way into the program, of whole columns at once.
 
-It looks at what compiled code and learning trust: no empty field, values in their ranges, legal moves. About
-ten million plies a second. Whether the result is the one on the board is looked at by `hexlit.selfplay.verifying`.
+It checks all that compiled code and learning trust: no empty field, values in their ranges, legal moves. Its speed is
+about ten million plies a second. `hexlit.selfplay.verifying` compares the result with the board.
 """
 
 from typing import Any, NamedTuple
@@ -21,27 +21,27 @@ LATER_COLUMNS = ("black", "white", "source", "surprises")
 SIZES = range(2, 27)
 _LISTS = ("moves", "values", "simulations", "policy_plies", "policies")
 _LARGEST_VALUE = 1.001
-"""Of a mean of values in [-1, 1], rounded."""
+"""Largest absolute mean of values in [-1, 1], rounding included."""
 
 
 class Fault(NamedTuple):
-    """What is wrong with one row."""
+    """The error of one row."""
 
     row: int
     """Number of the row, from 0."""
     reason: str
-    """A few words that many such rows share."""
+    """A few words for the kind of error."""
     said: str
-    """One sentence on this row."""
+    """One sentence about this row."""
 
 
 class _List(NamedTuple):
     """A column of lists."""
 
     values: NDArray[Any]
-    """Those of all rows, one row after the other; 0 or NaN for an empty field."""
+    """Values of all rows, one row after the other; 0 or NaN for an empty field."""
     lengths: NDArray[np.int64]
-    """Of the list of each row, `[R]`."""
+    """Length of the list of each row, `[R]`."""
 
     @classmethod
     def of(cls, column: pa.Array) -> "_List":
@@ -63,7 +63,7 @@ class _List(NamedTuple):
 
 
 def faults_of(table: pa.Table) -> list[Fault]:
-    """What is wrong with the rows of `table`, one fault a row at most, in their order.
+    """The errors of `table` in the order of its rows, one per row at most.
 
     The table has columns of `hexlit.selfplay.columns.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
     `ending`, `opening` and `values` at least.
@@ -92,7 +92,7 @@ class _Checks:
         self.sound: NDArray[np.bool_] = np.ones(rows, np.bool_)
 
     def mark(self, wrong: NDArray[np.bool_], reason: str, said: Any) -> None:
-        """The rows that are `wrong`, and were sound so far, have this fault; `said(row)` is its sentence."""
+        """Give this fault to the `wrong` rows that were sound so far; `said(row)` is its sentence."""
         for row in np.flatnonzero(wrong & self.sound).tolist():
             self._faults[row] = Fault(row, reason, said(row))
         self.sound &= ~wrong
@@ -131,7 +131,7 @@ def _check_fields(checks: _Checks, plain: dict[str, NDArray[Any]], lists: dict[s
 
 
 def _check_moves(checks: _Checks, plain: dict[str, NDArray[Any]], moves: _List) -> None:
-    """Every move is a free cell, but for a swap as the second under the swap rule."""
+    """Every move is a free cell, except a swap as second move under the swap rule."""
     size = np.where(checks.sound, plain["size"], 2).astype(np.int64)
     rows, places, cells = moves.rows, moves.places, moves.values.astype(np.int64)
     area = (size**2)[rows]
@@ -152,7 +152,7 @@ def _check_moves(checks: _Checks, plain: dict[str, NDArray[Any]], moves: _List) 
 def _played_twice(
     size: NDArray[np.int64], rows: NDArray[np.int64], places: NDArray[np.int64], cells: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Rows in which a cell is taken twice; cells below 0 are not looked at. After a swap the first stone is turned."""
+    """Rows with a cell taken twice; cells below 0 are ignored. After a swap the first stone is mirrored."""
     area = size**2
     second = np.flatnonzero((places == 1) & (cells == area[rows]))
     stones = cells.copy()
@@ -164,7 +164,7 @@ def _played_twice(
     keys = (np.cumsum(area) - area)[rows[kept]] + stones[kept]
     taken = np.zeros(int(area.sum()), np.bool_)
     taken[keys] = True
-    if np.count_nonzero(taken) == len(keys):  # as ever: sorting takes ten times as long
+    if np.count_nonzero(taken) == len(keys):  # the usual case: sorting takes ten times as long
         return np.zeros(0, np.int64)
     order = np.argsort(keys, kind="stable")
     again = order[1:][keys[order][1:] == keys[order][:-1]]
@@ -173,7 +173,7 @@ def _played_twice(
 
 
 def _check_searches(checks: _Checks, plain: dict[str, NDArray[Any]], lists: dict[str, _List]) -> None:
-    """What a search has said is there for every move or for none, and is made of numbers."""
+    """Search results exist for all moves or for none, and consist of finite numbers."""
     plies = lists["moves"].lengths
     for name in ("values", "simulations"):
         if name in lists:
@@ -223,7 +223,7 @@ def _check_searches(checks: _Checks, plain: dict[str, NDArray[Any]], lists: dict
 
 
 def illegal_move(moves: list[int], size: int, swap: bool) -> str:
-    """What is wrong with the first illegal one of `moves`; empty where all are legal."""
+    """The error of the first illegal move of `moves`; empty if all are legal."""
     if size not in SIZES:
         return f"there is no board of {size} rows"
     cells: set[int] = set()
@@ -242,14 +242,14 @@ def illegal_move(moves: list[int], size: int, swap: bool) -> str:
 
 
 def _rows_with(column: _List, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Rows in which a value is `wrong`."""
+    """Rows with a `wrong` value."""
     found = np.zeros(len(column.lengths), np.bool_)
     found[column.rows[wrong]] = True
     return found
 
 
 def _empty(column: pa.Array) -> NDArray[np.bool_]:
-    """Rows whose field, or an entry of whose list, is null."""
+    """Rows with a null field or a null entry in the list."""
     empty: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
     if pa.types.is_list(column.type):
         inside = column.flatten()

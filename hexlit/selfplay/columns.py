@@ -67,7 +67,7 @@ PART_SCHEMA = described(
     _ABOUT,
     {**{name: said for name, (_, said) in _COLUMNS.items()}, MOVES_TEXT: _MOVES_TEXT},
 )
-"""What a part file has besides: the moves as text."""
+"""Further columns of a part file: the moves as text."""
 
 
 def with_text(table: pa.Table, records: Sequence[GameRecord]) -> pa.Table:

@@ -11,69 +11,68 @@ DEVICES = ("learner", "others")
 
 @dataclass
 class SelfPlayConfig:
-    """How the games that the network learns from are played."""
+    """Settings of the games that the network learns from."""
 
     positions: int = 4096
-    """Positions searched in full that one epoch collects, at least."""
+    """Least number of positions searched in full in one epoch."""
     games: int = 256
-    """Games side by side, in all processes together, on every device. With `positions` this decides how many epochs,
-    and so networks, a game lasts."""
+    """Parallel games, in all processes together, on every device. With `positions` this decides how many epochs, and so
+    networks, a game lasts."""
     full_share: float = 0.5
     """Share of moves that are searched in full and become targets (playout cap randomisation, Wu 2019)."""
     fast_simulations: int = 8
-    """Simulations for the other moves, which only carry the game on."""
+    """Simulations for the other moves, which only continue the game."""
     temperature: float = 1.0
     """Temperature of a first move searched in full: 1 plays in proportion to the searched policy, 0 the best move."""
     temperature_final: float = 0.1
-    """Temperature that it falls to, and that of moves not searched in full."""
+    """Final temperature, also used for moves not searched in full."""
     temperature_halflife: float = 6.0
-    """Plies in which the difference to the final temperature halves."""
+    """Half-life in plies of the difference to the final temperature."""
     opening_share: float = 0.5
     """Share of games that start with uniformly random moves, so that unusual positions are learned too."""
     opening_plies: int = 8
     """Such a game starts with 1 to this many random moves."""
     opening_skew: float = 1.0
-    """How far short openings come more often than long ones: a share x of them has up to x^skew of `opening_plies`
-    moves. 1: all numbers alike; 2: a third of the openings up to 8 plies has a single move."""
+    """Preference for short openings: a share x of them has up to x^skew of `opening_plies` moves. With 1 all lengths
+    are equally frequent; with 2 a third of the openings up to 8 plies has a single move."""
     resign_threshold: float = 1.0
     """A player resigns when the searched value falls below minus this for `resign_plies` of its moves; 1 = never."""
     resign_plies: int = 2
     """Moves in a row that must look lost to a player before it resigns."""
     resign_off_share: float = 0.1
-    """Share of games played to the end regardless, which measures how often a resignation would have been wrong."""
+    """Share of games always played to the end. They measure how often a resignation would have been wrong."""
 
     gamble_share: float = 0.0
-    """Chance at each move that a player who sees itself lost plays at random, once a game. A lost position stays lost
-    whatever is played. A position wrongly believed lost gets the replies that network and search overlook."""
+    """Chance at each move that a player who sees itself lost plays at random, once per game. A lost position stays lost
+    after any move. A position wrongly believed lost gets the replies that network and search overlook."""
     gamble_value: float = 0.5
-    """A player sees itself lost where the searched value falls below minus this."""
+    """A player sees itself lost if the searched value falls below minus this."""
     cache: int = 65_536
-    """Answers of the network to keep while it does not change, which many leaves then find; 0 keeps none."""
+    """Answers of the network in the cache, which many leaves reuse while it does not change; 0 turns the cache off."""
     batch: int | None = None
-    """Most positions in one network call, in all processes together; `games` that do not fit take further groups. Null
-    is what suits the device. What is learned does not depend on it."""
+    """Most positions in one network call, in all processes together; more `games` are cut into groups. Null chooses by
+    the device. It does not change the targets of learning."""
     groups: int | None = None
-    """Groups of games that alternate: while one is in the network, the trees of another grow. Null is what suits the
+    """Groups of games that alternate: while one is in the network, the trees of another grow. Null chooses by the
     device."""
     workers: int | None = None
-    """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null is
-    what suits the device. On Ray, the actors."""
+    """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null
+    chooses by the device. On Ray, the actors."""
     devices: str = "learner"
-    """Where these processes compute: on the device of the `learner`, or on this machine's `others`, as only cuda has.
-    `workers=null` is one on each of the others."""
+    """Devices of these processes: that of the `learner`, or this machine's `others` (cuda only). `workers=null` is one
+    on each of the others."""
     where: str = "here"
     """`here` (on this machine) or `ray` (on the machines of a Ray cluster, see the section `ray`)."""
     reanalyse_share: float = 0.0
-    """Share of `positions` that are no new ones, but positions of the window's games searched again in full with the
-    newest network. Their policies and searched values are renewed, the results stay (MuZero Reanalyze). While the
-    window has fewer positions, more are new. Fewer games come in, so that the same `data.window` reaches back
-    further."""
+    """Share of `positions` that are not new, but positions of the window's games searched again in full with the newest
+    network. Their policies and searched values are renewed, the results stay (MuZero Reanalyze). While the window has
+    fewer positions, more are new. Fewer games come in, so the same `data.window` reaches back further."""
     ahead: bool | None = None
     """Whether the games of the next epoch are played while the network trains on this one's, with weights one epoch
-    older; null: where processes of their own play, as they do by default on every device."""
+    older. Null means yes if other processes play, as they do by default on every device."""
     versions_behind: int = 1
-    """Epochs that self-play may be ahead, and so versions by which its network is behind, where it is ahead at all.
-    More keep many unequal machines busy. What is played does not depend on who is fast."""
+    """Epochs that self-play may be ahead (with `ahead`): its network is as many versions behind. More keep many unequal
+    machines busy. The games do not depend on the speed of a machine."""
 
     def __post_init__(self) -> None:
         for name in ("full_share", "opening_share", "resign_off_share", "gamble_share"):

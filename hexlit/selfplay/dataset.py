@@ -19,25 +19,25 @@ from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, with_move_pla
 from hexlit.selfplay.store import part_files
 
 LAYOUT = 3
-"""Grows when the arrays mean something else, or more is asked of the games, so that older caches are not read."""
+"""Raised when the meaning of the arrays or the checks of the games change, so that older caches are not read."""
 
 
 class GamePositions:
-    """Positions of recorded games before a move that somebody chose, with that move and the game's result as targets.
+    """Positions of recorded games before a chosen move, with that move and the game's result as targets.
 
-    The positions of one game have consecutive numbers (rows), in the order in which they were played. Other processes
-    that get a copy map the same files.
+    The positions of one game have consecutive numbers (rows), in the order of play. Other processes that get a copy map
+    the same files.
     """
 
     def __init__(self, folder: Path, *, size: int, swap: bool) -> None:
-        """Map the arrays in `folder`, which `open` has made."""
+        """Map the arrays in `folder`, made by `open`."""
         self.folder = folder
         self.size = size
         self.swap = swap
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in FlatGames._fields}
         self.arrays: dict[str, NDArray[Any]] = arrays
         self.left_out: dict[str, int] = json.loads((folder / "left_out.json").read_text(encoding="utf-8"))
-        # Plain views of the same memory, without what a memmap does on every access.
+        # Plain views of the same memory, without the cost of a memmap on every access.
         self._games = FlatGames(**{name: array.view(np.ndarray) for name, array in arrays.items()})
 
     @classmethod
@@ -45,11 +45,11 @@ class GamePositions:
         """The positions of the games in the store `folder` on boards of `size`.
 
         Left out, and counted in `left_out`: games on other boards; games that did not end, unless `claimed_results`
-        takes the winner whom their source claims; plies of an opening. A swap is a target where `swap` says that the
-        network knows the rule; elsewhere a game goes on from the position after its swap. A swap of sides, which leaves
-        no move, is never one: with the rule such a game begins after the move that followed it.
+        takes the winner that their source claims; plies of an opening. A swap is a target if `swap` says that the
+        network knows the rule; otherwise a game begins at the position after its swap. A swap of sides leaves no move,
+        so it is never a target: with the rule such a game begins after the next move.
 
-        The arrays are kept in `cache`, made by one of the processes that ask for them at once.
+        The arrays are kept in `cache`; of several processes that ask at once, one makes them.
 
         Raises:
             UsageError: there is no store, or nothing in it to learn from.
@@ -92,7 +92,7 @@ class GamePositions:
 
     @property
     def actions(self) -> int:
-        """Actions of a policy: the cells, and the swap where the rule is on."""
+        """Actions of a policy: the cells, and the swap if the rule is on."""
         return self.size**2 + self.swap
 
     @property
@@ -115,7 +115,7 @@ class GamePositions:
 
 
 class GameRows(NamedTuple):
-    """Some positions of a store's games, such as those that one may learn from."""
+    """Some positions of a store's games, such as those for training."""
 
     positions: GamePositions
     rows: NDArray[np.int64]
@@ -124,7 +124,7 @@ class GameRows(NamedTuple):
     def shuffled(self, *, batch: int, seed: int, epoch: int) -> Epoch:
         """Batches of `batch` positions, in an order drawn by `seed` and `epoch`; each is turned with probability 1/2.
 
-        Batches are whole: what is left at the end is left out, unless there is no more than that.
+        All batches are whole: the rest at the end is dropped, unless it is all there is.
         """
         random = np.random.default_rng([seed, epoch])
         batch = min(batch, len(self.rows))
@@ -133,7 +133,7 @@ class GameRows(NamedTuple):
         return Epoch(Part(self.positions, rows, random.random(rows.shape) < 0.5))
 
     def in_order(self, *, batch: int) -> Epoch:
-        """All positions in batches of `batch`, the last of which may be smaller; none is turned."""
+        """All positions in batches of `batch` (the last may be smaller); none is turned."""
         parts = np.split(self.rows, range(batch, len(self.rows), batch))
         return Epoch(Part(self.positions, parts, [np.zeros(len(part), np.bool_) for part in parts]))
 

@@ -41,11 +41,11 @@ class Groups(NamedTuple):
         return means
 
     def mean_policy(self, policy: NDArray[np.float32], ply: NDArray[np.int16], size: int) -> NDArray[np.float32]:
-        """As `mean`, of policies over the board's actions `[P, A]`; each comes back in the frame of its own board."""
+        """As `mean`, for policies over the board's actions `[P, A]`; each is returned in the frame of its own board."""
         return self._exchanged(self.mean(self._exchanged(policy, ply, size)), ply, size)
 
     def _exchanged(self, policy: NDArray[np.float32], ply: NDArray[np.int16], size: int) -> NDArray[np.float32]:
-        """Policies taken from the board's frame to the group's, or back: both maps are their own inverse."""
+        """Policies moved from the board's frame to the group's, or back: both maps are their own inverse."""
         table, actions = geometry(size), policy.shape[1]
         found = policy.copy()
         for rows, other in ((ply % 2 == 1, table.transposed), (self.turned, table.rotated)):

@@ -1,4 +1,4 @@
-"""Games of a store, or of any file, into a file of another format, with an account of what the format cannot say."""
+"""Export of games to a file of another format, with an account of all that the format cannot express."""
 
 import time
 from collections.abc import Callable
@@ -33,15 +33,15 @@ _OF_A_FILE = {"event": "event", "date": "date", "comment": "comments"}
 
 @dataclass
 class ExportResult:
-    """What became of the games of an export."""
+    """Counts of an export."""
 
     format: str
     written: int = 0
     """Games in the file."""
     not_written: Tally = field(default_factory=Tally)
-    """Games that the format cannot say, or that could not be read."""
+    """Games that the format cannot express, or that could not be read."""
     lost: Tally = field(default_factory=Tally)
-    """What the format did not say of games in the file."""
+    """Facts about games in the file that the format cannot express."""
     bytes: int = 0
     """Size of the file."""
     seconds: float = 0.0
@@ -52,10 +52,10 @@ class ExportResult:
 
 
 def format_for(target: Path, name: str | None = None) -> RecordFormat:
-    """The format called `name`, or else the one that files named as `target` have.
+    """The format called `name`, or else the one for the suffix of `target`.
 
     Raises:
-        UsageError: there is no such format, or the name of the file does not tell which.
+        UsageError: there is no such format, or the name of the file does not tell it.
     """
     if name is not None:
         if name not in FORMATS:
@@ -81,7 +81,7 @@ def export_games(
 ) -> ExportResult:
     """Write the games of `reader` to the file `target`, which is replaced when all are written.
 
-    Every game is read again from what was written of it: one that would come back as another game is left out.
+    Every game is read back from its text; one that would come back as another game is left out.
 
     Raises:
         UsageError: no game can be written, or the file cannot be.
@@ -110,7 +110,7 @@ def export_games(
 def _written(
     game: GameRecord | RecordError, recorded: RecordedGame | None, form: RecordFormat, result: ExportResult
 ) -> str:
-    """The text of one game; empty, and counted, where there is none."""
+    """The text of one game; empty, and counted, if the format has none."""
     if isinstance(game, RecordError):
         result.not_written.add(game.reason, str(game.place), game.said)
         return ""
@@ -138,13 +138,13 @@ def _written(
 
 
 def _with_result(recorded: RecordedGame, game: GameRecord) -> RecordedGame:
-    """A game as its file says it, with the result of `game`, the same as a record: no file is to say another."""
+    """A game as its file states it, with the result of its record `game`, so that all files state the same one."""
     winner = -game.winner if begins(recorded) == WHITE else game.winner
     return replace(recorded, winner=winner, ending=game.ending)
 
 
 def _as_said(game: GameRecord, form: RecordFormat) -> RecordedGame:
-    """A stored game in the words of a file: with the swap of sides, which leaves no move, where `form` knows it."""
+    """A stored game for a file; the swap of sides, which leaves no move, is written if `form` knows it."""
     said = from_record(game)
     if swap_of(game) != "swap-sides" or not said.moves:
         return said

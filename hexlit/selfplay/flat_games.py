@@ -30,7 +30,7 @@ BEFORE_SWAP = "plies before a swap"
 
 
 class FlatGames(NamedTuple):
-    """G games with M moves in all, and P positions to learn from; what is open at the end has one entry more."""
+    """G games with M moves in all, and P positions to learn from; arrays of offsets have one more entry."""
 
     moves: NDArray[np.int16]
     """All moves, one game after the other, `[M]`."""
@@ -47,7 +47,7 @@ class FlatGames(NamedTuple):
 def read_flat_games(
     parts: list[Path], *, size: int, swap: bool, claimed_results: bool
 ) -> tuple[FlatGames, dict[str, int]]:
-    """The games in `parts` of a store that one can learn from, and how many games or plies were left out, by reason.
+    """The games in `parts` of a store for learning, and the number of games or plies left out, by reason.
 
     Raises:
         UsageError: a file is damaged or holds other data, or nothing is left.
@@ -77,14 +77,14 @@ def read_flat_games(
 
 
 class _Chunk(NamedTuple):
-    """Some games, N of them, as they stand in a file."""
+    """N games as stored in a file."""
 
     size: NDArray[np.int8]
     winner: NDArray[np.int8]
     unfinished: NDArray[np.bool_]
     opening: NDArray[np.int64]
     told: NDArray[np.bool_]
-    """Whether a record says that somebody swapped; what self-play says is that the rule was on."""
+    """Whether an imported record says that a player swapped; for self-play it says that the rule was on."""
     lengths: NDArray[np.int64]
     """Moves of each game, `[N]`; the others are `[N]`, too."""
     moves: NDArray[np.int16]
@@ -135,8 +135,8 @@ class _Chunk(NamedTuple):
     def begins(self, size: int, swap: bool) -> NDArray[np.int64]:
         """Moves before the first position to learn from with or without the swap rule, `[N]`.
 
-        Without the rule nobody begins with a stone that is good to swap, and the swap is no move. A swap of sides is
-        no move in a record either: what stands there as the answer to the first stone was played after the swap.
+        Without the rule the swap is no move, and the first stone of a swap game would be a poor target. A swap of sides
+        is no move in a record either: the recorded answer to the first stone was played after the swap.
         """
         pieces = self.swapped(size)
         sides = self.told & ~pieces
@@ -177,7 +177,7 @@ def _joined(chunks: list[_Chunk]) -> FlatGames:
 
 
 def _sums(counts: NDArray[Any]) -> NDArray[np.int64]:
-    """Sum of what comes before each, and of all, `[G + 1]`."""
+    """Sum of the counts before each, and of all, `[G + 1]`."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Which games are the same: ids made of what was played, so that one game has one id in every store."""
+"""Ids of games, made of their moves: one game has one id in every store."""
 
 from enum import StrEnum
 from hashlib import blake2b
@@ -8,22 +8,22 @@ from hexlit.hex.symmetry import rotate_moves
 
 
 class Duplicates(StrEnum):
-    """Which of several equal games a store keeps."""
+    """Rule for the equal games that a store keeps."""
 
     SYMMETRIC = "symmetric"
-    """One, of the game and of the same turned by 180 degrees."""
+    """One of a game and the same game turned by 180 degrees."""
     EXACT = "exact"
-    """One of the game; turned it is another game."""
+    """One of equal games; a turned game is another one."""
     KEEP = "keep"
-    """All of them; only the same place in the same file is never taken twice."""
+    """All of them; only the same place in the same file is never stored twice."""
 
 
 def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool]:
     """An id of 63 bits, made of size and moves, and whether it is the turned form of the game with this id.
 
-    Of a game and the same turned by 180 degrees, the one whose moves come first by their numbers gives the id of both
-    (`symmetric`), or each has its own (`exact`; that of the first form is the symmetric one). With `keep` the place
-    where the game was read is part of it.
+    Under `symmetric` a game and the same turned by 180 degrees share the id of the form with the smaller move numbers.
+    Under `exact` each has its own; the smaller form has the symmetric id. Under `keep` the game's place in its file is
+    part of the id.
     """
     content = record.moves.astype(">i2").tobytes()
     turned = rotate_moves(record.moves, record.size).astype(">i2").tobytes()

@@ -1,4 +1,4 @@
-"""Games of any known format into a store: streamed, without duplicates, with an account of what became of each."""
+"""Import of games of any known format into a store: streamed, without duplicates, and each game accounted for."""
 
 import json
 import time
@@ -18,7 +18,7 @@ from hexlit.selfplay.store import GameStore, part_files, read_records
 from hexlit.selfplay.tally import Tally
 
 GAMES_AT_ONCE = 500
-"""New games between two writes to the journal: what a kill makes the next import read again, at most."""
+"""New games between two writes to the journal; after a kill the next import reads no more than these again."""
 
 GAMES_OF_A_PART = 5000
 
@@ -27,7 +27,7 @@ _GAMES_BETWEEN_REPORTS = 100
 
 @dataclass
 class ImportResult:
-    """What became of the games of an import."""
+    """Counts of an import."""
 
     read: int = 0
     """Games that could be read, duplicates among them."""
@@ -38,12 +38,12 @@ class ImportResult:
     dropped: Tally = field(default_factory=Tally)
     """Games that were not imported, and files of no known format."""
     noted: Tally = field(default_factory=Tally)
-    """What is to be said of games among `read`, kept or not: none has won, or only the file says who."""
+    """Remarks on games among `read`, kept or not: no winner, or a winner that only the file claims."""
     in_store: int = 0
     """Games in the store after the import."""
     seconds: float = 0.0
     stopped: str = ""
-    """Why the import ended before the end of its sources, empty where it did not."""
+    """Why the import ended before the end of its sources; empty if it did not."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain values by name."""
@@ -60,16 +60,16 @@ def import_games(
     stop_at_error: bool = False,
     progress: Callable[[GameReader], None] = lambda reader: None,
 ) -> ImportResult:
-    """Add the games of `reader` to the store in the folder `target`, and say so in its `import.json`.
+    """Add the games of `reader` to the store in the folder `target`, and record it in its `import.json`.
 
-    Games that the store has already are passed over, so the same import may be repeated, and goes on after a kill.
+    Games that the store has already are skipped, so an import can be repeated, and continues after a kill.
 
     Args:
-        reader: of the sources that `find_sources` has found.
-        target: made if need be; all games in it were imported under the same rule of duplicates.
-        duplicates: which of equal games are kept.
+        reader: reads the sources of `find_sources`.
+        target: made if it does not exist; all its games were imported under the same rule of duplicates.
+        duplicates: rule for equal games.
         stop_at_error: end at the first game that cannot be read; those before it are kept.
-        progress: called every hundred games with `reader`, which knows how far it is.
+        progress: called every hundred games with `reader`, which knows its position.
 
     Raises:
         UsageError: the target is no folder for these games, a file is damaged, there is nothing to import, or (with
@@ -159,7 +159,7 @@ class _Importer:
                 self.write()
 
     def write(self) -> None:
-        """Make the games of the batch safe."""
+        """Write the games of the batch to the store."""
         self._store.append(self._batch)
         self._batch = []
         if self._result.imported % GAMES_OF_A_PART == 0:
@@ -186,9 +186,11 @@ def _history(target: Path, duplicates: Duplicates) -> list[dict[str, Any]]:
     except (FileNotFoundError, NotADirectoryError):
         rule, history = str(duplicates), []
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error}); remove it to go on") from error
+        raise UsageError(f"target={target}: its {SUMMARY} cannot be read ({error}); remove it to continue") from error
     if rule != duplicates:
-        raise UsageError(f"target={target}: its games were imported with duplicates={rule}; go on so, or elsewhere")
+        raise UsageError(
+            f"target={target}: its games were imported with duplicates={rule}; set the same, or choose another folder"
+        )
     first = next((game for part in part_files(target)[:1] for game in read_records(part)[:1]), None)
     if first is not None and first.game_id != game_identity(first, duplicates)[0]:
         raise UsageError(f"target={target}: its games were not imported with duplicates={rule}; choose another folder")

@@ -1,4 +1,4 @@
-"""What is in a pile of games: sizes, lengths, winners, endings, swaps, openings and players."""
+"""Overview of many games: sizes, lengths, winners, endings, swaps, openings and players."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ WINNERS = {1: "black", -1: "white", 0: "unknown"}
 
 @dataclass
 class Overview:
-    """Counts over games, one `add` a game."""
+    """Counts over games, one `add` per game."""
 
     opening_plies: int = 2
     """Moves that make an opening."""
@@ -24,12 +24,12 @@ class Overview:
     lengths: Counter[int] = field(default_factory=Counter)
     """Number of moves -> games."""
     winners: Counter[str] = field(default_factory=Counter)
-    """`black`, `white` or `unknown`; of unfinished games as their files claim."""
+    """`black`, `white` or `unknown`; for unfinished games as their files claim."""
     endings: Counter[str] = field(default_factory=Counter)
     swaps: Counter[str] = field(default_factory=Counter)
     """`swap-pieces`, `swap-sides` or `none`."""
     openings: Counter[tuple[int, tuple[int, ...]]] = field(default_factory=Counter)
-    """Size and first moves, of a game and the same turned by 180 degrees those that come first -> games."""
+    """Size and first moves -> games; of an opening and its turn by 180 degrees the one that sorts first."""
     openings_won: Counter[tuple[int, tuple[int, ...]]] = field(default_factory=Counter)
     """The same -> games that Black has won."""
     played: Counter[str] = field(default_factory=Counter)
@@ -89,5 +89,5 @@ def swap_of(game: GameRecord) -> str:
     """`swap-pieces`, `swap-sides` or `none`."""
     if game.size**2 in game.moves[1:2]:
         return "swap-pieces"
-    # Self-play says by `swap` that the rule was on, a record that somebody swapped.
+    # In self-play `swap` says that the rule was on, in an imported record that a player swapped.
     return "swap-sides" if game.swap and not len(game.values) else "none"

@@ -1,7 +1,7 @@
 """The place of self-play: how many positions a network call takes, and the processes and devices that play.
 
-It is a matter of speed and memory. It changes nothing of what is learned: on every device at least one process plays
-beside the learner, and is `selfplay.versions_behind` epochs ahead of the training.
+It affects speed and memory but not the targets. On every device at least one process plays beside the learner, and is
+`selfplay.versions_behind` epochs ahead of the training.
 """
 
 from collections.abc import Sequence
@@ -23,22 +23,22 @@ MOST_WORKERS = 8
 gigabyte, and a small share of the games."""
 
 LEARNERS_SHARE = 0.5
-"""Of a device's memory cap, where processes play on it, too. Training holds activations, play does not; but play has
+"""Share of a device's memory cap, if processes play on it, too. Training holds activations, play does not; but play has
 its own network, its batch and a CUDA graph."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """How the games are spread over processes and network calls."""
+    """Distribution of the games over processes and network calls."""
 
     batch: int
     """Most positions in one network call, in all processes together."""
     groups: int
-    """Groups of games that alternate, at least."""
+    """Least number of groups of games that alternate."""
     workers: int
     """Processes that play in each rank; 0 is the rank itself."""
     ahead: int = 0
-    """Epochs that they are ahead of the training; 0: they take turns."""
+    """Epochs that they are ahead of the training; 0: play and training take turns."""
     devices: tuple[str, ...] = ()
     """Devices of the processes in turn; none: that of the learner."""
 
@@ -55,9 +55,9 @@ class Placement:
         return (LEARNERS_SHARE, (1 - LEARNERS_SHARE) / self.workers) if self.workers else (1.0, 1.0)
 
     def cut(self, games: int, ranks: int = 1) -> tuple[int, int]:
-        """Groups and rows of a call in each process, where `games` go on side by side in all of them together.
+        """Groups and rows of a call in each process, for `games` parallel games in all of them together.
 
-        There are as many groups as keep a call within `batch`.
+        The number of groups keeps a call within `batch`.
         """
         parts = ranks * self.parts
         most = max(1, self.batch // parts)
@@ -68,17 +68,17 @@ class Placement:
 def placement_of(
     config: SelfPlayConfig, device: str, threads: int, ranks: int = 1, others: Sequence[str] = ()
 ) -> Placement:
-    """As configured, or what suits the type of the `device` and its processor `threads`, in each of `ranks`.
+    """The configured placement, or the best one for the type of the `device` and its processor `threads`, per rank.
 
     Ranks on the cpu share it, so that their calls together are no larger than those of one.
 
-    A cpu has a process a thread. Its calls take as long as they have rows, so that small ones lose nothing. cuda and
-    mps have one process: `games` belongs to the recipe, and more processes would cut the calls into smaller ones,
-    as many in a row, each hardly faster. One process is enough for the trees to grow, and the games to go on, while
-    the learner trains; the system shares the device between the two.
+    A cpu has one process per thread. The time of its calls is proportional to their rows, so small ones lose nothing.
+    cuda and mps have one process: `games` belongs to the recipe, and more processes would only cut the calls into
+    smaller ones, each hardly faster. One process is enough to grow the trees and continue the games while the learner
+    trains; the system shares the device between the two.
 
-    `selfplay.devices=others` takes `others`, the devices that nothing trains on, one a process. By default they stay
-    free, as they may be somebody else's.
+    `selfplay.devices=others` takes `others`, the devices without training, one per process. By default they stay free,
+    because they may belong to other users.
 
     Raises:
         UsageError: there are no others.

@@ -1,7 +1,7 @@
-"""Games that play themselves, compiled: what happens in one game when its search has ended.
+"""Self-play, compiled: the step of one game when its search has ended.
 
-Every game runs through its own searches at its own pace: when one has used its budget, the move is made and the next
-search begins at once, so a row of the evaluator's batch is never wasted on waiting for the others.
+Every game runs its own searches at its own pace. When a search has used its budget, the move is made and the next
+search begins at once. So no row of the evaluator's batch waits for the other games.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ FULL, FAST = 0, 1
 
 
 class Rules(NamedTuple):
-    """Settings of self-play in the form that compiled code takes; see `SelfPlayConfig`."""
+    """Settings of self-play for compiled code; see `SelfPlayConfig`."""
 
     seed: int
     full_simulations: int
@@ -66,7 +66,7 @@ SLOT = np.dtype(
         ("winner", np.int8),
         # Whether a player may resign in this game.
         ("may_resign", np.bool_),
-        # Player who would have resigned first, where that was not allowed.
+        # Player who would have resigned first, if that was not allowed.
         ("would_resign", np.int8),
         # Moves in a row at which Black, White saw itself lost.
         ("black_lost", np.int16),
@@ -77,7 +77,7 @@ SLOT = np.dtype(
     ],
     align=True,
 )
-"""State of one of the games that are played side by side."""
+"""State of one of the parallel games."""
 
 
 class Games(NamedTuple):
@@ -150,8 +150,8 @@ def temperature(ply: int, rules: Rules) -> float:
 def begin_search(games: Games, tree: Tree, g: int, rules: Rules) -> None:
     """Start the search for the next move of game `g`, with its draw of a full or a fast budget.
 
-    Fast moves are played as well as they can be (Wu 2019): they teach no policy, so exploring there would only blur the
-    results from which values are learned.
+    Fast moves are played at full strength (Wu 2019): they teach no policy, so exploring there would only blur the
+    results that values are learned from.
     """
     slot = games.slot[g]
     ply = int(slot.ply)
@@ -179,7 +179,7 @@ def start_game(
     rules: Rules,
     table: Geometry,
 ) -> None:
-    """Set up game number `game_id` in slot `g`: its random opening, if it draws one, and its first search."""
+    """Set up game number `game_id` in slot `g`: its random opening, if any, and its first search."""
     slot = games.slot[g]
     slot.game_id = game_id
     slot.network_version = network_version
@@ -212,7 +212,7 @@ def start_game(
 
 @inline
 def undecided_plies(stones: Stones, g: int, order: NDArray[np.int16], table: Geometry) -> int:
-    """How many moves of `order` can be played in turn before somebody wins."""
+    """Number of moves of `order` that can be played in turn before a player wins."""
     clear(stones, g)
     for ply in range(order.size):
         if place(stones, g, order[ply], colour_at(ply), table):
@@ -255,7 +255,7 @@ def may_gamble(games: Games, g: int, colour: int) -> bool:
 
 @inline
 def gambled_action(tree: Tree, g: int, k: np.uint64) -> int:
-    """A legal action of the root, all alike, drawn by key `k`."""
+    """A legal action of the root, drawn uniformly by key `k`."""
     legal = 0
     for action in range(tree.root_policy.shape[1]):
         legal += tree.root_policy[g, action] > 0.0
@@ -272,7 +272,7 @@ def gambled_action(tree: Tree, g: int, k: np.uint64) -> int:
 
 @inline
 def looks_lost(games: Games, g: int, value: float, colour: int, rules: Rules) -> bool:
-    """Count the moves in a row at which `colour` saw itself lost; True when it gives up now."""
+    """Count the successive moves with a lost value for `colour`; True if it resigns now."""
     slot = games.slot[g]
     lost = value < -rules.resign_threshold
     in_a_row = (1 + (slot.black_lost if colour > 0 else slot.white_lost)) if lost else 0
@@ -343,11 +343,11 @@ def advance_games(
     params: Params,
     table: Geometry,
 ) -> tuple[int, int]:
-    """Carry the games `first` to `last` - 1 to their next leaves, making the moves whose searches end.
+    """Run the games `first` to `last` - 1 to their next leaves; make a move whenever a search ends.
 
     Returns how many games are over, and how many leaves found their answer in `cache`. `stones` holds the positions of
-    the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the leaves that stood in `planes`
-    when it was called last.
+    the games: the roots of the searches. `policy` `[G, A]` and `value` `[G]` answer the leaves that the last call left
+    in `planes`.
     """
     over, recalled = 0, 0
     for g in range(first, last):
@@ -363,6 +363,6 @@ def advance_games(
 
 @borrowing_kernel
 def restart_searches(games: Games, tree: Tree, rules: Rules) -> None:
-    """Begin the running searches anew, because the network has changed."""
+    """Start the running searches again, because the network has changed."""
     for g in range(tree.game.size):
         begin_search(games, tree, g, rules)

@@ -1,4 +1,4 @@
-"""Who plays the games of an epoch, wherever that is: the calls that all players offer, and the one in this process."""
+"""The interface of all players of self-play games, and the player in this process."""
 
 import time
 from collections.abc import Callable
@@ -17,11 +17,11 @@ OnTargets = Callable[[NewTargets], None]
 
 
 def no_targets(targets: NewTargets) -> None:
-    """For a play without past positions."""
+    """Ignore `targets`: for play without past positions."""
 
 
 class NetworkHost(Protocol):
-    """Builds an evaluator once and gives it new weights as often as they change."""
+    """Builds an evaluator once and refreshes its weights."""
 
     def refreshed(self, weights: Any) -> Evaluator:
         """An evaluator with `weights`."""
@@ -33,31 +33,31 @@ class Played(NamedTuple):
 
     counts: SelfPlayCounts
     in_progress: list[Snapshot]
-    """The games in progress after it, as `SelfPlayer.snapshot` gives them."""
+    """The games in progress after the round, from `SelfPlayer.snapshot`."""
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """What a player needs to set itself up, in this process or in another one; both parts can be sent there."""
+    """Settings of a player, in this process or in another one; they can be sent there."""
 
     settings: dict[str, Any]
     """Arguments of `SelfPlay`."""
     make_host: Callable[[], NetworkHost]
-    """Makes the evaluator's host, where the games are played."""
+    """Makes the evaluator's host, in the process that plays."""
     hosts: tuple[Callable[[], NetworkHost], ...] = ()
-    """Makers for the processes that play, in turn, where they are not alike: each may have another device."""
+    """Makers for the processes that play, in turn, if they differ: each may have another device."""
 
     def of_process(self, number: int, part: int, parts: int) -> "Workplace":
-        """That of process `number`, which plays part number `part` of `parts`."""
+        """The workplace of process `number`, which plays part number `part` of `parts`."""
         make_host = self.hosts[number % len(self.hosts)] if self.hosts else self.make_host
         return Workplace(self.settings | {"part": part, "parts": parts}, make_host)
 
 
 class SelfPlayer(Protocol):
-    """Plays an epoch's games, wherever that is."""
+    """Plays the games of an epoch, here or elsewhere."""
 
     def prepare(self) -> None:
-        """Compile what playing needs, or load it."""
+        """Compile or load the kernels of play."""
         ...
 
     def play(
@@ -74,7 +74,7 @@ class SelfPlayer(Protocol):
         """Play with `weights` until the games that ended hold this player's share of `positions` positions.
 
         See `SelfPlay.play`. Then search this player's share of `past` positions again, unless `deadline` is over;
-        `on_targets` hears what was found, in any order.
+        `on_targets` gets the new targets, in any order.
         """
         ...
 
@@ -83,7 +83,7 @@ class SelfPlayer(Protocol):
         ...
 
     def restore(self, snapshots: list[Snapshot]) -> None:
-        """Go on with this player's share of the games of `snapshots`, which are those of all processes in order."""
+        """Continue this player's share of the games of `snapshots`, those of all processes in order."""
         ...
 
     def cpu_seconds(self) -> float:
@@ -91,7 +91,7 @@ class SelfPlayer(Protocol):
         ...
 
     def close(self) -> None:
-        """End what was started, a play under way included."""
+        """End all processes and the play under way."""
         ...
 
 
@@ -110,8 +110,8 @@ class BackgroundSelfPlayer(SelfPlayer, Protocol):
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> Future[Played]:
-        """As `play`, of games that go on from the round begun before; `on_games` and `on_targets` are called in
-        another thread.
+        """As `play`, for the games after the round begun before; `on_games` and `on_targets` are called in another
+        thread.
         """
         ...
 
@@ -131,7 +131,7 @@ class LocalPlayer:
 
     @cached_property
     def _actor(self) -> SelfPlay:
-        """The games; made when they are first needed, since starting them takes compiled code."""
+        """The games, made on first use because starting them needs compiled code."""
         return SelfPlay(**self._settings)
 
     def prepare(self) -> None:
@@ -179,7 +179,7 @@ class LocalPlayer:
         self.restore_own(part_of(snapshots, *self._share))
 
     def restore_own(self, snapshot: Snapshot) -> None:
-        """Go on with the games of `snapshot`, all of which are this player's."""
+        """Continue the games of `snapshot`, all of them this player's."""
         self._actor.restore(snapshot)
 
     def cpu_seconds(self) -> float:
@@ -191,7 +191,7 @@ class LocalPlayer:
 
 
 def sum_of(counts: list[SelfPlayCounts], seconds: float) -> SelfPlayCounts:
-    """What several processes did in `seconds`; the time inside the network is their mean."""
+    """Sum of the counts of several processes over `seconds`; the time inside the network is their mean."""
     total = SelfPlayCounts(*(sum(getattr(count, field.name) for count in counts) for field in fields(SelfPlayCounts)))
     total.network_seconds /= len(counts)
     total.seconds = seconds

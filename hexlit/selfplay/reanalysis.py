@@ -35,7 +35,7 @@ class PastPositions(NamedTuple):
     cells: NDArray[np.int8]
     """+1 black stone, -1 white stone, 0 empty, `[R, size*size]`."""
     round: int
-    """Keys the noise of the searches, so that a position gets other noise in each round."""
+    """Keys the noise of the searches, so that a position gets new noise in each round."""
 
     def between(self, start: int, stop: int) -> "PastPositions":
         """The positions `start` to `stop` - 1."""
@@ -43,7 +43,7 @@ class PastPositions(NamedTuple):
         return PastPositions(self.game_id[rows], self.ply[rows], self.cells[rows], self.round)
 
     def part(self, part: int, parts: int) -> "PastPositions":
-        """Part number `part` of `parts`, which have as many positions each, give or take one."""
+        """Part number `part` of `parts` of equal size, up to one position."""
         return self.between(len(self.ply) * part // parts, len(self.ply) * (part + 1) // parts)
 
 
@@ -73,7 +73,7 @@ class NewTargets(NamedTuple):
 
 
 def chosen_positions(records: Iterable[GameRecord], most: int, *, seed: int, round: int) -> PastPositions | None:
-    """Up to `most` different positions with a policy target, all alike, drawn by `seed` and `round`; None where none.
+    """Up to `most` different positions with a policy target, drawn uniformly by `seed` and `round`; None without any.
 
     `records` are games on one board.
     """
@@ -94,18 +94,18 @@ def chosen_positions(records: Iterable[GameRecord], most: int, *, seed: int, rou
 
 
 def with_targets(record: GameRecord, targets: NewTargets) -> GameRecord:
-    """A copy of `record` with `targets`, all of them of this game, in the place of its own."""
+    """A copy of `record` with `targets`, all of this game, in place of its own."""
     rows = np.searchsorted(record.policy_plies, targets.ply)
     policies, values, surprises = record.policies.copy(), record.values.copy(), record.surprises.copy()
     policies[rows] = targets.policy
     values[targets.ply] = targets.value
-    if len(surprises):  # games from before surprises were recorded stay without
+    if len(surprises):  # games from before surprises were recorded have none
         surprises[rows] = targets.surprise
     return replace(record, policies=policies, values=values, surprises=surprises)
 
 
 def targets_of(record: GameRecord, plies: Iterable[int]) -> NewTargets:
-    """The targets of `record` at `plies`, each of which has a policy."""
+    """The targets of `record` at `plies`, all with a policy."""
     ply = np.array(sorted(plies), np.int16)
     rows = np.searchsorted(record.policy_plies, ply)
     surprise = record.surprises[rows] if len(record.surprises) else np.zeros(len(rows), np.float32)
@@ -117,7 +117,7 @@ class PastSearch:
     """Searches past positions in full, with the noise that self-play has at their plies."""
 
     def __init__(self, search: SearchConfig, rules: Rules, *, size: int, swap: bool, rows: int, cache: AnswerCache):
-        """`rows` positions side by side; the evaluator takes as many. Its answers are shared with others by `cache`."""
+        """Search `rows` positions at once, the batch of the evaluator; other searches may share its `cache`."""
         self._search = Search(search, size=size, games=rows, swap=swap, cache=cache)
         self._rules = rules
 

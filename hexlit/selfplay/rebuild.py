@@ -1,4 +1,4 @@
-"""Positions rebuilt from their games' moves, as a network sees them: in the mover's frame, turned or not."""
+"""Positions rebuilt from their games' moves, as input of a network: in the mover's frame, turned or not."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, TypeVar
@@ -31,35 +31,35 @@ class ReplyBatch(NamedTuple):
     policy: NDArray[np.float32]
     value: NDArray[np.float32]
     reply: NDArray[np.float32]
-    """Policy target of the game's next position, in the frame of this one; zeros where it is not known, `[B, A]`."""
+    """Policy target of the game's next position, in the frame of this one; zeros if unknown, `[B, A]`."""
 
 
 class Positions(Protocol):
-    """Positions that have numbers, and are rebuilt when they are asked for."""
+    """Numbered positions, rebuilt on demand."""
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""
 
 
 Batches = Sequence[NDArray[T]] | NDArray[T]
-"""Arrays `[B]`, one a batch; where all batches have one size also as the rows of one array."""
+"""Arrays `[B]`, one per batch; batches of one size may be the rows of one array."""
 
 
 class Part(NamedTuple):
-    """What each batch of an epoch holds of some positions."""
+    """The share of some positions in each batch of an epoch."""
 
     positions: Positions
     rows: Batches[np.int64]
-    """Which of them, by number."""
+    """Numbers of the positions."""
     turned: Batches[np.bool_]
     """Whether each is turned by 180 degrees."""
 
 
 class Epoch:
-    """The batches of one epoch: a sequence, each batch rebuilt when it is asked for."""
+    """The batches of one epoch, a sequence; each batch is rebuilt on access."""
 
     def __init__(self, *parts: Part) -> None:
-        """Every batch holds those of all `parts`, one part after the other; the parts have as many batches."""
+        """Each batch joins those of all `parts`, in order; all parts have the same number of batches."""
         self._parts = parts
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Epoch:
 
 
 class Histories(NamedTuple):
-    """The moves that lead to some positions, one after the other in an array that holds whole histories."""
+    """The moves that lead to some positions, in one array of whole games."""
 
     moves: NDArray[np.int16]
     """The moves of all games, one game after the other, `[M]`."""

@@ -1,4 +1,4 @@
-"""Reply targets: the policy of the search one ply after a position, where that search was recorded.
+"""Reply targets: the searched policy one ply after a position, if that search was recorded.
 
 Source: Wu 2019 (KataGo), section 3.4: the opponent's reply as an auxiliary target of the policy.
 """
@@ -12,7 +12,7 @@ Policies = NDArray[np.float16] | NDArray[np.float32]
 
 
 def next_policies(policies: Policies, first: NDArray[np.int64], ply: NDArray[np.int16]) -> Policies:
-    """For each of P positions the policy of the same game's next ply, `[P, A]`; zeros where it is not known.
+    """For each of P positions the policy of the same game's next ply, `[P, A]`; zeros if unknown.
 
     Args:
         policies: over the board's actions, `[P, A]`; the positions of a game follow each other.

@@ -19,7 +19,7 @@ _SECONDS_BETWEEN_NEWS = 0.25
 
 
 class Begun(NamedTuple):
-    """What a round that was set off is played with."""
+    """Network of a round that was set off."""
 
     weights: Any
     network_version: int
@@ -27,10 +27,10 @@ class Begun(NamedTuple):
 
 
 class RoundState(NamedTuple):
-    """What it takes to go on with self-play as if it had not been interrupted."""
+    """State that continues self-play as if it had not been interrupted."""
 
     in_progress: list[Snapshot]
-    """The games in progress before the next round, as `SelfPlayer.snapshot` gives them."""
+    """The games in progress before the next round, from `SelfPlayer.snapshot`."""
     begun: list[Begun]
     """The rounds that were set off and are not consumed, the next one first."""
 
@@ -51,8 +51,8 @@ class SelfPlayRounds:
     A round may search `past` positions again. Each of them takes the place of a new one.
 
     With `ahead`, `set_off` begins rounds in the background, with the weights of that moment, and `play` waits for the
-    next of them: self-play is `ahead` rounds ahead of what consumes it, never more, and each game says which network it
-    began with. What is played does not depend on timing.
+    next of them. Self-play is at most `ahead` rounds ahead of training, and each game records the network it began
+    with. The games do not depend on timing.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class SelfPlayRounds:
     ) -> None:
         """Rounds by `player`; after `deadline` (on `time.monotonic()`) they are cut short, and none is set off.
 
-        Where several processes play rounds together, all of them have all games; `gather(own)` is what each of them
-        has of something, in their order. One of them has the `store`.
+        Several processes that play rounds together get all games of all of them; `gather(own)` gives the values of all
+        processes, in their order. One of them has the `store`.
         """
         if ahead and not isinstance(player, BackgroundSelfPlayer):
             raise UsageError("selfplay.ahead=true: needs processes that play; set selfplay.workers to 1 or more")
@@ -80,7 +80,7 @@ class SelfPlayRounds:
         self._gather = gather
         self._queue: deque[_Round] = deque()
         self._in_progress: list[Snapshot] = []
-        # Rounds in the background bring games while this one's become a part of the store.
+        # Background rounds bring games while those of this round become a part of the store.
         self._storing = threading.Lock()
 
     def play(
@@ -91,10 +91,10 @@ class SelfPlayRounds:
         past: PastPositions | None = None,
         renew: Callable[[NewTargets], None] = lambda targets: None,
     ) -> tuple[list[GameRecord], SelfPlayCounts]:
-        """The games of the round that was set off, or of one with `weights`, by game id; `show` hears how it goes.
+        """The games of the round that was set off, or of one with `weights`, by game id; `show` gets the progress.
 
-        `renew` hears in the end what the searches of past positions have found. A round that begins only now, a
-        restored one included, takes `past`.
+        `renew` gets the new targets of past positions at the end. A round that begins only now, a restored one
+        included, takes `past`.
         """
         current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
         if current.ended is None:
@@ -112,12 +112,12 @@ class SelfPlayRounds:
         show(counts)
         if self.store is not None:
             with self._storing:
-                self.store.append(records)  # which has this process's own already
+                self.store.append(records)  # the store has this process's own already
                 self.store.flush()
         for _, _, found in played:
             for targets in found:
                 renew(targets)
-        # Of several workers, whose games end in any order, those who learn from them must not take notice.
+        # The games of several workers end in any order; learning must not depend on it.
         return sorted(records, key=lambda record: record.game_id), counts
 
     def set_off(self, weights: Any, network_version: int, past: PastPositions | None = None) -> None:
@@ -139,7 +139,7 @@ class SelfPlayRounds:
         return RoundState(in_progress, [waiting.begun for waiting in self._queue])
 
     def restore(self, state: RoundState) -> None:
-        """Go on from `state`; rounds that were under way are begun again."""
+        """Continue from `state`; rounds that were under way are begun again."""
         self.player.restore(state.in_progress)
         self._in_progress = self.player.snapshot()
         self._queue = deque(_Round(begun) for begun in state.begun)

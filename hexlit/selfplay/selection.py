@@ -9,7 +9,7 @@ from hexlit.hex.records.errors import RecordError
 
 @dataclass(frozen=True)
 class Selection:
-    """Which games are meant; None everywhere means all."""
+    """A choice of games; None in a field means any."""
 
     size: int | None = None
     """Rows of the board."""
@@ -17,10 +17,10 @@ class Selection:
     """+1 Black, -1 White."""
     ending: Ending | None = None
     games: int | None = None
-    """The first so many of those that fit."""
+    """Number of fitting games to take, from the first on."""
 
     def of(self, games: Iterable[GameRecord | RecordError]) -> Iterator[GameRecord | RecordError]:
-        """Those of `games` that are meant, and every error on the way."""
+        """The chosen games of `games`, and every error on the way."""
         left = self.games
         for game in games:
             if isinstance(game, RecordError):

@@ -1,4 +1,4 @@
-"""Where games come from: files of any known format, stores, and folders of both, read one game at a time."""
+"""Sources of games: files of any known format, stores, and folders of both, read one game at a time."""
 
 import io
 import os
@@ -16,23 +16,23 @@ from hexlit.hex.records.game import RecordedGame, as_record, begins
 from hexlit.selfplay.store import JOURNAL, read_rows
 
 SUMMARY = "import.json"
-"""What an import says of itself, beside the parts of its store."""
+"""Account of the imports, beside the parts of the store."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Files with games, in the order in which they are read."""
+    """Files with games, in reading order."""
 
     files: tuple[Path, ...]
     passed_over: tuple[RecordError, ...] = ()
-    """Files in the folders that are of no known format."""
+    """Files in the folders without a known format."""
 
 
 def find_sources(paths: Sequence[Path]) -> Sources:
     """The files at `paths`, those in folders and their folders by name.
 
     Raises:
-        UsageError: a path does not exist, a file is of no known format, or a folder has none that is.
+        UsageError: a path does not exist, a file has no known format, or a folder has no file with one.
     """
     files: dict[Path, None] = {}
     passed_over: list[RecordError] = []
@@ -46,7 +46,7 @@ def find_sources(paths: Sequence[Path]) -> Sources:
         found = False
         for file in _walk(path):
             try:
-                _check_suffix(file)  # nobody has named the file: a content that looks like a game is not enough
+                _check_suffix(file)  # the file was not named: content that looks like a game is not enough
                 _check(file)
             except UsageError as error:
                 passed_over.append(RecordError("file of no known format", str(error), Place(file_name(file))))
@@ -59,7 +59,7 @@ def find_sources(paths: Sequence[Path]) -> Sources:
 
 
 def file_name(path: Path) -> str:
-    """`path` as it is told and stored: a sign that cannot be printed, such as a byte that is no UTF-8, as `?`."""
+    """`path` for messages and stores: each unprintable character, such as an invalid UTF-8 byte, becomes `?`."""
     return "".join(sign if sign.isprintable() else "?" for sign in str(path))
 
 
@@ -83,7 +83,7 @@ def _check_suffix(file: Path) -> None:
 
 
 def _check(file: Path) -> None:
-    if not file.is_file():  # such as a pipe, from which nothing can be read twice
+    if not file.is_file():  # such as a pipe, which cannot be read twice
         raise UsageError(f"source={file}: is neither a file nor a folder; write what it gives to a file first")
     try:
         with file.open("rb"):
@@ -95,17 +95,17 @@ def _check(file: Path) -> None:
 
 
 class GameReader:
-    """Goes through the games of many files, and knows how far it is.
+    """Reads the games of many files, and knows its position.
 
         for game in GameReader(find_sources([Path("games")])):
             ...  # a GameRecord, or a RecordError that says what is wrong and where
 
     Attributes:
         size: bytes of all files.
-        position: bytes that have been read.
-        games: games that have been read, those that cannot be read among them.
-        recorded: the last game as its file says it; None where it came from a store.
-        file: where the last game stands.
+        position: bytes read so far.
+        games: games so far, unreadable ones included.
+        recorded: the last game as its file states it; None if it came from a store.
+        file: file of the last game.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -117,7 +117,7 @@ class GameReader:
         self.file = Path()
 
     def __iter__(self) -> Iterator[GameRecord | RecordError]:
-        """The games in order; a file that is read no more when its turn comes is an error, too."""
+        """The games in order; a file that has become unreadable gives an error, too."""
         for file in self.sources.files:
             before = self.position
             self.file = file
@@ -154,5 +154,5 @@ class GameReader:
 
 
 def claimed_winner(game: RecordedGame) -> int:
-    """Who has won as the file of the game says, in the colours of `as_record`; 0 where it does not say."""
+    """Winner that the file of the game claims, in the colours of `as_record`; 0 if it names none."""
     return -game.winner if begins(game) == WHITE else game.winner

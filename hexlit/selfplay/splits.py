@@ -1,7 +1,7 @@
-"""Which games train and which validate: never a game, or an opening, on both sides.
+"""Split into training and validation games: never a game, or an opening, on both sides.
 
-The side of a game is drawn from its moves and a seed alone. So it is the same in every trial of a sweep, and stays
-when games come to the store. Turning a board by 180 degrees changes nothing: both games are on one side.
+The side of a game depends only on its moves and a seed. So it is the same in every trial of a sweep, and stays the same
+when games are added to the store. A game and the same turned by 180 degrees are on one side.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from hexlit.selfplay.dataset import GamePositions
 WAYS = ("game", "opening")
 
 SIDE, CHOICE = range(2)
-"""What a draw decides: whether a game validates, and its turn where only some games are taken."""
+"""Purposes of a draw: the side of a game, and its rank when only some games are taken."""
 
 
 class Split(NamedTuple):
@@ -39,11 +39,10 @@ def split_games(
     opening_plies: int = 2,
     most: int = 500_000,
 ) -> Split:
-    """Draw about `share` of the games for validation, each by itself, or all that have their first moves in common.
+    """Draw about `share` of the games for validation, each game or each opening as a whole.
 
-    `by="opening"` keeps games together whose first `opening_plies` moves are the same, turned or not. Of a store with
-    more than `most` positions some games are taken, drawn by `seed`, with at most so many positions on both sides
-    together.
+    `by="opening"` keeps games together if their first `opening_plies` moves are the same, turned or not. If a store has
+    more than `most` positions, some games are drawn by `seed`, with at most `most` positions on both sides together.
 
     Raises:
         UsageError: a setting is out of range, or one side would be empty.
@@ -84,7 +83,7 @@ def _draws(
     purpose: int,
     table: Geometry,
 ) -> NDArray[np.float64]:
-    """For each game a number in [0, 1) that hangs on its first moves (and on `seed` and `purpose`), `[G]`."""
+    """For each game a number in [0, 1) that depends on its first moves, `seed` and `purpose`, `[G]`."""
     drawn = np.empty(len(starts))
     for game in range(len(starts)):
         plain = np.uint64(lengths[game])

@@ -1,10 +1,10 @@
-"""Games on disk: Parquet, one row a game, the same schema for self-play and for imported games.
+"""Games on disk: Parquet, one row per game, the same schema for self-play and for imported games.
 
-`hexlit.selfplay.columns` tells what the columns mean, and so does every file.
+`hexlit.selfplay.columns` tells the meaning of the columns, and each file stores it, too.
 
-Games arrive in small batches. Each is appended at once to a journal (an Arrow stream), so that a game that has ended
-survives any kill; `flush` turns the journal into a part file, written under a temporary name and renamed. A journal
-left behind by a kill becomes a part when the store is opened, its torn end dropped.
+Games arrive in small batches. Each batch is appended at once to a journal (an Arrow stream), so that finished games
+survive any kill. `flush` turns the journal into a part file, written under a temporary name and renamed. A journal left
+by a kill becomes a part when the store is opened; its torn end is dropped.
 """
 
 import logging
@@ -32,7 +32,7 @@ JOURNAL = "journal.arrows"
 
 
 def to_table(records: list[GameRecord]) -> pa.Table:
-    """Table of SCHEMA with one row a record."""
+    """Table of SCHEMA with one row per record."""
     columns: dict[str, list[Any]] = {name: [getattr(record, name) for record in records] for name in SCHEMA.names}
     columns["ending"] = [str(ending) for ending in columns["ending"]]
     columns["policies"] = [policies.ravel() for policies in columns["policies"]]
@@ -63,18 +63,18 @@ def to_records(table: pa.Table) -> list[GameRecord]:
 
 
 def part_files(folder: Path) -> list[Path]:
-    """The part files of the store in `folder`, in order; other Parquet files there are none of its."""
+    """The part files of the store in `folder`, in order; other Parquet files there are ignored."""
     return sorted(path for path in folder.glob("part-*.parquet") if path.stem.removeprefix("part-").isdecimal())
 
 
 def read_rows(file: Path) -> list[GameRecord | RecordError]:
-    """The rows of one part file or journal in order, each a game or what is wrong with it.
+    """The rows of one part file or journal in order, each a game or its error.
 
-    A store may be open for writing on it or not. A journal's games that stand in the last part already, as after a kill
+    The store may be open for writing meanwhile. Games of a journal that the last part has already, as after a kill
     between the two, are left out.
 
     Raises:
-        UsageError: the file is damaged, or no part of a store.
+        UsageError: the file is damaged, or not a part of a store.
     """
     if file.name == JOURNAL:
         written = set(_read_ids(part) if (part := next(reversed(part_files(file.parent)), None)) else ())
@@ -87,13 +87,13 @@ def read_records(file: Path) -> list[GameRecord]:
     """The games of one part file or journal; see `read_rows`.
 
     Raises:
-        UsageError: the file is damaged, no part of a store, or a row of it is no game; part and row are named.
+        UsageError: the file is damaged, not a part of a store, or has an invalid row; part and row are named.
     """
     return [_sound(row) for row in read_rows(file)]
 
 
 def _rows_of(table: pa.Table, file: Path) -> list[GameRecord | RecordError]:
-    """The rows of `table`, which stands in `file`."""
+    """The rows of `table`, read from `file`."""
     faults = faults_of(table)
     if not faults:
         return list(to_records(table))
@@ -135,15 +135,15 @@ def _damaged(part: Path, error: Exception) -> UsageError:
 
 
 class GameStore:
-    """The games of one run, in the order in which they ended; no game is kept twice.
+    """The games of one run, in the order they ended; no game is kept twice.
 
-    One process has the store open at a time, until `close` or its end; anybody may read its files meanwhile.
+    One process has the store open at a time, until `close` or its end; others may read its files meanwhile.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open the store in `folder`, making it if need be, and save what a killed writer left in its journal.
+        """Open the store in `folder`, made if it does not exist, and save the journal of a killed writer.
 
-        Raises `UsageError` while another process writes there, and where nothing can be written.
+        Raises `UsageError` while another process writes there, and if the folder cannot be written to.
         """
         self.folder = folder
         self._closed = False
@@ -189,7 +189,7 @@ class GameStore:
         return part_files(self.folder)
 
     def append(self, records: list[GameRecord]) -> None:
-        """Keep `records`; games that are in the store already are passed over."""
+        """Store `records`; games that are in the store already are skipped."""
         fresh = [record for record in records if record.game_id not in self._ids]
         if not fresh:
             return
@@ -212,7 +212,7 @@ class GameStore:
         self._journal.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Write what the journal holds to a part file, and let other processes in."""
+        """Write the journal to a part file, and let other processes open the store."""
         if self._closed:  # another process may be writing by now
             return
         try:
@@ -239,7 +239,7 @@ class GameStore:
     def find(self, ids: Sequence[int]) -> list[GameRecord]:
         """The games with these ids, in their order; raises `UsageError` when one is missing.
 
-        The latest parts are read first, and no more of them than it takes.
+        The latest parts are read first, and only as many as needed.
         """
         missing = set(ids)
         found: dict[int, GameRecord] = {}
@@ -266,10 +266,10 @@ class GameStore:
 
 
 def _read_journal(path: Path) -> pa.Table:
-    """Rows of a journal up to its end or to where a kill has torn it.
+    """Rows of a journal, up to its end or to the place of a kill.
 
     Raises:
-        UsageError: they are no games.
+        UsageError: they are not games.
     """
     batches: list[pa.RecordBatch] = []
     try:
@@ -277,7 +277,7 @@ def _read_journal(path: Path) -> pa.Table:
             with pa.ipc.open_stream(path.read_bytes()) as stream:
                 batches.extend(stream)
     except (pa.ArrowInvalid, OSError):
-        pass  # The writer was killed inside a batch: what came before it is whole.
+        pass  # The writer was killed inside a batch: all before it is whole.
     try:
         # A writer of an earlier version may have left it: columns that it did not have are empty.
         tables = [SCHEMA.empty_table(), *([pa.Table.from_batches(batches)] if batches else [])]

@@ -23,10 +23,10 @@ def divergence(policy: NDArray[np.float32], prior: NDArray[np.float32]) -> float
 
 
 def surprise_weights(surprises: NDArray[np.float32], share: float) -> NDArray[np.float64]:
-    """How often to draw each of P positions, relative to the mean: float64 `[P]` with mean 1.
+    """Draws of each of P positions, relative to the mean: float64 `[P]` with mean 1.
 
-    A `share` of all draws goes to the positions in proportion to `surprises` `[P]`, the rest to all alike. Without any
-    surprise all weigh the same.
+    A `share` of all draws goes to the positions in proportion to `surprises` `[P]`, the rest to all equally. Without
+    any surprise all weigh the same.
     """
     mean = surprises.mean(dtype=np.float64)
     if mean <= 0:
@@ -38,8 +38,8 @@ def surprise_weights(surprises: NDArray[np.float32], share: float) -> NDArray[np
 def drawn_by_weight(random: np.random.Generator, weights: NDArray[np.float64], draws: int) -> NDArray[np.int64]:
     """`draws` row numbers in random order; row i comes draws * weights[i] / sum times, rounded up or down.
 
-    Systematic sampling: evenly spaced marks on the line of all weights, with one random offset. It draws with the
-    least variance; with equal weights no row comes again before all have come.
+    It is systematic sampling: evenly spaced marks on the line of all weights, with one random offset. It has the least
+    variance; with equal weights no row comes twice before all have come once.
     """
     ends = np.cumsum(weights[order := random.permutation(len(weights))])
     marks = (np.arange(draws) + random.random()) * (ends[-1] / draws)

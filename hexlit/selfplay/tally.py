@@ -1,4 +1,4 @@
-"""What happened to how many games, by reason, each with the first example."""
+"""Counts of games by reason, each with the first example."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,9 +9,9 @@ class Tally:
     """Counts by reason."""
 
     counts: dict[str, int] = field(default_factory=dict)
-    """Reason -> how many."""
+    """Reason -> count."""
     examples: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Reason -> where the first one stands, and what is said of it."""
+    """Reason -> place of the first one, and the sentence about it."""
 
     def add(self, reason: str, place: str, said: str = "") -> None:
         """One more for `reason`."""
@@ -20,7 +20,7 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """How many, for whatever reason."""
+        """Count of all reasons together."""
         return sum(self.counts.values())
 
     def as_json(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Value targets of a game: its result, mixed with what the searches said.
+"""Value targets of a game: its result, mixed with the searched values.
 
-A result is right but noisy: one blunder decides it. The search of a position is quiet but only as good as the network.
-The searches of the moves that follow see more of the game; Wu (KataGo) learns short-term values from them, as
+A result is unbiased but noisy: one blunder decides it. The search of a position has little noise but is only as good as
+the network. The searches of the next moves see more of the game; Wu (KataGo) learns short-term values from them, as
 TD(lambda) does (Sutton 1988).
 """
 

@@ -21,20 +21,20 @@ _NAMES = {BLACK: "Black", WHITE: "White", 0: "nobody"}
 
 @dataclass
 class Verdict:
-    """What a look at all games has found."""
+    """Result of a check of all games."""
 
     games: int = 0
     """Games that could be read."""
     plies: int = 0
     wrong: Tally = field(default_factory=Tally)
-    """What is wrong."""
+    """Errors by reason."""
     problems: list[dict[str, str]] = field(default_factory=list)
-    """The first of these one by one: `reason`, `place`, `said`."""
+    """The first errors one by one: `reason`, `place`, `said`."""
     noted: Tally = field(default_factory=Tally)
-    """What is not wrong, but good to know: duplicates, unfinished games."""
+    """Remarks that are no errors: duplicates, unfinished games."""
 
     def add(self, reason: str, place: str, said: str, most: int) -> None:
-        """One more thing that is wrong; told by itself where it is among the first `most`."""
+        """Count one more error; it is listed if it is among the first `most`."""
         self.wrong.add(reason, place, said)
         if len(self.problems) < most:
             self.problems.append({"reason": reason, "place": place, "said": said})
@@ -52,7 +52,7 @@ class Verdict:
 def verify_games(
     reader: GameReader, *, most: int = 20, progress: Callable[[GameReader], None] = lambda reader: None
 ) -> Verdict:
-    """Replay every game; `most` problems are told one by one, and all are counted."""
+    """Replay every game; up to `most` problems are listed one by one, and all are counted."""
     verdict = Verdict()
     ids: set[tuple[Path, int]] = set()  # of a store, whose parts stand in one folder
     seen: dict[int, bool] = {}
@@ -80,7 +80,7 @@ def verify_games(
 
 
 def check_record(game: GameRecord) -> list[tuple[str, str]]:
-    """What is wrong with one game, as (reason, sentence): of its moves one thing, or of its searches and its result."""
+    """Errors of one game, as (reason, sentence): one about its moves, or those about its searches and its result."""
     illegal = illegal_move(game.moves.tolist(), game.size, game.swap)
     if illegal:
         return [("illegal move", illegal)]

@@ -1,4 +1,4 @@
-"""The replay window: the latest games, from which training batches are rebuilt.
+"""The replay window: the latest games, as the source of training batches.
 
 Only moves and targets are kept. A position is replayed from its game's moves when it is drawn.
 """
@@ -22,7 +22,7 @@ from hexlit.selfplay.value_targets import value_targets
 
 
 class ReplayWindow:
-    """The positions of the latest games, `capacity` of them at most (whole games, so up to one game more)."""
+    """The positions of the latest games, at most `capacity` of them (whole games, so up to one game more)."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ReplayWindow:
 
     @property
     def records(self) -> list[GameRecord]:
-        """The games with the targets that they have now, oldest first."""
+        """The games with their current targets, oldest first."""
         return list(self._records)
 
     @property
@@ -76,7 +76,7 @@ class ReplayWindow:
         return [record.game_id for record in self._records]
 
     def extend(self, records: Iterable[GameRecord]) -> None:
-        """Add games; the oldest leave when the others fill the window without them."""
+        """Add games; the oldest leave if the others fill the window without them."""
         for record in records:
             if record.size != self.size or record.swap != self.swap:
                 raise UsageError(
@@ -97,7 +97,7 @@ class ReplayWindow:
         self._index = None
 
     def renew(self, targets: NewTargets) -> None:
-        """Learn from `targets` in the place of what the searches of the games said; other games' are passed over."""
+        """Replace the searched targets of the games by `targets`; those of other games are ignored."""
         rows: defaultdict[int, list[int]] = defaultdict(list)
         for row, game_id in enumerate(targets.game_id.tolist()):
             rows[game_id].append(row)
@@ -109,7 +109,7 @@ class ReplayWindow:
         self._index = None
 
     def renewed(self) -> NewTargets | None:
-        """All targets that `renew` has brought, of the games that are still here; None without any."""
+        """All targets that `renew` has set, of the games still in the window; None without any."""
         games = (record for record in self._records if record.game_id in self._renewed)
         found = [targets_of(record, self._renewed[record.game_id]) for record in games]
         return NewTargets.joined(found) if found else None
@@ -120,8 +120,8 @@ class ReplayWindow:
         """`steps` batches of `batch` positions, drawn without repeats as long as the window lasts, or by surprise.
 
         Each position is turned by 180 degrees with probability one half. The draws depend on `seed` and `epoch` only.
-        Where there are `others`, every batch takes a `share` of its positions, rounded so that it holds over the epoch,
-        from them, likewise without repeats as long as they last.
+        With `others`, each batch takes a `share` of its positions from them, also without repeats as long as they last.
+        The share is rounded so that it holds over the epoch.
         """
         if not self._positions:
             raise UsageError("the replay window holds no position to learn from")
@@ -152,7 +152,7 @@ class ReplayWindow:
 def _drawn(
     random: np.random.Generator, count: int, draws: int, weights: NDArray[np.float64] | None = None
 ) -> NDArray[np.int64]:
-    """`draws` numbers below `count`, each as often as any other or as its weight says, give or take one."""
+    """`draws` numbers below `count`, each equally often or in proportion to its weight, up to one."""
     if weights is not None:
         return drawn_by_weight(random, weights, draws)
     rounds = -(-draws // count)
@@ -193,9 +193,9 @@ class _Index(NamedTuple):
     value: NDArray[np.float32]
     """For the player to move, `[P]`."""
     surprise: NDArray[np.float32]
-    """How far the search moved the policy, `[P]`; see `GameRecord.surprises`."""
+    """Divergence of the searched policy from the prior, `[P]`; see `GameRecord.surprises`."""
     reply: NDArray[np.float16] | NDArray[np.float32] | None = None
-    """Policy of the next position, zeros where it is not known, `[P, A]`; None where nobody learns it."""
+    """Policy of the next position, zeros if unknown, `[P, A]`; None without reply targets."""
 
     @classmethod
     def of(
@@ -222,7 +222,7 @@ class _Index(NamedTuple):
         return self._replace(reply=next_policies(self.policy, self.first, self.ply))
 
     def averaged(self, *, merge: bool) -> "_Index":
-        """Equal positions get the mean of their targets; where they `merge`, the first one stands for all."""
+        """Equal positions get the mean of their targets; with `merge` the first one stands for all."""
         groups = Groups.of(Histories(self.moves, self.first, self.ply, self.may_swap), self.size)
         rows = groups.first if merge else np.arange(len(self.ply))
 

@@ -1,7 +1,7 @@
-"""Self-play in worker processes that each play their share of the games.
+"""Self-play in worker processes; each plays its share of the games.
 
-Workers are started by spawn, play games whose numbers (and so random draws) no other worker has, and stop each after
-its own share of positions, so that what a run plays does not depend on their timing.
+Workers are started by spawn. Each plays games with its own numbers (and so random draws), and stops after its own share
+of positions. So the games of a run do not depend on timing.
 """
 
 import contextlib
@@ -22,22 +22,22 @@ from hexlit.selfplay.player import LocalPlayer, OnGames, OnTargets, Played, Self
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 
 NICENESS = 5
-"""Of worker processes: the training beside them, for whose end they would wait, should find its cores free."""
+"""Niceness of worker processes: the training beside them, which they would wait for, should find its cores free."""
 
 
 class WorkerPlayers:
     """Plays in `count` processes; each has its share of the slots, and collects its share of the positions.
 
-    They die with this process, however it dies (see `hexlit.lifeline`).
+    They end with this process, however it ends (see `hexlit.lifeline`).
     """
 
     def __init__(self, workplace: Workplace, count: int) -> None:
-        """Start the processes; each sets up the games of `workplace`, with numbers of its own.
+        """Start the processes; each sets up the games of `workplace`, with its own numbers.
 
-        Where `workplace` is one part of several, each process is a part of that part.
+        If `workplace` is one part of several, each process is a part of that part.
         """
         context = multiprocessing.get_context("spawn")
-        line, self._lifeline = context.Pipe(duplex=False)  # nobody else has its other end
+        line, self._lifeline = context.Pipe(duplex=False)  # no other process has its other end
         self._connections: list[Connection] = []
         self._processes = []
         self._parts = count * int(workplace.settings.get("parts", 1))
@@ -55,7 +55,7 @@ class WorkerPlayers:
         self._rounds = ThreadPoolExecutor(1, "self-play")
 
     def prepare(self) -> None:
-        """See `SelfPlayer`. What is not on disk the first worker compiles; the others find it there."""
+        """See `SelfPlayer`. The first worker compiles all kernels that are not on disk; the others find them there."""
         places = list(enumerate(self._connections))
         loads = is_compiled("selfplay")
         for together in [places] if loads else [places[:1], places[1:]]:
@@ -75,9 +75,9 @@ class WorkerPlayers:
         past: PastPositions | None = None,
         on_targets: OnTargets = no_targets,
     ) -> SelfPlayCounts:
-        """See `SelfPlayer`. Games are heard of as they end; seconds inside the network are the workers' mean."""
+        """See `SelfPlayer`. Games arrive as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
-        # Clocks of processes need not agree, stretches of time do.
+        # Clocks of processes may differ; durations agree.
         seconds = None if deadline is None else deadline - time.monotonic()
         for worker, connection in enumerate(self._connections):
             self._send(worker, connection, ("play", weights, positions, network_version, seconds, past))
@@ -140,13 +140,13 @@ class WorkerPlayers:
     def cpu_seconds(self) -> float:
         """See `SelfPlayer`."""
         for worker, process in enumerate(self._processes):
-            with contextlib.suppress(psutil.Error):  # of a process that is gone, the latest is kept
+            with contextlib.suppress(psutil.Error):  # for a process that is gone, the last value is kept
                 times = psutil.Process(process.pid).cpu_times()
                 self._cpu_seconds[worker] = times.user + times.system
         return sum(self._cpu_seconds)
 
     def close(self) -> None:
-        """See `SelfPlayer`. The processes hold nothing that could be lost; `play` in another thread is told."""
+        """See `SelfPlayer`. The processes hold nothing that could be lost; `play` in another thread raises."""
         for process in self._processes:
             process.kill()
         for process in self._processes:
@@ -180,7 +180,7 @@ def make_player(workplace: Workplace, workers: int) -> SelfPlayer:
 
 
 def _work(connection: Connection, workplace: Workplace) -> None:
-    """What a worker process does until its connection is closed, or the process that started it is gone."""
+    """Main loop of a worker process, until its connection is closed or its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes the connection
     if hasattr(os, "nice"):
         os.nice(NICENESS)

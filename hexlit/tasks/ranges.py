@@ -1,6 +1,6 @@
-"""Ranges that settings of several tasks keep. Each check raises `UsageError` with one line that names the setting.
+"""Ranges for settings of several tasks. Each check raises `UsageError` with one line that names the setting.
 
-`section` is the part of the configuration that `settings` stand in, such as `data`.
+`section` is the part of the configuration with these `settings`, such as `data`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ def check_dropout(section: str, settings: object, *names: str) -> None:
 
 
 def check_split(train_share: float, validation_share: float) -> None:
-    """Refuse `data.train_share` and `data.validation_share` that leave a split without any example."""
+    """Refuse `data.train_share` and `data.validation_share` that leave a split empty."""
     for name, value in (("train_share", train_share), ("validation_share", validation_share)):
         if not 0 < value < 1:
             raise UsageError(f"data.{name}={value}: must lie between 0 and 1")
@@ -44,7 +44,7 @@ def check_split(train_share: float, validation_share: float) -> None:
 
 
 def check_attention(name: str, width: int, heads: int) -> None:
-    """Refuse a width of a transformer, the setting `net.NAME`, that heads or sines of positions cannot share."""
+    """Refuse a transformer's width, the setting `net.NAME`, that heads or sines of positions cannot divide."""
     if width % heads:
         raise UsageError(f"net.{name}={width}: must be a multiple of net.heads={heads}")
     if width % 2:

@@ -1,4 +1,4 @@
-"""What every task's configuration has: the part of `hexlit train` that the shared rails read."""
+"""The shared configuration of every task: the part of `hexlit train` that the code of runs reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,20 +11,20 @@ from hexlit.tuning.config import SweepConfig
 
 @dataclass
 class RunConfig:
-    """What `hexlit train` takes whatever the task; a task's own configuration adds its sections."""
+    """Settings of `hexlit train` for every task; a task's own configuration adds its sections."""
 
     name: str = "run"
-    """Name of the recipe: the folder of its runs."""
+    """Name of the recipe, and of the folder of its runs."""
     task: str = ""
-    """What is learned: the name of a task."""
+    """Name of the task to learn."""
     seed: int = 1
-    """The one seed: of the weights, of what is drawn, and of the order of the batches."""
+    """Seed of the weights, of all random draws, and of the order of the batches."""
     resume: str | None = None
-    """Folder of an interrupted run to go on with."""
+    """Folder of an interrupted run to continue."""
     report: bool = True
-    """Write `report.html` when the run has come to its end."""
+    """Whether to write `report.html` at the end of the run."""
     best: str | None = None
-    """Folder of a sweep whose best trial's settings are taken; those of the command line win."""
+    """Folder of a sweep; its best trial's settings are used. Settings of the command line take precedence."""
     accelerator: AcceleratorConfig = field(default_factory=AcceleratorConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     trainer: TrainerConfig = field(default_factory=TrainerConfig)
@@ -32,7 +32,7 @@ class RunConfig:
     sweep: SweepConfig = field(default_factory=SweepConfig)
 
     def __post_init__(self) -> None:
-        """Refuse what no part can check alone."""
+        """Refuse impossible values."""
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")
         if not self.name or not all(c.isalnum() or c in "-_." for c in self.name):
@@ -40,20 +40,20 @@ class RunConfig:
 
     @property
     def subject(self) -> str:
-        """What the first line of a run calls its work."""
+        """Subject of the run, for its first line."""
         return self.task
 
     @property
     def hardware(self) -> AcceleratorConfig:
-        """What the run asks of the hardware, the recipe's batch included where it has one."""
+        """The run's settings for the hardware, including the recipe's batch if it has one."""
         return self.accelerator
 
     @property
     def device_defaults(self) -> Mapping[str, LoadingDefaults]:
-        """By type of device (cpu, cuda, mps): what the task asks of it where `hardware` leaves it open."""
+        """The task's defaults by type of device (cpu, cuda, mps), used where `hardware` leaves a setting open."""
         return {}
 
     @property
     def without_effect(self) -> Mapping[str, str]:
-        """Sections that these settings leave without effect, and why; setting one of their keys is refused."""
+        """Sections without effect under these settings, and why; setting one of their keys is refused."""
         return {}

@@ -11,14 +11,14 @@ MODES = ("offline", "online", "disabled")
 class WandbConfig:
     """Weights & Biases. Offline by default: nothing leaves the machine until `wandb sync`.
 
-    A setting that is left out (null) comes from the environment variable that W&B documents for it.
+    A setting that is null comes from the environment variable that W&B documents for it.
     """
 
     mode: str | None = None
-    """offline, online (falls back to offline, with a warning, without a key or a network) or disabled.
-    Null: WANDB_DISABLED, WANDB_MODE, else offline."""
+    """Mode: offline, online or disabled. Without a key or a network online falls back to offline, with a warning. Null:
+    WANDB_DISABLED, WANDB_MODE, else offline."""
     project: str | None = None
-    """Null: WANDB_PROJECT, else hexlit."""
+    """Name of the project. Null: WANDB_PROJECT, else hexlit."""
     entity: str | None = None
     """User or team that owns the project. Null: WANDB_ENTITY, else the default of the account."""
     name: str | None = None
@@ -28,13 +28,15 @@ class WandbConfig:
     tags: list[str] = field(default_factory=list)
     """Further tags of the run. Empty: WANDB_TAGS, separated by commas."""
     artifacts: bool = True
-    """Log checkpoints, and what they were learned from, as artifacts; trials of a sweep never do."""
+    """Whether to log checkpoints and their training data as artifacts; trials of a sweep never do."""
     media: bool = True
-    """Log pictures and tables at every evaluation."""
+    """Whether to log pictures and tables at every evaluation."""
     init_timeout: float | None = None
-    """Seconds to wait for the server before the run falls back to offline. Null: WANDB_INIT_TIMEOUT, else 30."""
+    """Longest wait for the server, in seconds; then the run falls back to offline. Null: WANDB_INIT_TIMEOUT, else
+    30.
+    """
     finish_timeout: float = 300.0
-    """Seconds to wait at the end for the upload; what is left stays on disk for `wandb sync`."""
+    """Longest wait for the upload at the end, in seconds; the rest stays on disk for `wandb sync`."""
 
     def __post_init__(self) -> None:
         if self.mode is not None and self.mode not in MODES:

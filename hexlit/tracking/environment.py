@@ -1,4 +1,4 @@
-"""W&B's environment variables fill in what the configuration leaves out; and whether a key is at hand."""
+"""W&B's environment variables, which complete the configuration; and whether there is a key."""
 
 import logging
 import netrc
@@ -21,10 +21,10 @@ _TRUE = ("1", "true", "yes", "on")
 
 
 def resolved(config: WandbConfig, environment: Mapping[str, str]) -> WandbConfig:
-    """`config` with what it leaves out filled in from `environment`; mode, project and timeout are never None.
+    """`config` completed from `environment`; mode, project and timeout are never None.
 
     Raises:
-        UsageError: a variable holds what W&B does not take.
+        UsageError: a variable has a value that W&B does not accept.
     """
     return replace(
         config,
@@ -45,7 +45,7 @@ def folder_of(folder: Path, environment: Mapping[str, str]) -> Path:
 
 
 def has_credentials() -> bool:
-    """Whether W&B would find a key without asking, in the places that it searches itself."""
+    """Whether W&B would find a key without asking, in its own search places."""
     import wandb
 
     if os.environ.get("WANDB_API_KEY") or os.environ.get("WANDB_IDENTITY_TOKEN_FILE"):

@@ -12,7 +12,7 @@ from hexlit.files import write_json_atomic
 
 FILE = "wandb.json"
 _LONGEST = 56
-"""Characters of a name that the id of a run keeps; W&B takes 64 in all."""
+"""Characters of a name that the id of a run keeps; W&B allows 64 in all."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Identity:
 
 
 def new_identity(name: str, project: str, entity: str | None, run_id: str | None = None) -> Identity:
-    """The identity of a new run; `run_id` None makes an id that no other run has."""
+    """The identity of a new run; `run_id` None makes a unique id."""
     slug = re.sub(r"[^\w-]+", "-", name)[:_LONGEST].strip("-")
     return Identity(run_id or f"{slug}-{secrets.token_hex(3)}", name, project, entity)
 
 
 def read_identity(folder: Path) -> Identity | None:
-    """The identity of the run in `folder`; None where none was written, or not whole."""
+    """The identity of the run in `folder`; None if it is missing or incomplete."""
     try:
         found = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -14,12 +14,12 @@ class Metric:
     name: str
     """Dotted name, or a pattern of them such as `val.*_accuracy`."""
     shown: str | None = None
-    """Grouped name; a `*` at its end stands for what the one at the end of `name` matched. None: the first dot becomes
-    the slash that ends the group."""
+    """Grouped name; a `*` at its end is the text that the `*` of `name` matched. None: the first dot becomes the slash
+    after the group."""
     best: str | None = None
     """Whether the highest (`max`) or the lowest (`min`) value is the best; None: neither end is better."""
     axis: bool = False
-    """Whether charts may be drawn over it: it only grows."""
+    """Whether it only grows, so that charts can be drawn over it."""
 
 
 SHARED = (
@@ -35,7 +35,7 @@ SHARED = (
 
 
 class MetricTable:
-    """Looks names up: the lines of a task come before those that all tasks share."""
+    """Looks names up: the lines of a task come before the common ones."""
 
     def __init__(self, lines: Iterable[Metric] = ()) -> None:
         """`lines` are the task's."""
@@ -51,11 +51,11 @@ class MetricTable:
         return line.shown[:-1] + name.removeprefix(line.name.removesuffix("*"))
 
     def best(self, name: str) -> str | None:
-        """`max` or `min` where that value of the metric with this dotted name is the best."""
+        """`max` or `min` if that value of the metric with this dotted name is the best."""
         found = (line.best for line in self._lines if line.best is not None and fnmatchcase(name, line.name))
         return next(found, None)
 
     @property
     def axes(self) -> list[str]:
-        """Grouped names that charts may be drawn over, those that all tasks share first."""
+        """Grouped names of the axes for charts, the common ones first."""
         return [self.grouped(line.name) for line in (*SHARED, *self._lines[: -len(SHARED)]) if line.axis]

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 FLUSH = "x_transaction_log_flush_interval"
 FLUSHED_EVERY = 2.0
-"""Seconds of records that a kill may lose; W&B would keep 15 in memory."""
+"""Most seconds of records that a kill may lose; W&B would keep 15 in memory."""
 
 
 def open_run(
@@ -37,7 +37,7 @@ def open_run(
     `own_name` the run keeps `name`, and an id of its own, whatever the environment says: trials share one environment.
 
     Raises:
-        UsageError: an environment variable holds what W&B does not take.
+        UsageError: an environment variable has a value that W&B does not accept.
     """
     asked = resolved(config, os.environ)
     if asked.mode == "disabled":
@@ -48,7 +48,7 @@ def open_run(
         called = config.name or name if own_name else asked.name or name
         run_id = None if own_name else os.environ.get("WANDB_RUN_ID") or None
         identity = new_identity(called, str(asked.project), asked.entity, run_id)
-    else:  # the same run is in the same project, unless somebody moves it on purpose
+    else:  # the same run stays in the same project, unless a user moves it on purpose
         identity = replace(
             identity, project=config.project or identity.project, entity=config.entity or identity.entity
         )
@@ -62,7 +62,7 @@ def open_run(
 def _init(
     config: WandbConfig, identity: Identity, place: Path, kind: str, tags: list[str], facts: dict[str, Any]
 ) -> tuple[Any, Identity]:
-    """The open run, online where that is asked for and works, else offline."""
+    """The open run: online if requested and possible, else offline."""
     import wandb
 
     arguments: dict[str, Any] = {
@@ -98,7 +98,7 @@ def _settings(config: WandbConfig) -> Any:
 
     quiet: dict[str, Any] = {"silent": True, "console": "off"}
     asked = {name: value for name, value in quiet.items() if f"WANDB_{name.upper()}" not in os.environ}
-    if FLUSH in wandb.Settings.model_fields:  # W&B promises no setting whose name begins with x_
+    if FLUSH in wandb.Settings.model_fields:  # W&B guarantees no setting whose name begins with x_
         asked[FLUSH] = FLUSHED_EVERY
     return wandb.Settings(
         init_timeout=config.init_timeout or 0.0,

@@ -23,7 +23,7 @@ def versions(names: Iterable[str] = PACKAGES) -> dict[str, str]:
 def git_state() -> dict[str, Any] | None:
     """`commit` of the repository that holds this code, and whether it is `dirty`.
 
-    None where the code is no part of a repository (an installed wheel), without git, and with WANDB_DISABLE_GIT.
+    None if the code is in no repository (an installed wheel), without git, and with WANDB_DISABLE_GIT.
     """
     if os.environ.get("WANDB_DISABLE_GIT", "").lower() in ("1", "true"):
         return None

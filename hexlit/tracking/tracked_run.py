@@ -20,14 +20,14 @@ class Files:
     """A version of an artifact: files under one name, told apart by their content."""
 
     name: str
-    """Of the artifact; its versions share it."""
+    """Name of the artifact; its versions share it."""
     kind: str
     """W&B's type, such as `checkpoint`."""
     paths: Sequence[Path]
     aliases: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     reference: bool = False
-    """Name the files where they are, and upload none of them."""
+    """Whether to name the files where they are, without uploading them."""
 
 
 class TrackedRun:
@@ -35,7 +35,7 @@ class TrackedRun:
 
     Attributes:
         run: W&B's own object.
-        identity: what W&B knows the run by.
+        identity: the run's name and place on W&B.
         artifacts: whether files are logged.
         media: whether pictures and tables are logged.
     """
@@ -49,7 +49,7 @@ class TrackedRun:
         self._open_row = False
 
     def define_axes(self, axes: Sequence[str], default: str = EPOCH) -> None:
-        """Let charts be drawn over any of `axes`; over `default` unless somebody chooses."""
+        """Let charts be drawn over any of `axes`; by default over `default`."""
         for axis in axes:
             self.run.define_metric(axis, summary="last", step_metric=None if axis == default else default)
         self.run.define_metric("*", step_metric=default)
@@ -64,27 +64,27 @@ class TrackedRun:
         self._open_row = True
 
     def flush(self) -> None:
-        """Let the row that is under way be whole; a kill does not lose it then."""
+        """Complete the present row, so that a kill does not lose it."""
         if self._open_row:
             self.run.log({}, commit=True)
             self._open_row = False
 
     def note(self, *, config: Mapping[str, Any] | None = None, summary: Mapping[str, Any] | None = None) -> None:
-        """Put entries into the configuration and the summary; those that are there are replaced, the others stay."""
+        """Put entries into the configuration and the summary; existing ones of the same name are replaced."""
         if config:
             self.run.config.update(dict(config), allow_val_change=True)
         if summary:
             self.run.summary.update(dict(summary))
 
     def picture(self, name: str, image: Any, step: int, caption: str | None = None) -> None:
-        """Log a picture, a path or a `PIL.Image`, with the row of `step`; nothing where media are turned off."""
+        """Log a picture, a path or a `PIL.Image`, with the row of `step`; nothing if media are turned off."""
         if self.media:
             import wandb
 
             self.log({name: wandb.Image(image, caption=caption)}, step)
 
     def table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], step: int) -> None:
-        """Log a table with the row of `step`; a cell may be a `PIL.Image`. Nothing where media are turned off."""
+        """Log a table with the row of `step`; a cell may be a `PIL.Image`. Nothing if media are turned off."""
         if self.media:
             import wandb
 
@@ -92,19 +92,20 @@ class TrackedRun:
             self.log({name: wandb.Table(columns=list(columns), data=cells)}, step)
 
     def made(self, files: Files) -> None:
-        """Log what the run has made; nothing where artifacts are turned off, or there is no file."""
+        """Log the run's products; nothing if artifacts are turned off, or there is no file."""
         if self.artifacts and files.paths:
             self.run.log_artifact(self._artifact(files), aliases=list(files.aliases))  # and `latest`
 
     def used(self, files: Files) -> None:
-        """Log what the run has worked with: the same content under the same name is the same version for W&B.
+        """Log the run's inputs: the same content under the same name is the same version for W&B.
 
-        Nothing where artifacts are turned off, or there is no file.
+        Nothing if artifacts are turned off, or there is no file.
         """
         if not self.artifacts or not files.paths:
             return
-        # `use_artifact` asks the server, so it refuses offline runs and waits in online ones. What it does with an
-        # artifact that was never uploaded is this, and works in both.
+        # `use_artifact` asks the server, so it refuses offline runs and waits in online ones. This call is what it does
+        # with
+        # an artifact that was never uploaded, and it works in both.
         log = getattr(self.run, "_log_artifact", None)
         if log is None:
             _log.warning("this version of wandb cannot log what a run has used; %s is left out", files.name)
@@ -112,7 +113,7 @@ class TrackedRun:
         log(self._artifact(files), aliases=list(files.aliases), is_user_created=True, use_after_commit=True)
 
     def finish(self, failed: bool = False) -> None:
-        """Write what is pending and end the run, so that the next one of this process gets its own."""
+        """Write pending data and end the run, so that the next one of this process gets its own."""
         self.run.finish(exit_code=int(failed))
 
     def _artifact(self, files: Files) -> Any:

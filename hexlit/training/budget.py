@@ -210,9 +210,7 @@ class FlopBudget(Budget):
 
 
 def spent(trainer: L.Trainer) -> float:
-    """Share of its budgets that a run has spent, 0 to 1: that of the most spent budget; without one, that of its
-    epochs.
-    """
+    """Spent share of the run's budgets, 0 to 1: that of the most spent one; without a budget, that of its epochs."""
     shares = [budget.share_spent() for budget in trainer.callbacks if isinstance(budget, Budget)]  # type: ignore[attr-defined]
     return min(1.0, max(shares, default=(trainer.current_epoch + 1) / _epochs_asked(trainer)))
 

@@ -76,9 +76,7 @@ class EarlyStopping(L.Callback):
             log.info("the run ends with the weights of epoch %s, the best by %s", self.best_epoch, self.monitor)
 
     def summary(self) -> dict[str, Any]:
-        """Entries for `summary.json`: the metric, its best value and epoch, and whether that epoch's weights are in
-        use.
-        """
+        """Entries for `summary.json`: the metric, its best value and epoch, and whether its weights are in use."""
         return {"monitor": self.monitor, "value": self.best, "epoch": self.best_epoch, "restored": self.restored}
 
     def state_dict(self) -> dict[str, Any]:

@@ -44,11 +44,6 @@ def ending_of(
     }
 
 
-def is_interruption(stop: BaseException) -> bool:
-    """Whether `stop` is Ctrl-C, or Lightning's exit after it."""
-    return isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
-
-
 def command_to_go_on(folder: Path, trainer: TrainerConfig) -> str:
     """The shell command that continues the run in `folder` to its last epoch."""
     limits = {"trainer.max_time": trainer.max_time, "trainer.max_flops": trainer.max_flops}

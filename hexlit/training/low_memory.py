@@ -1,4 +1,4 @@
-"""Optimizers whose state takes a half or nearly none of the memory of AdamW's."""
+"""Optimizers whose state takes half of the memory of AdamW's, or nearly none."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -16,13 +16,13 @@ class AdamWBf16(Optimizer):
     """AdamW (Loshchilov & Hutter 2019) with both moments kept in bfloat16: 4 bytes a parameter instead of 8.
 
     The moments are computed in float32 and rounded stochastically when they are stored (Zamirai et al. 2020): up or
-    down with the probability that makes the expected value exact. Rounding to the nearest would not do: bfloat16 has 8
-    significant bits, and with beta2 = 0.999 a step lowers the second moment by a 1000th of itself at most, which is
-    always rounded back to where it was, so that it could never fall.
+    down with the probability that makes the expected value exact. Rounding to the nearest would not work. bfloat16 has
+    8 significant bits. With beta2 = 0.999 a step lowers the second moment by at most a 1000th of itself. Rounding would
+    always undo that, so the moment could never fall.
 
     The random draws depend on the seed of torch (`torch.manual_seed`) when the optimizer is made, and on the steps it
-    has taken. They neither use nor move torch's own stream, so every process of a distributed run that was started
-    with the same seed draws the same, and a resumed run goes on with the same draws.
+    has taken. They neither use nor move torch's own stream. Processes of a distributed run with the same seed therefore
+    draw the same, and a resumed run continues with the same draws.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class AdamWBf16(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient; `closure` computes the loss and the gradients anew."""
+        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
         loss = _evaluated(closure)
         seed = self.param_groups[0]["seed"]
         self.param_groups[0]["seed"] = (seed + 1) % 2**63
@@ -69,7 +69,7 @@ class AdamWBf16(Optimizer):
         parameter.add_(first.div_(root), alpha=-group["lr"] / (1 - beta1 ** state["step"]))
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """As of every optimizer; torch casts the state to the parameters' float32 on the way, which is undone here."""
+        """Load the state; torch casts it to the parameters' float32 on the way, which is undone here."""
         super().load_state_dict(state_dict)
         for state in self.state.values():
             for name in ("exp_avg", "exp_avg_sq"):
@@ -77,7 +77,7 @@ class AdamWBf16(Optimizer):
 
 
 def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """float32 `x` in bfloat16, each value rounded up or down, the nearer the likelier. Infinity and NaN stay."""
+    """float32 `x` in bfloat16, each value rounded up or down, more likely to the nearer one. Infinity and NaN stay."""
     # bfloat16 is the upper half of float32: noise in the lower half carries as often as the lower half is large.
     noise = torch.empty_like(x, dtype=torch.int32).random_(0, 2**16, generator=generator)
     rounded = ((x.view(torch.int32) + noise) & -(2**16)).view(torch.float32)
@@ -85,16 +85,16 @@ def rounded_to_bf16(x: Tensor, generator: torch.Generator | None = None) -> Tens
 
 
 class Adafactor(Optimizer):
-    """Adafactor (Shazeer & Stern 2018) without momentum: of a matrix's second moments only a row and a column are kept.
+    """Adafactor (Shazeer & Stern 2018) without momentum: it keeps only a row and a column of a matrix's second moments.
 
-    As `torch.optim.Adafactor`, but a kernel `[out, in, h, w]` is seen as the matrix `[out, in*h*w]`; torch factors the
-    last two dimensions, which for 3x3 kernels keeps two thirds of the moments and for 1x1 kernels twice as many as
+    Unlike in `torch.optim.Adafactor`, a kernel `[out, in, h, w]` counts as the matrix `[out, in*h*w]`. torch factors
+    the last two dimensions. For 3x3 kernels that keeps two thirds of the moments, for 1x1 kernels twice as many as
     there are. The step is relative to the parameter: `lr` times its root mean square.
 
     Args:
         lr: highest step relative to the parameter; step t takes at most 1/sqrt(t).
         weight_decay: decoupled.
-        smallest_scale: least value taken for the root mean square, so that what starts at zero can leave it.
+        smallest_scale: least value used for the root mean square, so that a parameter can leave zero.
             The paper's 1e-3 keeps blocks whose last norm starts at zero passive for hundreds of steps.
     """
 
@@ -105,7 +105,7 @@ class Adafactor(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Closure | None = None) -> float | None:  # type: ignore[override]
-        """Update every parameter that has a gradient; `closure` computes the loss and the gradients anew."""
+        """Update every parameter that has a gradient; `closure` computes the loss and the gradients again."""
         loss = _evaluated(closure)
         for group in self.param_groups:
             for parameter in group["params"]:

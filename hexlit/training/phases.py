@@ -14,8 +14,7 @@ COMPILING = "compiling"
 """Phase for compiling code, or for loading code compiled before."""
 
 STARTING, BETWEEN, SAVING, FINISHING = "starting", "between", "saving", "finishing"
-"""Time outside all other phases: before the first epoch, inside epochs, after their last phase, after the last epoch.
-"""
+"""Time outside other phases: before the first epoch, inside epochs, after their last phase, after the last epoch."""
 
 ONCE = (COMPILING, STARTING, FINISHING)
 """Phases of a session, not of an epoch: no pace includes them."""

@@ -18,6 +18,7 @@ from hexlit.accelerate.rank_line import Lost
 from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
+from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
 from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
@@ -28,7 +29,7 @@ from hexlit.training.cost import Cost
 from hexlit.training.display import Display
 from hexlit.training.distributed import device_arguments, part_ways, refuse_for_several, surroundings
 from hexlit.training.early_stopping import EarlyStopping
-from hexlit.training.ending import command_to_go_on, ending_of, is_interruption
+from hexlit.training.ending import command_to_go_on, ending_of
 from hexlit.training.epoch_times import EpochTimes, RowsAreWhole
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
 from hexlit.training.guards import FiniteGuard, MemoryWatch
@@ -189,6 +190,7 @@ def run(
             ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
             reached = found_by(evaluation, validation) | {"measured_after": evaluation.measured_after}
             task.show_ending(ending, reached, command_to_go_on(folder, config.trainer))
+            stop.add_note(TOLD)
             interrupted = True
         raise
     finally:

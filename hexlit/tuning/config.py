@@ -41,8 +41,7 @@ class SweepConfig:
     many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings
     count in the same steps."""
     seeds: int = 1
-    """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported, pruned on, and is the trial's
-    value."""
+    """Trainings per trial, with the seeds `seed`, `seed` + 1, ... Their mean is reported and is the trial's value."""
     resume: bool = False
     """Whether to continue the study that the same command began."""
     join: bool = False
@@ -156,9 +155,7 @@ class OptunaSweeperConf:
     max_failure_rate: float = 0.5
     """Share of failed trials above which the sweep ends. It is taken over five trials or more."""
     params: dict[str, Any] | None = field(default_factory=dict)
-    """The search space: `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, `tag(log, interval(a, b))`, or
-    values.
-    """
+    """Search space: values, `interval(a, b)`, `range(a, b, step)`, `choice(a, b)`, or `tag(log, interval(a, b))`."""
     search_space: dict[str, Any] | None = None
     """The search space in the older form of Hydra's plugin."""
     custom_search_space: str | None = None

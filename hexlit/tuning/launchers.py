@@ -24,9 +24,7 @@ class LauncherRunner:
     """
 
     def __init__(self, make: Callable[[], Any], stop: threading.Event, *, at_once: bool) -> None:
-        """`make()` gives a launcher that is set up. With `at_once` several launch at the same time, until `stop` is
-        set.
-        """
+        """`make()` gives a launcher that is set up. With `at_once` several launch in parallel, until `stop` is set."""
         self._make = make
         self._stop = stop
         self._turn = None if at_once else threading.Lock()

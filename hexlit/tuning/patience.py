@@ -136,12 +136,14 @@ def lost_connection(error: BaseException) -> str | None:
 def is_refusal(error: BaseException) -> bool:
     """Whether the server refused the name, the password or the database: waiting changes nothing."""
     for found in (getattr(one, "orig", None) for one in _chain(error)):
+        number = found.args[0] if found is not None and found.args else None
+        if isinstance(number, int):  # its SQLSTATE says less: any statement that is wrong has the same
+            return number in _MYSQL_REFUSALS
         state = getattr(found, "sqlstate", None) or getattr(found, "pgcode", None)
         if state is not None:
             return str(state).startswith("28") or state == "3D000"
         if found is not None:
-            number = found.args[0] if found.args else None
-            return number in _MYSQL_REFUSALS if isinstance(number, int) else bool(_REFUSALS.search(str(found)))
+            return bool(_REFUSALS.search(str(found)))
     return False
 
 
@@ -152,9 +154,12 @@ def said_by(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    from sqlalchemy.exc import PendingRollbackError
+
     while error is not None:
         yield error
-        error = error.__cause__
+        # A session that loses its connection between two statements says only that it has to be rolled back.
+        error = error.__cause__ or (error.__context__ if isinstance(error, PendingRollbackError) else None)
 
 
 class PatientStorage(RDBStorage):

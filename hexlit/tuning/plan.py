@@ -99,9 +99,7 @@ class Plan:
 
     @property
     def terms(self) -> dict[str, str]:
-        """Settings that all processes of a study must share, by names for people; otherwise trials are not
-        comparable.
-        """
+        """Settings that all processes of a study must share to keep trials comparable, by names for people."""
         judged = self.judged
         searched = {f"the space of {name}": str(found) for name, found in self.space.items()}
         custom = None if self.custom is None else f"{self.custom.__module__}.{self.custom.__qualname__}"
@@ -199,9 +197,7 @@ def make_plan(config: DictConfig, settings: Mapping[str, Any], arguments: Sequen
 
 
 def _checked(config: DictConfig) -> SweepConfig:
-    """The section `sweep`. The whole configuration is checked here, so that an error appears once, not in every
-    trial.
-    """
+    """The section `sweep`. The whole configuration is checked here, so that an error appears once, not per trial."""
     task = config.copy()
     with open_dict(task), read_write(task):
         del task["hydra"]

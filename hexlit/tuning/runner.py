@@ -166,9 +166,7 @@ class ProcessRunner:
         )
 
     def _told_device_bytes(self, folder: Path, why: str) -> int | None:
-        """Device memory that the trial in `folder` reports itself; `why` is the reason that the driver tells
-        nothing.
-        """
+        """Device memory that the trial in `folder` reports itself; `why` is the driver's reason for telling nothing."""
         if self._limits.device_bytes is not None and not self._warned:
             self._warned = True
             log.warning(

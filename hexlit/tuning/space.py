@@ -305,9 +305,7 @@ def _is_literal(text: str) -> bool:
 
 
 def _text(name: str, value: Any) -> str:
-    """`value` as Hydra's grammar writes it; raises `UsageError` with the parameter's name where it cannot be
-    written.
-    """
+    """`value` as Hydra's grammar writes it; raises `UsageError` with the parameter's name if that is impossible."""
     if value is None:
         return "null"
     if isinstance(value, QuotedString):

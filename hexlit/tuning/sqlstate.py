@@ -1,6 +1,6 @@
-"""Why PostgreSQL lets nobody in, as its SQLSTATE, which is the same in every language that a server speaks.
+"""PostgreSQL's reason for refusing a connection, as an SQLSTATE, which is the same in every language of a server.
 
-libpq keeps the code of a connection that fails to itself, and so do the drivers. Its trace of the connection has it.
+libpq and the drivers do not pass on the code of a failed connection. libpq's trace of the connection has it.
 """
 
 import os
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 _NO_PASSWORD = "28P01"
 _LONGEST = 5.0
-"""Seconds of the attempt; the one before has failed sooner."""
+"""Longest attempt, in seconds; the previous one failed sooner."""
 _IN_TRACE = re.compile(rb'\tErrorResponse\t.* C "(\w{5})" ')
 
 
 def tell_sqlstate(engine: "Engine") -> None:
-    """Have psycopg's errors of connecting carry their `sqlstate`, which takes another attempt of some seconds.
+    """Add `sqlstate` to psycopg's errors of connecting, which takes another attempt of some seconds.
 
-    Engines with other drivers are left as they are, and those on systems where libpq has no trace.
+    Engines with other drivers stay unchanged, and engines on systems where libpq has no trace.
     """
     from sqlalchemy import event
 
@@ -44,7 +44,7 @@ def tell_sqlstate(engine: "Engine") -> None:
 
 
 def refused_with(settings: dict[str, Any]) -> str | None:
-    """The SQLSTATE with which the server of libpq's `settings` refuses a connection; None where it does not say."""
+    """The server's SQLSTATE when it refuses a connection with libpq's `settings`; None if it gives none."""
     from psycopg import Error, pq
     from psycopg.conninfo import make_conninfo
 
@@ -59,7 +59,7 @@ def refused_with(settings: dict[str, Any]) -> str | None:
 
 
 def _attempt(connection: Any, trace: int) -> None:
-    """Connect and leave again; libpq writes what it hears to the open file `trace`."""
+    """Connect and disconnect; libpq writes the server's messages to the open file `trace`."""
     from psycopg import pq
 
     end = time.monotonic() + _LONGEST

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 _BLOCK = 65536
 _RECORD_START = b'{"op_code":'
 NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
-"""Of file systems, and systems, on which open files cannot be held."""
+"""Error numbers of file systems, and systems, that cannot lock open files."""
 
 
 def open_storage(address: str | None, folder: Path, patience: Patience | None = None) -> BaseStorage:
@@ -149,9 +149,7 @@ class HealingJournal(BaseJournalBackend):
             offset += len(line) + 1
 
     def _read_held(self, number: int, offset: int) -> dict[str, Any]:
-        """The record at `offset`, read while no process writes: a repair may have mixed up bytes for a reader
-        before.
-        """
+        """The record at `offset`, read while no process writes: a repair may have mixed up an earlier read."""
         with self.path.open("rb") as reader:
             try:
                 with self.held():

@@ -4,10 +4,10 @@ import contextlib
 import json
 import logging
 import os
-import signal
+import shlex
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from rich.console import Console
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
+from hexlit.interruption import says_how_to_go_on
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, print_results
 from hexlit.tuning.address import STORAGE_VARIABLE, hidden_password
@@ -77,7 +78,10 @@ def run_sweep(
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            return Sweep(plan, config, make_launcher).run()
+            with says_how_to_go_on(
+                "hexlit train", lambda: f"the sweep is in {os.path.relpath(plan.folder)}", lambda: again(plan, config)
+            ):
+                return Sweep(plan, config, make_launcher).run()
         finally:
             remove_process_file(plan.folder)
 
@@ -164,7 +168,7 @@ class Sweep:
     def _work(self) -> None:
         plan = self._plan
         running: dict[Future[Ending], Trial] = {}
-        with ThreadPoolExecutor(plan.n_jobs, "trial") as pool, _terminated_as_interrupted():
+        with ThreadPoolExecutor(plan.n_jobs, "trial") as pool:
             try:
                 news: list[str] = []
                 while True:
@@ -179,7 +183,7 @@ class Sweep:
                     news = [self._settle(running.pop(future), future.result()) for future in ended]
             except BaseException:
                 self._stop.set()
-                log.warning("ending %d trials; sweep.resume=true continues the sweep", len(running))
+                log.warning("ending %d trials", len(running))
                 self._warn_of_jobs()
                 for future, trial in running.items():
                     with contextlib.suppress(Exception):
@@ -312,21 +316,13 @@ class Sweep:
         return float(self._study.best_value)
 
 
-@contextlib.contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Treat SIGTERM, the signal of batch systems, like Ctrl-C: it ends a sweep cleanly."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupted(number: int, frame: Any) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupted)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def again(plan: Plan, config: DictConfig) -> str:
+    """The command, ready for a shell, that goes on with the sweep of `plan`, which was composed as `config`."""
+    asked = [*config.hydra.overrides.task, *config.hydra.overrides.hydra]
+    of_this_session = ("hydra.mode=", "hydra.sweep.dir=", "sweep.resume=", "sweep.join=")
+    kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]
+    place = f"hydra.sweep.dir={os.path.relpath(plan.folder)}"
+    return f"hexlit train --multirun {shlex.join([*kept, place, 'sweep.resume=true'])}"
 
 
 def _without_password(config: DictConfig) -> DictConfig:

@@ -1,7 +1,7 @@
 """The server: the page and its files, and a WebSocket for each browser.
 
-It answers browsers only if they use its own names. So no page of another origin can talk to it, not even by a foreign
-name that points here (DNS rebinding).
+It answers browsers only under its own names. A page of another origin therefore cannot talk to it, not even through a
+foreign name that points here (DNS rebinding).
 """
 
 import asyncio
@@ -36,16 +36,16 @@ HEADERS = {
 OWN_NAMES = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = ("0.0.0.0", "[::]")
 MOST_WAITING = 64
-"""Answers that a slow browser may have outstanding: no more requests are read then, and reports of a study dropped."""
+"""Most pending answers of a slow browser; beyond it no requests are read, and reports of a study are dropped."""
 SECONDS_TO_DRAIN = 0.05
-"""Between two looks at whether it has taken some."""
+"""Seconds between two checks whether it has taken some."""
 
 TRY_LATER, FOREIGN = 1013, 1008
 """Codes that close a WebSocket (RFC 6455)."""
 
 
 def make_app(shared: Shared) -> FastAPI:
-    """The application that serves the page, with what all browsers have in common."""
+    """The application that serves the page; `shared` is common to all browsers."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_names(shared.settings))
     page = files("hexlit.web").joinpath("page")
@@ -126,7 +126,7 @@ async def converse(socket: WebSocket, shared: Shared) -> None:
 
 
 def text_of(answer: Answer) -> str:
-    """The message of an answer; one that JSON cannot say, as it holds no number (NaN), becomes an error."""
+    """The message of an answer; an answer with NaN, which JSON does not know, becomes an error."""
     try:
         return json.dumps(answer, allow_nan=False)
     except ValueError:
@@ -145,13 +145,13 @@ async def _message(socket: WebSocket) -> str | bytes:
 
 
 def allowed_names(settings: WebSettings) -> list[str]:
-    """The names of the server that a browser may call it by, without the port."""
+    """Names of the server that a browser may use, without the port."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return [*OWN_NAMES, *([host] if host not in EVERYWHERE else []), *settings.names]
 
 
 def same_origin(origin: str | None, host: str) -> bool:
-    """Whether a WebSocket was opened by a page of this server, or by a program, which names no origin."""
+    """Whether a page of this server opened the WebSocket, or a program, which names no origin."""
     try:
         return origin is None or urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:  # such as http://[

@@ -1,7 +1,7 @@
 """The searches of several browsers take turns: only the holder of the baton computes, first come, first served.
 
-They share one processor and the kernels' threads. A search passes the baton on between two evaluations, so that the
-others never wait for all of it.
+They share one processor and the kernels' threads. A search passes the baton on between two evaluations, so the others
+never wait for all of it.
 """
 
 import threading
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 
 class Baton:
-    """A lock that is fair, and that its holder can pass on and take again."""
+    """A fair lock that its holder can pass on and take again."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class Baton:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Give the baton back for work that others need not wait for, and wait for it at the end; for the holder."""
+        """Give the baton back for work that need not block others, and wait for it at the end; for the holder."""
         self._give()
         try:
             yield
@@ -62,7 +62,7 @@ class Baton:
 
 
 def passing(baton: Baton, until: Callable[[], bool]) -> Callable[[], bool]:
-    """`until` for a search of the baton's holder: passes it on each time before it asks."""
+    """`until` for a search of the baton's holder: passes the baton on before each call."""
 
     def asked() -> bool:
         baton.pass_on()

@@ -10,14 +10,14 @@ _NAME = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
 
 @dataclass
 class WebSettings:
-    """Who may reach the server, and what one browser may use."""
+    """Access to the server, and the resources of one browser."""
 
     host: str = "127.0.0.1"
-    """Address to listen on; anything but this computer's own is open to others."""
+    """Address to listen on; any address but this computer's own is open to others."""
     port: int = 8260
-    """TCP port, 0 for any that is free."""
+    """TCP port; 0: any free one."""
     open: bool = True
-    """Open the page in the browser."""
+    """Whether to open the page in the browser."""
     names: list[str] = field(default_factory=list)
     """Further names of the server, such as that of this computer in its network; browsers may use them."""
     browsers: int = 16
@@ -25,19 +25,19 @@ class WebSettings:
     tree_megabytes: int = 64
     """Memory of the search tree of one player in one browser, in MB."""
     simulations: int = 64
-    """Simulations for a move, unless the page asks for others."""
+    """Simulations per move, unless the page asks for others."""
     seconds: float = 60.0
-    """Longest thinking time of a move."""
+    """Longest thinking time of a move, in seconds."""
     live_simulations: int = 100_000
     """Most simulations of a study."""
     interval: float = 0.25
-    """Seconds between two reports of a study."""
+    """Time between two reports of a study, in seconds."""
     solver: bool = False
     """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8 rows."""
     proof_seconds: float = 2.0
-    """Longest time of the solver for a move of `solver`, in seconds."""
+    """Longest time of the solver for a move with `solver`, in seconds."""
     solver_seconds: float = 30.0
-    """Longest time of the exact solver for one answer."""
+    """Longest time of the exact solver for one answer, in seconds."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:

@@ -25,7 +25,7 @@ Answer = dict[str, Any]
 
 @dataclass(frozen=True)
 class Shared:
-    """Things that all browsers have in common."""
+    """The things that all browsers share."""
 
     settings: WebSettings
     roster: Roster
@@ -39,7 +39,7 @@ class Desk:
     """Answers one browser; it searches in a thread of its own, and solves in another.
 
     Args:
-        shared: what it has in common with others.
+        shared: the part that it shares with others.
         send: takes an answer, from any thread; it must not wait.
     """
 
@@ -70,7 +70,7 @@ class Desk:
                 self._searches.begin(lambda stopped: self._search(request, stopped), lambda: self._stopped(request.id))
 
     def close(self, timeout: float = 5.0) -> None:
-        """End what is under way, and give back what the players hold."""
+        """End all running work, and release the players' resources."""
         self._searches.close(timeout)
         self._solves.close(timeout)
         self._seats.close()
@@ -122,7 +122,7 @@ class Desk:
         self._attempt(request.id, answer, stopped)
 
     def _attempt(self, number: int, answer: Callable[[], None], stopped: Callable[[], bool] = lambda: False) -> None:
-        """Carry out `answer`; what is wrong with the request number `number` is told."""
+        """Carry out `answer`; report errors of the request number `number`."""
         try:
             answer()
         except UsageError as error:
@@ -132,7 +132,7 @@ class Desk:
                 self._error(number, error)
         except MemoryError as error:
             self._error(number, UsageError(f"not enough memory: {error}"))
-        except Exception as error:  # a bug: the page goes on
+        except Exception as error:  # a bug: the page continues
             log.exception("request %d failed", number)
             self._error(number, UsageError(f"internal error: {type(error).__name__}"))
 

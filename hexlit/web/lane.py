@@ -1,4 +1,4 @@
-"""One thing at a time in a thread of its own; what comes next ends what is under way."""
+"""One job at a time in a thread of its own; a new job ends the running one."""
 
 import logging
 import threading
@@ -7,13 +7,13 @@ from collections.abc import Callable
 log = logging.getLogger(__name__)
 
 Work = Callable[[Callable[[], bool]], None]
-"""A job of a lane; it asks its argument, often, whether to stop."""
+"""A job of a lane; it often calls its argument to learn whether to stop."""
 
 
 class Lane:
-    """Carries out the newest work that it was given, and stops the work before.
+    """Carries out its newest work, and stops the previous work.
 
-    The thread starts with the first work, and ends by `close`.
+    The thread starts with the first work, and ends with `close`.
     """
 
     def __init__(self, name: str) -> None:
@@ -21,27 +21,27 @@ class Lane:
         self._change = threading.Condition()
         self._next: Work | None = None
         self._refused: Callable[[], None] = lambda: None
-        """Tells that the work in `_next` never begins."""
+        """Called if the work in `_next` never begins."""
         self._stop = threading.Event()
-        """Tells the work that is under way to end; each work has its own."""
+        """Tells the running work to end; each work has its own."""
         self._closed = False
         self._thread: threading.Thread | None = None
 
     def begin(self, work: Work, refused: Callable[[], None]) -> None:
-        """Carry `work` out once the work under way has stopped, unless newer work comes before; waits for nothing.
+        """Carry `work` out once the running work has stopped, unless newer work comes first; does not wait.
 
-        `refused` is called in place of work that never began.
+        `refused` is called for work that never began.
         """
         with self._change:
             self._drop(None if self._closed else (work, refused))
 
     def stop(self) -> None:
-        """Stop the work under way, and drop the work that waits; waits for nothing."""
+        """Stop the running work, and drop the waiting one; does not wait."""
         with self._change:
             self._drop(None)
 
     def close(self, timeout: float | None = None) -> None:
-        """Stop for good, and wait for the thread, `timeout` seconds at most."""
+        """Stop for good, and wait for the thread, at most `timeout` seconds."""
         with self._change:
             self._closed = True
             self._drop(None)
@@ -49,7 +49,7 @@ class Lane:
             self._thread.join(timeout)
 
     def _drop(self, following: tuple[Work, Callable[[], None]] | None) -> None:
-        """Put `following` in the place of the work that waits."""
+        """Replace the waiting work by `following`."""
         self._stop.set()
         if self._next is not None:
             self._refused()

@@ -15,12 +15,12 @@ _AROUND = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, 1), (1, -1))
 
 
 def board_of(position: PositionText) -> Board:
-    """The game after its moves; raises `UsageError` where one is illegal."""
+    """The game after its moves; raises `UsageError` if one is illegal."""
     return Board(position.size, swap=position.swap, moves=parse_moves(position.moves, position.size))
 
 
 def check_undecided(board: Board) -> None:
-    """Raise `UsageError` where the game is over."""
+    """Raise `UsageError` if the game is over."""
     if board.winner:
         raise UsageError("the game is over")
 

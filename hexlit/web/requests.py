@@ -1,11 +1,11 @@
 """Messages between the page and the server: JSON objects over one WebSocket.
 
-The page keeps the game with its variations; the server keeps no game. Each request holds the position that it is
-about, so browsers cannot mix, and a page that lost its connection asks again.
+The page keeps the game with its variations; the server keeps no game. Each request contains its position, so browsers
+cannot mix, and a page that lost its connection asks again.
 
-A request has a number `id` and says what to `do`. Its answers repeat the `id` and have a `type`; the last one has
-`"final": true`, and the only ones before it are those of `study` and `review`. A request that cannot be carried out is
-answered by `{"type": "error", "text": ...}`, one that was stopped by `{"type": "stopped"}`.
+A request has a number `id` and a field `do`. Its answers repeat the `id` and have a `type`; the last one has
+`"final": true`. Only `study` and `review` have answers before the last one. The answer to an impossible request is
+`{"type": "error", "text": ...}`, to a stopped one `{"type": "stopped"}`.
 
 | do | also takes | answers |
 |---|---|---|
@@ -17,19 +17,23 @@ answered by `{"type": "error", "text": ...}`, one that was stopped by `{"type": 
 | openings | position, player | `openings`: value of each first stone for Black, without search |
 | solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
-| read | text | `game`: size, swap, moves, black, white, format; a game in any format of `hexlit games import` |
-| write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, trmph, ...) |
-| stop | | `stopped`: what this browser has under way is stopped, too |
+| read | text | `game`: size, swap, moves, nodes, unread, black, white, format; of any format of `hexlit games import` |
+| write | position, format, black, white, given_up, nodes | `text`: the game in `format` (sgf, hexworld, ...) |
+| stop | | `stopped`: the running work of this browser is stopped too |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show.
-`links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that it takes to connect
+`links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that it needs to connect
 its edges.
 
-`position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named as
-`a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in [-1, 1]:
+`position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named
+like `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in
+[-1, 1]:
 for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings` and `review`.
+`nodes` are a tree of variations, `[{"move": "", "parent": -1}, {"move": "a3", "parent": 0}, ...]`: the empty board
+first, and by first children the main line. Of the formats, `sgf` reads and writes them; `unread` says of each variation
+that is no game of Hex what is wrong with it.
 `candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}`
-or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for nobody.
+or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for none.
 
 A new `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve` stops the `solve` before.
 """
@@ -41,8 +45,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from hexlit.errors import UsageError
 
 LONGEST_MESSAGE = 1 << 18
-"""Bytes of a message; the text of a game has a few thousand."""
+"""Most bytes of a message; the text of a game has a few thousand."""
 MOST_SIMULATIONS = 1_000_000
+MOST_NODES = 5000
+"""Of a tree of variations that is written; such a message is shorter than `LONGEST_MESSAGE`."""
 
 Simulations = Annotated[int, Field(ge=1, le=MOST_SIMULATIONS)]
 Name = Annotated[str, Field(max_length=100)]
@@ -65,7 +71,7 @@ class _Numbered(_Strict):
 
 
 class Hello(_Numbered):
-    """See the table above; so of the following."""
+    """See the table above, also for the following classes."""
 
     do: Literal["hello"]
 
@@ -142,8 +148,15 @@ class GivenUp(_Strict):
     how: Literal["resigned", "time"]
 
 
+class Node(_Strict):
+    """A move of a tree of variations, and the number of the node before it."""
+
+    move: Annotated[str, Field(max_length=12)]
+    parent: Annotated[int, Field(ge=-1)]
+
+
 class Write(_Numbered):
-    """A game as a text."""
+    """A game as a text; `nodes`, whose main line it is, go into formats that know variations."""
 
     do: Literal["write"]
     position: PositionText
@@ -151,6 +164,7 @@ class Write(_Numbered):
     black: Name = ""
     white: Name = ""
     given_up: GivenUp | None = None
+    nodes: Annotated[list[Node], Field(max_length=MOST_NODES)] = []
 
 
 class Stop(_Numbered):
@@ -160,16 +174,16 @@ class Stop(_Numbered):
 
 
 Quick = Hello | GetPosition | Read | Write
-"""Requests that are answered at once."""
+"""Requests with an immediate answer."""
 Thinking = Move | Study | Look | Openings | Review
-"""Requests that search: one of a browser at a time."""
+"""Requests that search: one per browser at a time."""
 Request = Quick | Thinking | Solve | Stop
 
 _ANY: TypeAdapter[Request] = TypeAdapter(Annotated[Request, Field(discriminator="do")])
 
 
 def parse(text: str | bytes) -> Request:
-    """The request that a message holds; raises `UsageError` with one line."""
+    """The request in a message; raises `UsageError` with one line."""
     try:
         return _ANY.validate_json(text)
     except ValidationError as error:
@@ -177,14 +191,14 @@ def parse(text: str | bytes) -> Request:
         if first["type"] == "union_tag_invalid":
             tag, known = first["ctx"]["tag"], first["ctx"]["expected_tags"]
             raise UsageError(f"do: there is no {str(tag)[:40]!a}; choose from {known}".replace("'", "")) from None
-        # Of nested fields; the first place is the kind of request, which the page knows.
+        # For nested fields; the first place is the kind of request, which the page knows.
         place = ".".join(str(part) for part in first["loc"][1:])
         said = str(first["msg"]).partition("\n")[0]
         raise UsageError(" ".join(f"{place or 'request'}: {said}".split())[:200]) from None
 
 
 def number_of(text: str | bytes) -> int | None:
-    """The `id` of a message that `parse` refuses, None where it has none."""
+    """The `id` of a message that `parse` refuses, None if it has none."""
     try:
         found = TypeAdapter(dict[str, Any]).validate_json(text).get("id")
     except ValidationError:

@@ -16,13 +16,13 @@ from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 
 MOST_EVALUATORS = 8
-"""Kept ready at a time, each for a player and a board."""
+"""Most evaluators kept ready at a time, each for a player and a board."""
 MOST_THINKERS = 2
-"""Of a browser, each with a tree: enough for two that play each other."""
+"""Most searchers of a browser, each with a tree: enough for two that play each other."""
 
 
 class Judge(NamedTuple):
-    """The means by which a player who searches judges positions."""
+    """A searching player's judgement of positions."""
 
     make_evaluator: MakeEvaluator
     knows_swap: bool
@@ -35,21 +35,23 @@ class Offer:
 
     name: str
     title: str
-    """For people: what it is, in a few words."""
+    """Description for people, in a few words."""
     judge: Callable[[int], Judge] | None = None
-    """Rows of the board -> what the player judges by there; called once a board. Players without it cannot study."""
+    """Rows of the board -> the player's judge; called once per board. Only players with a judge can study."""
     one_game: Callable[[int], GamePlayer] | None = None
-    """Rows of the board -> the player, where there is no judge."""
+    """Rows of the board -> the player, if there is no judge."""
     foreign: bool = False
-    """Whether it is a program of its own, which needs no turn at this one's processor."""
+    """Whether it is a program of its own, which can be ended while it thinks."""
+    beside: bool = False
+    """Whether it moves without the baton. Its kernels need no thread of others, and release the GIL."""
     search: SearchConfig | None = None
-    """How a player with a judge searches; None is as all others."""
+    """Search of a player with a judge; None: the common settings."""
 
 
 class Roster:
     """The players on offer, and their evaluators, which all browsers share.
 
-    Everything here is called by the holder of the baton.
+    The holder of the baton makes all calls here.
     """
 
     def __init__(self, offers: Sequence[Offer], search: SearchConfig) -> None:
@@ -88,7 +90,7 @@ class Roster:
 
 
 class Seats:
-    """The players of one browser, with their trees; its own thread calls them, with the baton but for foreign ones."""
+    """The players of one browser, with their trees; its own thread calls them, with the baton or beside it."""
 
     def __init__(self, roster: Roster, tree_bytes: int) -> None:
         """Each tree may take `tree_bytes`."""
@@ -106,6 +108,10 @@ class Seats:
     def is_foreign(self, name: str) -> bool:
         """Whether the player `name` is a program of its own; raises `UsageError` where there is none of that name."""
         return self._roster.offer(name).foreign
+
+    def runs_beside(self, name: str) -> bool:
+        """Whether the player `name` moves without the baton; raises `UsageError` where there is none of that name."""
+        return self._roster.offer(name).beside
 
     def knows_swap(self, name: str, size: int) -> bool:
         """Whether the player `name`, who searches, was trained with the swap rule for boards of `size` rows."""

@@ -1,4 +1,4 @@
-"""Work of two ranks, the first of which is the test: the same calls in the same order."""
+"""Work of two ranks, the test being the first: the same calls in the same order."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def images() -> Tensor:
 
 
 def trained(model: nn.Module, batch: Tensor, share: float) -> list[Tensor]:
-    """Gradients of a loss that is a mean over the batch, of which this is a `share`."""
+    """Gradients of a mean loss over the batch; this rank has a `share` of it."""
     (model(batch).square().mean() * share).backward()
     return [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
 

@@ -1,4 +1,4 @@
-"""Which device is taken, and what is said when it cannot be."""
+"""The choice of the device, and the messages when it fails."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""What this process may use of its host; a container's limit counts."""
+"""The host's resources for this process; a container's limit counts."""
 
 from pathlib import Path
 from types import SimpleNamespace

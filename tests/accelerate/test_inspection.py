@@ -1,4 +1,4 @@
-"""What machines of every kind are told: a Mac too old, a Mac, a server with and without a driver, a plain CPU."""
+"""Reports on machines of every kind: a Mac too old, a Mac, a server with and without a driver, a plain CPU."""
 
 import json
 import logging

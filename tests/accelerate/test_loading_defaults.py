@@ -1,4 +1,4 @@
-"""What a task asks of each device, what a user asks instead, and what a run says of it."""
+"""A task's defaults for each device, the user's settings instead, and the lines of a run about them."""
 
 import sys
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What is known of a device's memory, on machines that are not here."""
+"""Facts about a device's memory, on machines that are not here."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What is read from the NVIDIA driver, and what is said where it cannot be read."""
+"""Readings of the NVIDIA driver, and the reasons for missing ones."""
 
 import sys
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class NVMLError_GpuIsLost(NVMLError):  # noqa: N801, N818
 
 
 class Driver:
-    """Stands for the module pynvml: two cards, of which processes 7 and 8 hold memory."""
+    """Stands for the module pynvml: two cards; processes 7 and 8 hold memory on them."""
 
     NVMLError = NVMLError
 

@@ -1,4 +1,4 @@
-"""What a device is tried with says what works and, where something does not, why."""
+"""Tests of a device: results, and reasons for failures."""
 
 from typing import Any
 

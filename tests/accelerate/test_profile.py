@@ -1,4 +1,4 @@
-"""What a run's settings become on each device."""
+"""A run's settings on each device."""
 
 import warnings
 from pathlib import Path

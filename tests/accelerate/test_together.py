@@ -16,7 +16,7 @@ pytestmark = pytest.mark.row("F22")
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What the first of two ranks finds."""
+    """Results of the first of two ranks."""
     store = tmp_path_factory.mktemp("ranks") / "store"
     process = multiprocessing.get_context("spawn").Process(target=work, args=(1, store), daemon=True)
     process.start()

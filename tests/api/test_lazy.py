@@ -1,4 +1,4 @@
-"""What `import hexlit` gives, and what it costs."""
+"""The content of `import hexlit`, and its cost."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What notebooks show: nothing where quiet, no colours of a terminal."""
+"""The output of notebooks: nothing where quiet, no colours of a terminal."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What every player without a network has to do, and what each promises beyond that."""
+"""Duties of every player without a network, and the further promises of each."""
 
 import logging
 from collections.abc import Callable

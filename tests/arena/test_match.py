@@ -192,7 +192,7 @@ class Marked:
 @pytest.mark.parametrize("swap", [False, True])
 @pytest.mark.parametrize("kind", ["policy", "search"])
 def test_players_play_the_board_and_not_the_movers_frame(kind: str, swap: bool) -> None:
-    """White's moves are turned back, more positions than the evaluator's batch are split, nobody swaps."""
+    """White's moves are turned back, more positions than the evaluator's batch are split, there are no swaps."""
     evaluator = Marked(7, 4, swap)
     player: Player = (
         PolicyPlayer(evaluator, size=4, batch=3, swap=swap)

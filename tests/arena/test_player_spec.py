@@ -80,7 +80,7 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         (["htp=mohex 'x"], "cannot be read: no closing quotation"),
         (["random", "random"], "two are named random; add name=NAME"),
         ([7], "7 is no player"),
-        ({"a\nb": "random"}, "letters, digits and signs on one line"),
+        ({"a\nb": "random"}, "letters, digits and punctuation on one line"),
         ([{"kind": "pass"}], "names no kind"),
         ([{"checkpoint": "a.ckpt"}], "write {kind: KIND, source: SOURCE}, a kind out of checkpoint"),
         ([{"kind": "htp"}], "write kind: htp, source: a command line"),

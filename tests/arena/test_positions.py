@@ -46,7 +46,7 @@ def same(one: SolvedPositions, other: SolvedPositions) -> bool:
 
 @pytest.mark.parametrize("size", [4, 5])
 def test_positions_are_undecided_and_their_value_and_winning_moves_are_right(size: int) -> None:
-    """What the value and the moves are measured on is right, move by move."""
+    """The positions for measuring value and moves are right, move by move."""
     positions = game_positions(size, 60, seed=3)
     black, white = (positions.cells == 1).sum(axis=1), (positions.cells == -1).sum(axis=1)
     assert (black + white == positions.stones).all()

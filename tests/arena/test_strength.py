@@ -122,7 +122,7 @@ def test_positions_are_kept_between_measurements_and_runs(tmp_path: Path) -> Non
 
 
 def test_positions_that_a_run_looks_at_are_not_those_of_its_final_figures(tmp_path: Path) -> None:
-    """What decides when a run ends, and which epoch is its best, must not be what judges it."""
+    """The positions that end a run and choose its best epoch must not be those of the final figures."""
     config = EvaluationConfig(simulations=1, positions=60, quick_positions=60, game_positions=12)
     strength = Strength(config, SearchConfig(), size=5, swap=False, batch=16, cache=tmp_path)
     for final in (False, True):

@@ -1,4 +1,4 @@
-"""Tournaments: who meets whom, no game twice, and going on where one was broken off."""
+"""Tournaments: pairings, no game twice, and resuming an interrupted one."""
 
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def test_a_pairing_ends_when_it_is_decided(tmp_path: Path) -> None:
 
 
 def test_a_tournament_broken_off_between_two_looks_ends_where_it_would_have(tmp_path: Path) -> None:
-    """Four pairs decide; nobody looks at five, though the first half of the next block is there already."""
+    """Four pairs decide; five are not looked at, though the first half of the next block is there already."""
     whole = GameLog(tmp_path / "whole.csv", 4)
     settings = {"mode": "gauntlet", "every": 3, "decided": lambda counts: sum(counts) in (4, 5, 6)}
     tournament(whole, **settings).play(lambda pair: None)

@@ -1,4 +1,4 @@
-"""What several leaves a call bring is measured with a network, and their unused rows are told."""
+"""The gain of several leaves per call is measured with a network, with their unused rows."""
 
 import re
 

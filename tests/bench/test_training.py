@@ -130,7 +130,7 @@ def test_the_batch_of_one_card_is_written_for_that_card(profile: DeviceProfile, 
 
 
 class Slowed(Dataset[Any]):
-    """A data set every batch of which takes half a second longer."""
+    """A data set whose batches take half a second longer."""
 
     def __init__(self, data: EpochDataset) -> None:
         self.data = data

@@ -80,7 +80,7 @@ def ray_processes() -> list[psutil.Process]:
 
 
 def actors(doing: str = "", kind: str = "GameActor") -> list[psutil.Process]:
-    """Actors; with a method such as `.more`, those of which Ray says by the name of their process that they run it."""
+    """Actors; with a method such as `.more`, those whose process name in Ray shows that they run it."""
     return [
         process
         for process in psutil.process_iter(["cmdline"])

@@ -106,7 +106,7 @@ class LightWorkers:
         self.dispatch.lost(worker, reason)
 
     def step(self) -> bool:
-        """Go on to the next event; False where nothing will ever happen again."""
+        """Continue to the next event; False where nothing will ever happen again."""
         self.dispatch.tick()
         if not self.events:
             return False
@@ -143,7 +143,7 @@ class Learner:
         self.most_open = max(self.most_open, len(self.workers.shares.rounds))
 
     def learn(self, epochs: int, between: Callable[[], None] = lambda: None) -> None:
-        """Consume `epochs` rounds, while the workers go on."""
+        """Consume `epochs` rounds, while the workers continue."""
         for epoch in range(epochs):
             while len(self.rounds) <= epoch:
                 self.add(epoch)

@@ -75,14 +75,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[str]:
 def test_an_address_where_nobody_listens_is_refused(ray: FakeRay) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-    with pytest.raises(UsageError, match=rf"^ray.address={address}: nobody answers there \(.*refused\); start Ray"):
+    with pytest.raises(UsageError, match=rf"^ray.address={address}: no head answers there \(.*refused\); start Ray"):
         connect(RayConfig(address=address), 2)
     assert ray.asked == {}
 
 
 @pytest.mark.parametrize("server", [b"HTTP/1.1 400 Bad Request\r\n\r\n"], indirect=True)
 def test_a_server_of_something_else_is_refused(server: str, ray: FakeRay) -> None:
-    with pytest.raises(UsageError, match="what answers there is no head of a Ray cluster; its usual port is 6379"):
+    with pytest.raises(UsageError, match="the server there is no head of a Ray cluster; its usual port is 6379"):
         connect(RayConfig(address=server), 2)
 
 
@@ -113,7 +113,7 @@ def test_auto_names_the_cluster_that_does_not_answer(
     connect(RayConfig(address="auto"), 2)  # nothing is written down: Ray itself looks
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "ray_current_cluster").write_text(address)
-    with pytest.raises(UsageError, match=rf"^ray.address=auto \({address}\): nobody answers there"):
+    with pytest.raises(UsageError, match=rf"^ray.address=auto \({address}\): no head answers there"):
         connect(RayConfig(address="auto"), 2)
 
 

@@ -1,4 +1,4 @@
-"""Who plays what, decided without Ray: nobody waits without need, nothing is lost and nothing comes twice."""
+"""The distribution of work, without Ray: no needless wait, nothing is lost and nothing comes twice."""
 
 import logging
 import random
@@ -30,7 +30,7 @@ def kill_all(workers: LightWorkers, *lost: int) -> None:
 
 
 def look_each_second(workers: LightWorkers, seconds: int, log: list[logging.LogRecord]) -> list[int]:
-    """Seconds at which something was said."""
+    """Seconds of the messages."""
     said = []
     for second in range(seconds):
         workers.now, before = second, len(log)
@@ -168,7 +168,7 @@ def test_a_place_where_every_actor_dies_is_given_up_and_the_last_one_ends_the_ru
     workers = set_up(4, 2, lambda worker: 1.0, config=RayConfig(deaths=3))
     kill_all(workers, 0, 2, 3)
     assert "3 actors in a row were lost before it could work (exit code 1); 1 places are left" in caplog.text
-    with pytest.raises(UsageError, match=r"^self-play on Ray: 3 actors in a row .*; nobody is left$"):
+    with pytest.raises(UsageError, match=r"^self-play on Ray: 3 actors in a row .*; no actor is left$"):
         kill_all(workers, 1, 4, 5)
 
 

@@ -42,7 +42,7 @@ def cluster() -> Iterator[Any]:
 
 
 def refused(what: str, call: Callable[[], Any]) -> str:
-    """The one line in which `call` is refused; how long it took is printed."""
+    """The one-line refusal of `call`; how long it took is printed."""
     started = time.monotonic()
     with pytest.raises(UsageError) as error:
         call()
@@ -79,8 +79,8 @@ def test_an_address_where_nobody_answers(tmp_path: Path, capsys: pytest.CaptureF
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         assert "no answer within 5 s" in refused("self-play, a silent address", lambda: play(address))
         assert "no answer within 5 s" in match(tmp_path, capsys, "match, a silent address", f"ray.address='{address}'")
-    assert "nobody answers there" in refused("self-play, a closed address", lambda: play(address))
-    assert "nobody answers there" in match(tmp_path, capsys, "match, a closed address", f"ray.address='{address}'")
+    assert "no head answers there" in refused("self-play, a closed address", lambda: play(address))
+    assert "no head answers there" in match(tmp_path, capsys, "match, a closed address", f"ray.address='{address}'")
 
 
 def test_actors_of_another_version(

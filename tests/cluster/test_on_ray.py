@@ -55,7 +55,7 @@ def test_actors_that_die_again_and_again_end_the_run_in_one_line(cluster: Any) -
     players = RayPlayers(PLACE, 1, RayConfig(address=cluster.address, deaths=2))
     try:
         players.prepare()
-        with pytest.raises(UsageError, match=r"^self-play on Ray: 2 actors in a row were lost on .*nobody is left"):
+        with pytest.raises(UsageError, match=r"^self-play on Ray: 2 actors in a row were lost on .*no actor is left"):
             played(players, 10, b"die")
     finally:
         players.close()

@@ -5,6 +5,7 @@ As root, pytest -m services -n 0 -s tests/cluster/test_on_two_hosts.py
 
 import json
 import os
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -36,7 +37,15 @@ def head() -> Iterator[tuple[Host, dict[str, str]]]:
     # The system's own folder: the paths of sockets in it have to be short.
     with two_hosts() as (first, second), tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as own:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-        environment = kept | {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "5", "RAY_TMPDIR": own}
+        token = Path(own, "token")
+        token.write_text(secrets.token_hex(32))
+        environment = kept | {
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_worker_niceness": "5",
+            "RAY_TMPDIR": own,
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN_PATH": str(token),
+        }
         ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", f"--object-store-memory={STORE}"]
         at_head = ["--head", "--num-cpus=0", f"--port={PORT}", "--include-dashboard=false"]
         joins = [f"--address={first.address}:{PORT}", "--num-cpus=2"]

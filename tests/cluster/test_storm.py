@@ -50,7 +50,7 @@ class Storm:
         self._learner = self._start_learner()
 
     def kill(self, what: str) -> None:
-        """Kill `what` at any moment from when an actor is there, mostly one at which actors play."""
+        """Kill `what` at any moment after the first actor is there, mostly while actors play."""
         started = time.monotonic()
         doing = self._chance.choice(["", ".more", ".more", ".more"])
         self._await(lambda: actors(doing), f"an actor that does {doing or 'anything'}")

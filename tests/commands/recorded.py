@@ -10,7 +10,7 @@ from hexlit.selfplay.store import GameStore
 
 
 def save_games(folder: Path, *, size: int = 3, games: int = 60, seed: int = 0) -> Path:
-    """Random games to the end, each with another id, the first move of which nobody chose."""
+    """Random games to the end, each with its own id; no player chose the first move."""
     random = np.random.default_rng(seed)
     records = []
     for number in range(games):

@@ -53,7 +53,6 @@ def _fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         {"engine": "small"},
         {"override hydra/output": "none"},
         {"override hydra/job_logging": "console"},
-        {"override hydra/help": "groups"},
         "_self_",
     ]
     store.store(name="sample", node=OmegaConf.create({"defaults": defaults, "hydra": {"output_subdir": None}}))
@@ -192,11 +191,6 @@ def test_cfg_job_prints_the_configuration_and_runs_nothing(capsys: pytest.Captur
     assert run(remember, "sample", ["board=7", "--cfg", "job"]) == 0
     assert "board: 7" in capsys.readouterr().out
     assert seen == []
-
-
-def test_help_names_the_groups_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(remember, "sample", ["--help"]) == 0
-    assert "engine: large, small" in capsys.readouterr().out
 
 
 def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:

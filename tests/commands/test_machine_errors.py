@@ -1,4 +1,4 @@
-"""What the machine refuses while a command works is told in one line, and so is every odd setting."""
+"""Errors of the machine during a command, and odd settings, are told in one line."""
 
 import errno
 import logging
@@ -153,7 +153,7 @@ print(numba.config.CACHE_DIR)
 
 
 def test_a_cache_that_cannot_be_written_is_warned_of_once_and_done_without(tmp_path: Path) -> None:
-    """A file stands where its folder would be. What is computed is kept for this process and those it starts."""
+    """A file stands where its folder would be. The result is kept for this process and those it starts."""
     (tmp_path / "cache").write_text("")
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     environment |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path)}

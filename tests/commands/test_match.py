@@ -1,4 +1,4 @@
-"""`hexlit match`: players of every kind meet, what is left behind, and a match that is killed goes on."""
+"""`hexlit match`: players of every kind meet, the files are right, and a killed match continues."""
 
 import csv
 import json
@@ -222,7 +222,7 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
 def test_by_the_swap_rule_every_kind_decides_and_everything_of_it_says_so(
     nets: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The solver takes what wins; SGF, import and report know the swap, and a match that was cut short goes on."""
+    """The solver takes what wins; SGF, import and report know the swap, and an interrupted match continues."""
     script = tmp_path / "foreign.py"
     script.write_text(FOREIGN.replace("games == 3", "False"))
     kinds = [
@@ -426,6 +426,7 @@ def test_a_match_goes_on_with_its_own_settings_only(match: Path) -> None:
         ("players=[random,checkpoint=a/b.ckpt]", "players=[random,'checkpoint=a/b.ckpt']"),
         ("players=[policy=a, htp=x --y=1]", "players=['policy=a','htp=x --y=1']"),
         ('players=["checkpoint=a",random]', 'players=["checkpoint=a",random]'),
+        ('players=["policy=a, b",policy=c,random]', "players=[\"policy=a, b\",'policy=c',random]"),
         ("players={a: random}", "players={a: random}"),
         ("pairs=3", "pairs=3"),
     ],
@@ -435,7 +436,7 @@ def test_words_with_an_equals_sign_are_quoted_for_hydra(given: str, expected: st
 
 
 def test_help_explains_the_grammar_of_players_and_needs_no_torch(tmp_path: Path) -> None:
-    """Nor does a match without a network, whose first game would wait for it."""
+    """A match without a network does not either: its first game would wait for it."""
     program = """
 import sys
 from hexlit.cli import main

@@ -41,7 +41,7 @@ def slurm() -> Iterator[Cluster]:
 
 
 class Room:
-    """A folder in which commands are run, and what they have printed."""
+    """A folder for running commands, and their output."""
 
     def __init__(self, folder: Path, slurm: Cluster) -> None:
         self.folder = folder
@@ -163,7 +163,7 @@ def test_a_trial_cut_off_by_its_time_limit_goes_on_and_ends_as_one_that_was_not(
 
 
 def test_srun_gives_a_run_its_ranks_and_its_cores(room: Room) -> None:
-    """One process with its cores, then two ranks with one core each, by gloo; nobody hints at srun."""
+    """One process with its cores, then two ranks with one core each, by gloo; no message mentions srun."""
     one = ["hydra.run.dir=one", *TINY_ALONE]
     room.ended(room.start("srun", "-n", "1", "-c", "1", *hexlit(*one)))
     assert "1 threads" in json.loads((room.folder / "one/summary.json").read_text())["device"]

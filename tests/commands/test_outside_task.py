@@ -1,4 +1,4 @@
-"""A task of another package trains, goes on after a kill, is swept and measured; nothing of hexlit knows it."""
+"""A task of another package trains, continues after a kill, is swept and measured; nothing of hexlit knows it."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ main(sys.argv[1:])
 
 @pytest.fixture
 def installed(tmp_path: Path) -> dict[str, str]:
-    """The environment of a process in which the package of the task is installed."""
+    """The environment of a process with the task's package installed."""
     metadata = tmp_path / "site" / "linetask-0.1.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: linetask\nVersion: 0.1\n")

@@ -56,7 +56,7 @@ def test_a_run_rates_its_networks_and_logs_it(rated: Run) -> None:
 def test_a_run_that_is_interrupted_after_a_rating_ends_with_the_same_ones(
     rated: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Interrupted before the checkpoint of that epoch: the epoch is played again, and so is its rating."""
+    """Interrupted before the checkpoint of that epoch: the epoch is played and rated again."""
     play = RatingPool.play
 
     def interrupted(pool: RatingPool, epoch: int, *others: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A job that Slurm begins again goes on in its folder."""
+"""A job that Slurm starts again continues in its folder."""
 
 from pathlib import Path
 

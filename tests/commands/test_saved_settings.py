@@ -1,4 +1,4 @@
-"""The settings a run goes on with: whole, its own, and never another run's by accident."""
+"""The settings of a resumed run: whole, its own, and never another run's by accident."""
 
 from pathlib import Path
 

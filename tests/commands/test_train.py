@@ -282,7 +282,7 @@ def test_one_seed_is_one_run_and_another_seed_another(tiny: Run, tmp_path: Path)
 @pytest.mark.row("E8")
 @pytest.mark.row("E13")
 def test_worker_processes_play_for_a_run_and_its_seed_still_decides(tmp_path: Path) -> None:
-    """What two processes play does not depend on which of them is faster."""
+    """The games of two processes do not depend on their speeds."""
     (tmp_path / "again").mkdir()
     run, again = train(tmp_path, "selfplay.workers=2"), train(tmp_path / "again", "selfplay.workers=2")
     assert same_weights(run, again)
@@ -399,7 +399,7 @@ def epochs_of(run: Run) -> int:
 def test_a_run_ends_once_it_has_proved_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In two evaluations in a row; a resumed run stays so, until it is told to go on."""
+    """In two evaluations in a row; a resumed run stays so, until a setting makes it continue."""
     monkeypatch.setattr("hexlit.commands.hex_task.proof_of", lambda config, size: {"search_optimality": 0.0})
     run = train(tmp_path, "trainer.max_epochs=9", "evaluation.every_epochs=2")
     assert epochs_of(run) == 4

@@ -27,7 +27,7 @@ def early(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def strength_of(run: Run, name: str, *, final: bool) -> dict[str, Any]:
-    """What a checkpoint of the run measures, as the run does."""
+    """The run's measurement of one of its checkpoints."""
     composed = OmegaConf.merge(
         OmegaConf.structured(HexTrainConfig), OmegaConf.load(run.folder / ".hydra" / "config.yaml")
     )

@@ -439,7 +439,7 @@ def test_the_sweep_prunes_by_the_median_and_takes_any_other_pruner() -> None:
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory, table: Path, whole: Path) -> Path:
-    """A sweep of two trials, one of which learns nothing and is pruned."""
+    """A sweep of two trials; one learns nothing and is pruned."""
     folder = tmp_path_factory.mktemp("swept")
     good = [float(mae) for _, mae in losses(whole)]
     start = summary_of(whole)["val"]["mae"] / (1 - summary_of(whole)["val"]["skill_over_persistence"])

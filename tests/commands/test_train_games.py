@@ -74,7 +74,7 @@ ENDED_WITH: dict[str, Tensor] = {}
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory, games: Path) -> Run:
-    """A run that goes on beyond its best epoch and returns to it."""
+    """A run that continues beyond its best epoch and returns to it."""
     end = EarlyStopping.on_fit_end
 
     def keep(stopping: EarlyStopping, trainer: L.Trainer, module: L.LightningModule) -> None:

@@ -19,7 +19,7 @@ from tests.two_hosts import Host, missing, two_hosts
 pytestmark = [pytest.mark.services, pytest.mark.row("F22")]
 
 WITHIN = 15.0
-"""Seconds after which the ranks of a host have ended that can reach the other no more."""
+"""Seconds for the ranks of a host to end after they lose the other host."""
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_two_hosts_train_as_one_process_does(hosts: tuple[Host, Host], tmp_path:
     settings = [*HEX, "trainer.max_epochs=2"]
     one = trained(tmp_path / "one", *settings, "selfplay.workers=2", "selfplay.ahead=false")
     ranks = Ranks(hosts, tmp_path / "two", *settings)
-    assert [starter.wait(240) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
+    assert [starter.wait(900) for starter in ranks.starters] == [0, 0], ranks.output[0].read_text()[-3000:]
     two = rows_of(tmp_path / "two")
     assert_equal(two, one)
     assert [row["selfplay.games"] for row in two] == [row["selfplay.games"] for row in one]
@@ -82,5 +82,6 @@ def test_a_host_that_is_gone_ends_the_other(
         hosts[1].unplug()
     assert not psutil.wait_procs([first, second], timeout=WITHIN)[1]
     print(f"\nhost {how}: both ranks have ended after {time.monotonic() - began:.1f} s: {ranks.said(0)}")
-    told = f"hexlit train: rank 1 on {hosts[1].name} ended before the others; its own output says why"
-    assert [line.partition(": ")[2] or line for line in ranks.said(0)] == [told]
+    assert ranks.said(0) == [
+        f"hexlit train: rank 1 on {hosts[1].name} ended before the others; its own output says why"
+    ]

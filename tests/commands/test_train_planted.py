@@ -1,4 +1,4 @@
-"""What a run does when memory runs out, a gradient overflows, the loader is slow, or its device is not there."""
+"""A run without enough memory, with an overflowing gradient, with a slow loader, or without its device."""
 
 import csv
 import json
@@ -36,7 +36,7 @@ def train(folder: Path, *overrides: str) -> tuple[int, list[dict[str, str]], str
 def test_full_memory_halves_what_goes_through_the_network_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The run goes on, with the same examples a step, and says so once for each time."""
+    """The run continues with the same examples per step, and says so once each time."""
     output = HexModule.output
 
     def full_above_8(module: HexModule, batch: tuple[Tensor, Tensor, Tensor]) -> Any:

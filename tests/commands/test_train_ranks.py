@@ -48,7 +48,7 @@ def rows_of(folder: Path) -> list[dict[str, str]]:
 
 
 def assert_equal(found: list[dict[str, str]], expected: list[dict[str, str]]) -> None:
-    """What was learned and measured is the same."""
+    """Learning and measurements are the same."""
     assert len(found) == len(expected)
     for row, wanted in zip(found, expected, strict=True):
         names = [name for name in wanted if name.startswith(("train.", "val.", "strength."))]

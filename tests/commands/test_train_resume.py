@@ -1,4 +1,4 @@
-"""A run that is killed, at any moment, goes on and ends as if nothing had happened; no finished game is lost."""
+"""A run killed at any moment continues and ends as if nothing had happened; no finished game is lost."""
 
 import csv
 import json
@@ -204,7 +204,7 @@ def test_a_killed_run_whose_workers_were_ahead_ends_as_the_uninterrupted_one(tmp
 @pytest.mark.row("A24")
 @pytest.mark.slow  # three runs, two of them killed in processes of their own
 def test_a_killed_run_that_ends_early_ends_as_the_uninterrupted_one(tmp_path: Path) -> None:
-    """Its patience and its best weights survive, and so does its end, when only the summary is missing."""
+    """Its patience, its best weights and its end survive when only the summary is missing."""
     more = ["trainer.max_epochs=30", "trainer.patience=2", "trainer.ema_decay=0.5"]
     expected = tmp_path / "uninterrupted"
     assert hexlit("never", 0, *OVERRIDES, *more, f"hydra.run.dir={expected}") == 0
@@ -306,7 +306,7 @@ def test_a_run_killed_at_many_random_moments_ends_as_the_uninterrupted_one(
 def test_what_the_checkpoint_would_overrule_is_refused(
     override: str, was: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Rather than ignored; and it is forgotten, so that the run goes on as it was."""
+    """Rather than ignored; and it is forgotten, so that the run continues unchanged."""
     folder = tmp_path_factory.getbasetemp() / "refused"
     if not folder.exists():
         assert hexlit("never", 0, *TINY, f"hydra.run.dir={folder}", "trainer.max_epochs=1") == 0

@@ -70,7 +70,7 @@ class SweepOf24:
 @pytest.mark.row("D12")
 @pytest.mark.slow
 def test_a_sweep_survives_its_trials_and_itself(tmp_path: Path) -> None:
-    """Accidents fail their own trials, bad ones are pruned, a killed sweep goes on to the same count."""
+    """Accidents fail their own trials, bad ones are pruned, a killed sweep continues to the same count."""
     sweep = SweepOf24(tmp_path.resolve())
     process = sweep.start()
     try:

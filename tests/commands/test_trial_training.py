@@ -1,4 +1,4 @@
-"""What a trial knows of itself beside its metrics."""
+"""The facts of a trial beside its metrics."""
 
 import pytest
 

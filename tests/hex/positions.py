@@ -9,7 +9,7 @@ from tests.hex.reference import winner
 
 @st.composite
 def undecided(draw: st.DrawFn, sizes: tuple[int, int] = (2, 7)) -> NDArray[np.int8]:
-    """Cells int8 `[size*size]` of a position in which nobody has connected, its stones put down in turn."""
+    """Cells int8 `[size*size]` of an undecided position, its stones put down in turn."""
     size = draw(st.integers(*sizes))
     order = draw(st.permutations(range(size * size)))
     cells = np.zeros(size * size, np.int8)

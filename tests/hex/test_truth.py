@@ -21,7 +21,7 @@ def same(one: SolvedPositions, other: SolvedPositions) -> bool:
 @pytest.mark.row("E5")
 @pytest.mark.parametrize("size", [4, 5])
 def test_positions_are_undecided_alternating_and_won_by_the_side_to_move(size: int) -> None:
-    """What the search is measured on is right."""
+    """The positions that the search is measured on are right."""
     positions = won_positions(size, 2 * size * size, seed=3)
     assert positions.cells.dtype == np.int8
     assert positions.stones.dtype == np.int16

@@ -1,4 +1,4 @@
-"""What is shown of a text classifier."""
+"""The display of a text classifier."""
 
 import io
 from pathlib import Path

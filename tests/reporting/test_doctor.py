@@ -1,4 +1,4 @@
-"""What the doctor says to people."""
+"""The doctor's text for people."""
 
 import io
 from typing import Any

@@ -152,7 +152,7 @@ def test_time_left_comes_from_the_last_epochs_and_never_exceeds_max_time(monkeyp
 def test_from_the_first_epoch_on_the_run_says_when_it_ends_and_compiling_is_in_no_pace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nor is the first epoch, once there is another; live and as a line, at most every ten seconds."""
+    """The first epoch does not count either, once there is another; live and as a line, at most every ten seconds."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])

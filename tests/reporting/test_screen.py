@@ -20,7 +20,7 @@ WIDTHS = (60, 80, 120, 200)
 
 
 def shown(picture: RenderableType, width: int) -> str:
-    """The picture on a terminal of so many columns, of which no line is longer and no number is cut."""
+    """The picture on a terminal of this width: no line is longer, and no number is cut."""
     console = Console(file=io.StringIO(), width=width, record=True)
     console.print(picture)
     text = console.export_text()

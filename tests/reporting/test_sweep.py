@@ -1,4 +1,4 @@
-"""What people are told of a sweep, made from the content of `overall_results.json`."""
+"""A sweep for people, made from the content of `overall_results.json`."""
 
 import io
 import re

@@ -44,7 +44,7 @@ class Node:
 
 
 def planes_of(game: Game) -> NDArray[np.int8]:
-    """What the mover sees, `[1, 5, size, size]`."""
+    """The position in the mover's frame, `[1, 5, size, size]`."""
     size = game.size
     board = np.array(game.cells).reshape(size, size)
     board = board if game.to_move == BLACK else board.T
@@ -127,7 +127,7 @@ def considered_visits(considered: int, simulations: int) -> list[int]:
     """Sequential halving: the visits that the action to be visited next has, simulation by simulation.
 
     Each of log2(considered) rounds has an equal share of the simulations, spread evenly over the actions left, at least
-    one for each; every round keeps half of them, and the last two stay to the end.
+    one for each. Every round keeps half of them, and the last two stay to the end.
     """
     if considered <= 1:
         return list(range(simulations))

@@ -1,4 +1,4 @@
-"""What tells the algorithms of the search apart."""
+"""The differences between the algorithms of the search."""
 
 import pytest
 

@@ -4,7 +4,7 @@ The files under golden/ are made from the code as it is by
 
     python -m tests.search.test_golden
 
-in the root of the checkout. Make them anew only when the search is meant to find something else, and say why.
+in the root of the checkout. Make them again only when the search is meant to find something else, and say why.
 """
 
 import json
@@ -36,7 +36,7 @@ CASES: list[tuple[int, bool, str, int, float]] = [
 
 
 def found(algorithm: str, case: tuple[int, bool, str, int, float]) -> dict[str, Any]:
-    """What the search finds today, actions by name; shares of the policy under half a percent are left out."""
+    """The present results of the search, actions by name; shares of the policy under half a percent are left out."""
     size, swap, moves, simulations, noise = case
     game = Game(size, swap=swap, moves=parse_moves(moves, size))
     result = search_games([game], SearchConfig(algorithm, simulations), KeyedEvaluator(), noise=noise, seed=1)

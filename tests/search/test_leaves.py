@@ -18,7 +18,7 @@ either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def begun(game: Game, config: SearchConfig) -> Search:
-    """A search of one position in which nothing has been selected yet."""
+    """A search of one position before the first selection."""
     search = Search(config, size=game.size, games=1, swap=game.swap)
     to_move = np.array([game.to_move], np.int8)
     search.place(np.array([game.cells], np.int8), to_move)

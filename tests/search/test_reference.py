@@ -69,6 +69,6 @@ def test_gumbel_noise_at_the_root_is_that_of_the_key() -> None:
 @pytest.mark.row("E11")
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_small_boards_searched_through_to_the_end_agree_too(algorithm: str) -> None:
-    """Trees in which every action of many nodes has been tried and decided games come up again and again."""
+    """Trees with many fully tried nodes and many decided games."""
     for game in [Game(2), Game(2, swap=True), Game(2, moves=[1]), Game(3, moves=[4, 0]), Game(3, swap=True, moves=[4])]:
         assert_same(game, SearchConfig(algorithm, simulations=150))

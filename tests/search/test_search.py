@@ -1,4 +1,4 @@
-"""What every search algorithm has to keep, whatever it is."""
+"""Rules that every search algorithm has to keep."""
 
 import math
 import re

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
 
 
 def immediate_wins(game: Game, colour: int) -> set[int]:
-    """Cells at which a stone of `colour` connects its edges."""
+    """Winning cells of `colour`: one stone there connects its edges."""
     wins = set()
     for cell, stone in enumerate(game.cells):
         if stone == 0:
@@ -27,7 +27,7 @@ def immediate_wins(game: Game, colour: int) -> set[int]:
 
 
 def wins_in_two(game: Game) -> set[int]:
-    """Moves after which the opponent can neither win at once nor stop a win at the next move."""
+    """Moves that win next turn: the opponent can neither win at once nor stop it."""
     moves: set[int] = set()
     if immediate_wins(game, game.to_move) or immediate_wins(game, -game.to_move):
         return moves
@@ -89,7 +89,7 @@ def test_a_lost_position_has_a_negative_value(algorithm: str) -> None:
 
 @pytest.mark.row("E5")
 def test_moves_agree_with_the_solver_more_and_more_as_simulations_grow(algorithm: str) -> None:
-    """On 4×4 positions in which some moves win and some lose."""
+    """On 4×4 positions with winning and losing moves."""
     random, solver = np.random.default_rng(44), Solver(4, table_bits=12)
     games: list[Game] = []
     winning = []

@@ -19,7 +19,7 @@ from tests.search.positions import random_games
 
 @dataclass
 class Node:
-    """A move, by the player for whom `wins` are counted."""
+    """A move, by the player that `wins` are counted for."""
 
     visits: int = 0
     wins: int = 0

@@ -1,4 +1,4 @@
-"""What worker processes of the tests evaluate with; a module, so that a started process can import it."""
+"""Evaluators for worker processes of the tests; a module, so that a started process can import it."""
 
 import os
 import time

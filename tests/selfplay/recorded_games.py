@@ -61,7 +61,7 @@ def opened(folder: Path, size: int = 4, *, swap: bool = False, claimed_results: 
 
 
 def plies_of(record: GameRecord, *, swap: bool) -> range:
-    """The plies from which one may learn."""
+    """The plies that training may use."""
     begins = record.opening if swap or not record.swap else max(2, record.opening)
     return range(begins, len(record.moves))
 

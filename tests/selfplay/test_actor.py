@@ -171,7 +171,7 @@ def test_a_swap_is_played_at_ply_one_only_and_not_always() -> None:
 
 
 def test_random_openings_are_bounded_undecided_and_never_targets() -> None:
-    """What was drawn at random is not learned."""
+    """Random moves are not learned."""
     config = SelfPlayConfig(fast_simulations=FAST, opening_share=0.5, opening_plies=6)
     records = play(config=config, size=3, positions=600)
     openings = Counter(record.opening for record in records.values())
@@ -248,7 +248,7 @@ def test_a_player_resigns_after_enough_lost_values_in_a_row_and_not_before(thres
 
 
 def test_false_resignations_are_counted_where_the_evaluator_is_wrong() -> None:
-    """White is told that it is lost, yet wins some of the games in which it must play on."""
+    """White is told that it is lost, yet wins some of the games that it must continue."""
     config = SelfPlayConfig(
         fast_simulations=2, full_share=1.0, opening_share=0.0, resign_threshold=0.8, resign_off_share=0.5
     )
@@ -395,7 +395,7 @@ def test_a_restored_snapshot_goes_on_as_the_uninterrupted_play(groups: int) -> N
 
 @pytest.mark.row("A24")
 def test_playing_in_two_stretches_gives_the_games_of_one() -> None:
-    """The searches that begin anew find what they would have found."""
+    """The searches that start again find the same results."""
     actor = SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3)
     parts = collect(actor, 60)[0] | collect(actor, 90)[0]
     assert_common_games_alike(parts, collect(SelfPlay(PLAY, SEARCH, size=4, games=8, seed=3), 150)[0])

@@ -21,7 +21,7 @@ from tests.selfplay.test_window import random_game as searched_game
 def test_positions_are_those_of_the_board_with_the_move_played_and_the_result(
     tmp_path: Path, size: int, swap: bool, turned: bool
 ) -> None:
-    """With swaps, openings and resignations, for both players, in the order in which they were played."""
+    """With swaps, openings and resignations, for both players, in the order of play."""
     records = random_games(25, size, swaps=True)
     positions = opened(save(tmp_path / "store", records), size, swap=swap)
     by_plain_board = [
@@ -225,7 +225,7 @@ def test_a_store_without_any_game_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_cache_that_cannot_be_used_is_told_in_one_line(tmp_path: Path) -> None:
-    """A file where the folder should be; and arrays of which somebody deleted some."""
+    """A file in the place of the folder; and arrays that are partly deleted."""
     folder = save(tmp_path / "store", random_games(5))
     (tmp_path / "cache").touch()
     with pytest.raises(UsageError, match=r"cache/\w+: the arrays of data\.path=\S+ cannot be kept there"):

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.row("D10"), pytest.mark.skipif(os.name != "posix", rea
 KILLS = 20
 SECONDS_TO_DIE = 2.0
 LONGEST = 5.0
-"""Seconds after which the main process is killed at the latest: its workers start, compile or load, then play."""
+"""Latest time of the kill of the main process, in seconds: its workers start, compile or load, then play."""
 
 MAIN = """
 from hexlit.search.config import SearchConfig
@@ -35,7 +35,7 @@ players.play(b"a", positions=10**9, network_version=1, on_games=lambda *_: None)
 
 
 def living(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that still run; one that nobody has waited for yet has ended."""
+    """Those that still run; a zombie has ended."""
     found = []
     for process in processes:
         try:

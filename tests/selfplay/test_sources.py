@@ -1,4 +1,4 @@
-"""Where games are read from: files, stores, folders; what cannot be read is named."""
+"""Sources of games: files, stores, folders; unreadable ones are named."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which games train and which validate: by game or by opening, and whatever else is in the store."""
+"""Training and validation games: by game or by opening, independent of the rest of the store."""
 
 from dataclasses import replace
 from pathlib import Path

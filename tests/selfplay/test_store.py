@@ -131,7 +131,7 @@ def test_flush_without_games_leaves_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.row("A24")
 def test_half_written_parts_are_never_seen_under_their_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that dies inside a part leaves its journal, from which the games come back."""
+    """A writer that dies inside a part leaves its journal, and the games come back from it."""
     store = GameStore(tmp_path)
     store.append([record(1)])
 
@@ -267,7 +267,7 @@ def test_parts_of_version_1_have_no_names_and_are_read(tmp_path: Path) -> None:
 def test_parts_and_journals_of_version_2_have_no_surprises_and_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that an earlier version left goes on."""
+    """A run of an earlier version continues."""
     older = pa.schema([field for field in SCHEMA if field.name != "surprises"])
     with monkeypatch.context() as patch:
         patch.setattr("hexlit.selfplay.store.SCHEMA", older)

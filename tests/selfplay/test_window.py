@@ -63,7 +63,7 @@ Position = tuple[bytes, bytes, float]
 
 
 def as_drawn(record: GameRecord, ply: int, *, turned: bool, share: float = 0.0) -> Position:
-    """What a batch must hold for one position: the board turned first, then seen by the player to move."""
+    """Expected entry of a batch for one position: the board turned first, then seen by the player to move."""
     size = record.size
     board = Board(size, swap=record.swap, moves=record.moves[:ply].tolist())
     planes = board.planes()[0]

@@ -27,7 +27,7 @@ class Slow(L.Callback):
 
 
 class Watch(L.Callback):
-    """What `progress` says in every epoch."""
+    """The values of `progress` in every epoch."""
 
     def __init__(self) -> None:
         self.seen: list[float] = []
@@ -75,7 +75,7 @@ def test_progress_follows_the_time_where_the_epochs_will_not_all_fit(
 def played(
     monkeypatch: pytest.MonkeyPatch, seconds: Sequence[float], *, limit: float, epochs: int
 ) -> tuple[list[float], list[float]]:
-    """What a run whose epochs take `seconds` expects after each, and the progress at the beginning of the next."""
+    """The expected epochs of a run with epochs of `seconds`, and its progress at the beginning of the next."""
     now = 0.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     budget = TimeBudget(limit)
@@ -129,7 +129,7 @@ def test_compiling_takes_time_but_is_in_no_pace(monkeypatch: pytest.MonkeyPatch)
 
 
 def noticed(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, seconds: Sequence[float]) -> list[str]:
-    """What a run of 100 epochs, which may take 400 seconds, says while its epochs take `seconds`."""
+    """Messages of a run of 100 epochs with a limit of 400 seconds, when its epochs take `seconds`."""
     caplog.clear()
     with caplog.at_level(logging.WARNING, "hexlit"):
         played(monkeypatch, seconds, limit=400.0, epochs=100)

@@ -1,4 +1,4 @@
-"""What a run costs: every evaluation once, every example of a step three times, over all sessions."""
+"""The cost of a run: every evaluation once, every example of a step three times, over all sessions."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the time of an epoch was spent on, for loggers that draw charts."""
+"""The use of an epoch's time, for loggers that draw charts."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -32,7 +32,7 @@ def epoch_end(watch: MemoryWatch) -> dict[str, float]:
 
 @pytest.mark.row("D18")
 def test_memory_is_logged_each_epoch_in_mb() -> None:
-    """What cannot be read is left out, not 0."""
+    """A value that cannot be read is left out, not 0."""
     asked: list[int] = []
 
     def peaks(epoch: int) -> dict[str, int | None]:

@@ -165,7 +165,7 @@ def test_the_row_in_a_checkpoint_holds_what_its_epoch_logged_and_no_more(tmp_pat
 
 @pytest.mark.row("A24")
 def test_a_row_that_was_only_begun_before_a_kill_is_made_whole_from_the_checkpoint(tmp_path: Path) -> None:
-    """What is validated is logged before the checkpoint, what is trained after it."""
+    """Validation is logged before the checkpoint, training after it."""
     log(MetricsCsv(tmp_path), {"epoch": 0, "val.loss": 0.5})
     table = MetricsCsv(tmp_path)
     latest = LatestRow(table)

@@ -78,7 +78,7 @@ def weights(module: TrainedModule) -> Tensor:
 
 
 def plain_weights(data: list[Batch], lr: float = 0.1, clip: float = 0.0) -> Tensor:
-    """What plain gradient descent comes to."""
+    """The result of plain gradient descent."""
     module = Regression()
     for batch in data:
         module.zero_grad()

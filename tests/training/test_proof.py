@@ -11,10 +11,11 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
+from hexlit.interruption import is_interruption
 from hexlit.training.budget import FlopBudget
 from hexlit.training.config import TrainerConfig
 from hexlit.training.early_stopping import EarlyStopping
-from hexlit.training.ending import ending_of, is_interruption
+from hexlit.training.ending import ending_of
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.metrics import MetricsCsv
 from hexlit.training.phases import PhaseClock

@@ -27,7 +27,7 @@ class Server:
     scheme: ClassVar[str]
     """Of its URLs."""
     driver: ClassVar[str]
-    """The module by which Python reaches it."""
+    """Python's module for it."""
     user: ClassVar[str]
     """Of the system: servers refuse to be root, and packages of Debian bring a user for each."""
     polite: ClassVar[signal.Signals] = signal.SIGTERM
@@ -140,7 +140,7 @@ class Postgres(Server):
 
 
 class _OfMySqlsKind(Server):
-    """What MariaDB and MySQL have in common."""
+    """The common part of MariaDB and MySQL."""
 
     driver = "pymysql"
 

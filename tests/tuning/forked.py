@@ -27,7 +27,7 @@ fork_trials()
 """A program that begins with this forks the trials of its sweep."""
 STAND_IN = Path(__file__).parent / "stand_in"
 _HIGH = 200
-"""File descriptors from here on are in nobody's way."""
+"""File descriptors from here on are free for the tests."""
 
 
 def fork_trials() -> None:
@@ -50,7 +50,7 @@ def fork_trials() -> None:
 
 
 class ForkedTrial:
-    """What a runner uses of `subprocess.Popen`."""
+    """The part of `subprocess.Popen` that a runner uses."""
 
     def __init__(
         self,

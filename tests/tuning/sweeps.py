@@ -140,7 +140,7 @@ def comparable(policy: float, value: float) -> float:
 
 
 WATCHED = {"monitor": "strength.score", "monitor_mode": "max"}
-"""What a run of Hex watches unless it is told otherwise."""
+"""Default `trainer.monitor` of a run of Hex."""
 
 
 def make_job(

@@ -1,4 +1,4 @@
-"""What `metrics.csv` says of a trial."""
+"""The content of a trial's `metrics.csv`."""
 
 import math
 from pathlib import Path

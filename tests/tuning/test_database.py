@@ -41,7 +41,7 @@ def test_a_database_that_cannot_be_used_is_named_without_its_password(url: str, 
 
 @pytest.fixture
 def knocks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """URLs at which somebody has knocked; nobody opens."""
+    """URLs that were contacted; no server answers."""
     found: list[str] = []
 
     def knock(parts: Any, arguments: Any) -> None:

@@ -1,4 +1,4 @@
-"""Folders that nobody else has, and what a kill leaves in them."""
+"""Folders with a single owner, and their content after a kill."""
 
 import os
 import signal

@@ -132,7 +132,7 @@ def ended(process: subprocess.Popen[bytes], sweeper: Sweeper, code: int = 0) -> 
 
 
 def account(what: str, server: Server, trials: list[FrozenTrial], sweepers: list[Sweeper]) -> dict[str, int]:
-    """What became of the trials; printed."""
+    """Print the outcomes of the trials."""
     done = [trial for trial in trials if not trial.user_attrs.get("interrupted")]
     interrupted = [trial for trial in trials if trial.user_attrs.get("interrupted")]
     worked = Counter(number for sweeper in sweepers for number in sweeper.numbers())
@@ -286,7 +286,7 @@ def test_a_server_that_cannot_be_used_is_told_in_one_line(
 
 
 def test_a_refusal_is_known_by_its_code(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the language in which the server says it: nobody waits."""
+    """No process waits, in any language of the server's message."""
     monkeypatch.setattr(patience, "_REFUSALS", re.compile(r"(?!)"))
     with pytest.raises(UsageError, match="the database cannot be used"):
         open_storage(server.url.replace("/studies", "/missing"), tmp_path, Patience(600.0))

@@ -11,7 +11,7 @@ import optuna
 import pytest
 from optuna.storages import RDBStorage, _CachedStorage
 from optuna.trial import TrialState
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, PendingRollbackError
 
 from hexlit.tuning import patience
 from hexlit.tuning.address import secrets_of
@@ -95,6 +95,21 @@ def test_another_error_is_not_waited_for() -> None:
     assert lost_connection(KeyError()) is None
 
 
+def test_a_connection_that_is_lost_within_a_transaction_is_lost() -> None:
+    """SQLAlchemy then speaks of the transaction, and of the loss only as what it was about."""
+    pending = PendingRollbackError("Can't reconnect until invalid transaction is rolled back.")
+    pending.__context__ = GONE
+    wrapped = optuna.exceptions.StorageInternalError("wrapped")
+    wrapped.__cause__ = pending
+    assert lost_connection(wrapped) == "connection refused, indeed"
+
+
+class MysqlError(Exception):
+    """Newer drivers tell the SQLSTATE, too."""
+
+    sqlstate = "42000"
+
+
 class PostgresError(Exception):
     def __init__(self, message: str, state: str | None) -> None:
         super().__init__(message)
@@ -114,6 +129,8 @@ class PostgresError(Exception):
         (Exception(1044, "Access denied for user 'me'@'%' to database 'studies'"), False),
         (Exception(1045, "Access denied for user 'me'@'localhost' (using password: YES)"), False),
         (Exception(1049, "Unknown database 'studies'"), False),
+        (MysqlError(1044, "Access denied for user 'me'@'%' to database 'studies'"), False),
+        (MysqlError(1205, "Lock wait timeout exceeded"), True),
         (Exception(2003, "Can't connect to MySQL server"), True),
     ],
     ids=str,

@@ -1,4 +1,4 @@
-"""The folder of a sweep: begun, gone on with, or one more on a study that others work on."""
+"""The folder of a sweep: new, continued, or one more on a shared study."""
 
 import json
 from pathlib import Path

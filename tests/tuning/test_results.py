@@ -78,7 +78,7 @@ def test_trials_of_different_weights_are_ranked_by_the_comparable_loss(tmp_path:
 def test_without_a_comparable_loss_a_total_ranks_as_it_is_and_says_so(
     comparable: str | None, said: str, tmp_path: Path
 ) -> None:
-    """So do folders that were made before there was such a metric."""
+    """Folders from before this metric existed do the same."""
     made = [complete(value, metrics={"val.loss": [value], "val.standardised_loss": [-value]}) for value in (2.0, 1.0)]
     found = read_results(make_sweep(tmp_path / "s", made, {"val.loss": "minimize"}, comparable=comparable))
     assert (found.ranking.by, found.ranking.order) == ("objective", (1, 0))

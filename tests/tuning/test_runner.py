@@ -22,7 +22,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ending(folder: Path, limits: Limits, monkeypatch: pytest.MonkeyPatch, *, driver: int | None, told: int) -> Ending:
-    """Of a trial that sleeps for a second, of whose device memory the driver says `driver` and it itself `told`."""
+    """A trial that sleeps for a second; the driver reports the device memory `driver`, the trial itself `told`."""
 
     def sample(tree: ProcessTree) -> ResourceSample:
         return ResourceSample(1.0, 1, 0.0, GIB, driver, None, {} if driver is not None else {"device_bytes": WHY})
@@ -63,7 +63,7 @@ def test_a_device_budget_is_kept_by_the_drivers_figure_or_else_by_the_trials_own
 @pytest.mark.row("D8")
 @pytest.mark.row("F23")
 def test_a_limit_is_kept_while_the_database_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sign of life that waits for the database keeps nobody from looking at the clock."""
+    """A sign of life that waits for the database does not stop the watch over time."""
     monkeypatch.setattr(runner, "SIGN_OF_LIFE", 0.1)
     monkeypatch.setattr(
         ProcessRunner, "_arguments", lambda self, job: [sys.executable, "-S", "-c", "import time; time.sleep(10)"]

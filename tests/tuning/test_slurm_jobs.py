@@ -1,4 +1,4 @@
-"""What became of jobs of Slurm, by the lines of `squeue`; a real Slurm is tried with the services."""
+"""The states of Slurm's jobs, from the lines of `squeue`; a real Slurm is tried with the services."""
 
 import subprocess
 from collections.abc import Iterator

@@ -152,7 +152,7 @@ TORN = b'{"op_code":2,"worker_id":"w","study_id":0,"user_at'
 
 
 def test_optunas_own_journal_is_lost_after_a_torn_line(tmp_path: Path) -> None:
-    """What the healing is for. When this fails, Optuna heals too, and hexlit.tuning.storage may go."""
+    """The case that the repair exists for. When this fails, Optuna heals too, and hexlit.tuning.storage may go."""
     path = tmp_path / "study.journal"
     optuna.create_study(study_name="s", storage=JournalStorage(JournalFileBackend(str(path))))
     with path.open("ab") as file:

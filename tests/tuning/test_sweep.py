@@ -37,7 +37,7 @@ LR = "optimizer.lr=tag(log,interval(1e-4,1))"
 
 @dataclass
 class Place:
-    """Where a test's sweeps are run, apart from all others."""
+    """A folder for a test's own sweeps."""
 
     folder: Path
     drawn: bool = False
@@ -495,7 +495,7 @@ def test_without_processes_the_trials_run_one_by_one(place: Place) -> None:
 def test_a_trial_waits_for_memory(place: Place) -> None:
     """With a budget that is free once, but not twice, the trials run one after another.
 
-    What the first has not taken yet is not free for a second.
+    Memory that the first trial has not taken yet is not free for a second.
     """
     free = free_host_bytes() / 2**30
     place.run(LR, "hydra.sweeper.n_trials=3", f"sweep.memory_budget={free * 0.7}", seconds=0.05)

@@ -1,4 +1,4 @@
-"""The fields of a trial, of which all files of results are made."""
+"""The fields of a trial, the source of all files of results."""
 
 from dataclasses import fields
 
@@ -6,7 +6,7 @@ from hexlit.tuning.result_files import schema
 from hexlit.tuning.trial_result import MEANINGS, STATES, TrialResult, as_row, trial_schema
 
 KEPT_BACK = {"intermediate", "saved_seconds", "curves"}
-"""What results are computed from, and do not say."""
+"""Inputs of the results that they do not contain."""
 
 
 def test_the_schema_that_ships_is_the_one_of_the_fields() -> None:

@@ -11,10 +11,10 @@ from hexlit.search.static import RESISTANCE, TWO_DISTANCE
 
 
 class AlphaBetaPlayer:
-    """Plays what a search of fixed depth finds best; moves that tie are drawn by seed and position."""
+    """Plays the best move of a search of fixed depth; ties are drawn by seed and position."""
 
     def __init__(self, evaluation: int, *, depth: int, width: int, seed: int) -> None:
-        """Look `depth` moves ahead, at every node at the `width` moves that the `evaluation` likes best."""
+        """Search `depth` moves deep, at every node the `width` moves with the best `evaluation`."""
         for name, value, least in (("depth", depth, 1), ("width", width, 1), ("seed", seed, 0)):
             if value < least:
                 raise UsageError(f"{name}={value}: must be {least} or more")
@@ -25,7 +25,7 @@ class AlphaBetaPlayer:
         return self._search(cells, to_move, self.depth)[0]
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: it swaps where its own values are below 0, those of its depth and of one more taken together.
+        """See `Player`: it swaps if its own value is below 0, the mean over its depth and one more.
 
         A static evaluation favours the player who moved last, so one depth alone would always swap or never.
         """
@@ -37,7 +37,7 @@ class AlphaBetaPlayer:
     def _search(
         self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int
     ) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
-        """Best moves `[B]`, and what they are worth to the players who move."""
+        """Best moves `[B]`, and their values for the players who move."""
         table = geometry(round(cells.shape[1] ** 0.5))
         moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
         positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)

@@ -1,4 +1,4 @@
-"""Perfect play, as far as the exact solver reaches."""
+"""Perfect play, within the reach of the exact solver."""
 
 import logging
 
@@ -19,23 +19,23 @@ _log = logging.getLogger(__name__)
 
 
 _LOST, _UNSOLVED = -1, -2
-"""What stands for a winning move where there is none, and where none is known."""
+"""Stand-ins for a winning move: there is none, and none is known."""
 
 
 class SolverPlayer:
     """Keeps every win that the solver proves: one of the winning moves, drawn by seed and position.
 
-    Where the position is lost, and where the solver gives up, it plays as `TwoDistancePlayer` does. What the solver
-    has proved is kept, so how far it gets within its limit depends on the positions it was asked about before.
+    In lost positions, and if the solver gives up, it plays as `TwoDistancePlayer` does. The solver's proofs are kept,
+    so its reach within its limit depends on the positions it was asked about before.
     """
 
     def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int | None = None) -> None:
-        """For boards of `size` (those of the solver: 2 to 8); gives a position up after `node_limit` nodes."""
+        """For boards of `size` (2 to 8, as the solver); a position is given up after `node_limit` nodes."""
         for name, value, least in (("node_limit", node_limit, 1), ("seed", seed, 0)):
             if value < least:
                 raise UsageError(f"{name}={value}: must be {least} or more")
         self.asked = 0
-        """Positions in which it had to move."""
+        """Positions that it had to move in."""
         self.unsolved = 0
         """Those of them that the solver gave up."""
         self.node_limit, self.seed = node_limit, seed
@@ -51,7 +51,7 @@ class SolverPlayer:
         return moves
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: it swaps where the position is lost; where the solver gives up, as two-distance judges."""
+        """See `Player`: it swaps in lost positions; if the solver gives up, two-distance decides."""
         moves = self._winning_moves(cells, np.full(len(cells), WHITE, np.int8))
         moves[moves == _LOST] = cells.shape[1]
         rest = moves == _UNSOLVED

@@ -14,7 +14,7 @@ class RolloutPlayer:
     """Plays the most visited move of UCT with uniformly random rollouts, drawn by seed and position."""
 
     def __init__(self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0) -> None:
-        """`rollouts` random games a simulation; `exploration` weighs the width of the confidence bounds."""
+        """`rollouts` random games per simulation; `exploration` weighs the width of the confidence bounds."""
         for name, value, least in (("simulations", simulations, 1), ("rollouts", rollouts, 1), ("seed", seed, 0)):
             if value < least:
                 raise UsageError(f"{name}={value}: must be {least} or more")

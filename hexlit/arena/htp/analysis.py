@@ -1,4 +1,4 @@
-"""Analyses for a program that shows them on its board: of the network and of the search."""
+"""Analyses of network and search, for a program that shows them on its board."""
 
 from collections.abc import Callable, Sequence
 
@@ -39,7 +39,7 @@ def network_value(session: Session, arguments: Sequence[str]) -> str:
 
 
 def _chances(session: Session, colour_name: str) -> dict[int, float]:
-    """Winning chance of the colour after each of its moves, as the network sees it."""
+    """Winning chance of the colour after each of its moves, by the network."""
     position, colour = session.undecided(), parse_colour(colour_name)
     chances = {}
     for cell in np.flatnonzero(position.cells == 0):
@@ -97,7 +97,7 @@ def _study(session: Session, colour: str) -> tuple[int, float]:
 
 
 def _pairs(session: Session, values: dict[int, str]) -> str:
-    """Cells with a text each; a swap has no cell to show it on."""
+    """Cells with their texts; a swap has no cell to show it on."""
     return " ".join(
         f"{format_cell(cell, session.size)} {text}" for cell, text in values.items() if cell < session.size**2
     )

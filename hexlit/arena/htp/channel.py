@@ -1,4 +1,4 @@
-"""The two ends of a conversation: lines that arrive while the program thinks, and an output of the protocol's own."""
+"""The two ends of a conversation: lines that arrive while the program thinks, and the protocol's own output."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 from hexlit.arena.htp.protocol import LONGEST_LINE, Request, decode, is_interrupt, parse_request
 
 WAITING = 1024
-"""Commands that may wait; then the other side has to."""
+"""Most commands that may wait; then the other side has to wait."""
 
 _CHUNK = 65536
 
@@ -23,14 +23,14 @@ class Numbered(NamedTuple):
 
 
 class Incoming:
-    """Reads commands in a thread of its own, so that `# interrupt` is heard while the one before is carried out.
+    """Reads commands in its own thread, so that `# interrupt` is seen while the command before runs.
 
     Iterating gives the commands in turn, until the input ends.
 
     Args:
         source: file descriptor of the input.
-        greet: answers a command at once if it can, and says whether it has. The first command that it leaves ends
-            that: from then on every command waits its turn.
+        greet: answers a command at once if it can, and says whether it did. After the first command that it leaves,
+            every command waits its turn.
     """
 
     def __init__(self, source: int, greet: Callable[[Request], bool] | None = None) -> None:
@@ -71,7 +71,7 @@ class Incoming:
         try:
             if self._greet is not None and self._greet(request):
                 return True
-        except BrokenPipeError:  # nobody reads any more: whoever answers the next command will notice
+        except BrokenPipeError:  # the output is closed: the next answer will notice
             pass
         self._greet = None
         return False
@@ -109,7 +109,7 @@ def _lines(source: int) -> Iterator[tuple[bytes, bool]]:
 
 @contextlib.contextmanager
 def private_output() -> Iterator[BinaryIO]:
-    """Standard output for the protocol alone; what anybody else prints there goes to standard error meanwhile."""
+    """Standard output for the protocol alone; all other output there goes to standard error meanwhile."""
     kept = os.dup(1)
     try:
         os.dup2(2, 1)

@@ -1,31 +1,31 @@
-"""The players' time, and how much of it a move may take."""
+"""The players' time, and the share of it for a move."""
 
 from dataclasses import dataclass
 
 RESERVE = 0.05
-"""Seconds of a player's time that are never planned with: answers take a moment to arrive."""
+"""Seconds of a player's time kept in reserve: answers take a moment to arrive."""
 
 FEWEST_MOVES = 4
-"""A game is taken to last at least so many more moves, so that a move never takes more than this part of the time."""
+"""Least number of further moves in a game's plan, so that no move takes more than this part of the time."""
 
 
 @dataclass
 class PlayerTime:
-    """What one player has."""
+    """The time of one player."""
 
     left: float | None = None
-    """Seconds for all moves to come, or for the next `moves` of them; None is no limit."""
+    """Seconds for all further moves, or for the next `moves` of them; None is no limit."""
     moves: int = 0
-    """Moves that `left` is for; 0 is the rest of the game."""
+    """Moves to make in `left`; 0 is the rest of the game."""
     period: float = 0.0
     """Seconds of a further period, which starts when `left` is used up."""
     period_moves: int = 0
-    """Moves that each such period is for; 0 where there is none."""
+    """Moves in each such period; 0 without periods."""
 
     def budget(self, empty: int) -> float | None:
         """Seconds for the next move on a board with `empty` cells; None is no limit.
 
-        Without a number of moves given, a quarter of the empty cells is a fair guess of one's own moves to come.
+        Without a number of moves, a quarter of the empty cells is a fair guess of the player's further moves.
         """
         if self.left is None:
             return None
@@ -33,7 +33,7 @@ class PlayerTime:
         return max(0.0, self.left - RESERVE) / moves
 
     def spend(self, seconds: float) -> None:
-        """Take off what a move has taken."""
+        """Subtract the time of a move."""
         if self.left is None:
             return
         self.left -= seconds
@@ -43,12 +43,12 @@ class PlayerTime:
         self.left = max(0.0, self.left)
 
     def __str__(self) -> str:
-        """Seconds, or that there is no limit."""
+        """The seconds, or the words for no limit."""
         return "no limit" if self.left is None else f"{self.left:.1f}"
 
 
 def game_time(main: float, period: float = 0.0, period_moves: int = 0) -> PlayerTime:
-    """A player's time for a game as GTP's `time_settings` gives it; a period without moves means no limit."""
+    """A player's time for a game from GTP's `time_settings`; a period without moves means no limit."""
     if period > 0 and period_moves == 0:
         return PlayerTime()
     if main > 0 or period_moves == 0:

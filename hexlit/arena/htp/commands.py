@@ -1,6 +1,6 @@
-"""The table of commands: who carries each out, and with how many arguments.
+"""The table of commands: the action of each, and its number of arguments.
 
-Functions are named, not imported, so that a program that asks for the list is answered before anything is loaded.
+Functions are named, not imported, so that the list of commands can be sent before anything is loaded.
 """
 
 import importlib
@@ -21,14 +21,14 @@ class Command(NamedTuple):
     """Its action as MODULE.FUNCTION of this package."""
     least: int = 0
     most: int = 0
-    """Arguments it takes, at least and at most."""
+    """Least and largest number of arguments."""
     takes: str = ""
-    """Their names."""
+    """Names of the arguments."""
     thinks: bool = False
-    """Whether it needs the thinker, and so waits until that is ready."""
+    """Whether it needs the thinker, and so waits until it is ready."""
 
     def takes_number(self, given: int) -> bool:
-        """Whether it can be called with so many arguments."""
+        """Whether it takes this number of arguments."""
         return self.least <= given <= self.most
 
     def action(self) -> Action:
@@ -96,4 +96,4 @@ MENU = (
     ("plist", "Exact winning moves", "hexlit-winning"),
     ("string", "Exact winner", "dfpn-solve-state"),
 )
-"""Type, label and name of what a program can put into its menu; each takes a colour."""
+"""Type, label and name of the entries for a program's menu; each takes a colour."""

@@ -1,4 +1,4 @@
-"""Settings of a program at the table."""
+"""Settings of a program that plays by HTP."""
 
 from dataclasses import dataclass
 
@@ -7,18 +7,18 @@ from hexlit.errors import UsageError
 
 @dataclass
 class PlaySettings:
-    """How long to think, when to give up, and what analyses may cost."""
+    """Thinking time, resignation, and limits of analyses."""
 
     seconds: float | None = None
-    """Longest thinking time of a move, in seconds; null is as long as the simulations take."""
+    """Longest thinking time of a move, in seconds; null lets all simulations run."""
     resign: float = 0.0
     """Winning chance below which genmove resigns, 0 (never) to 0.5."""
     interval: float = 0.5
     """Seconds between two reports of a live analysis."""
     live_simulations: int = 1_000_000
-    """Simulations after which a live analysis ends by itself."""
+    """Number of simulations that ends a live analysis."""
     solver: bool = False
-    """Whether the exact solver chooses the moves that it can prove to win, on boards of up to 8 rows."""
+    """Whether the exact solver chooses moves if it can prove a win, on boards of up to 8 rows."""
     proof_seconds: float = 2.0
     """Longest time of the solver for a move of `solver`, in seconds."""
     solver_nodes: int | None = None

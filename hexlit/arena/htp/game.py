@@ -29,7 +29,7 @@ def boardsize(session: Session, arguments: Sequence[str]) -> str:
 
 
 def playable(width: int, height: int) -> int:
-    """Rows of a board that can be played on; raises `UsageError` where it cannot."""
+    """Rows of a playable board; raises `UsageError` for any other."""
     if width != height:
         raise UsageError(f"unsupported board size {width}x{height}: boards have as many rows as columns")
     if not SMALLEST_BOARD <= width <= LARGEST_BOARD:
@@ -45,7 +45,7 @@ def clear_board(session: Session, arguments: Sequence[str]) -> str:
 
 
 def play(session: Session, arguments: Sequence[str]) -> str:
-    """Take over a move of either colour, whoever is to move."""
+    """Play a move of either colour, whoever is to move."""
     colour, move = parse_colour(arguments[0]), parse_move(arguments[1], session.size)
     if move == SWAP:
         session.position = session.position.swap(colour)
@@ -57,7 +57,7 @@ def play(session: Session, arguments: Sequence[str]) -> str:
 
 
 def genmove(session: Session, arguments: Sequence[str]) -> str:
-    """Choose a move and play it. A resignation is none: nobody who shows a game takes it back by undo."""
+    """Choose a move and play it. A resignation is not played: a graphical program would not undo it."""
     colour = parse_colour(arguments[0])
     if session.position.winner:
         return RESIGN
@@ -76,7 +76,7 @@ def genmove(session: Session, arguments: Sequence[str]) -> str:
 
 
 def reg_genmove(session: Session, arguments: Sequence[str]) -> str:
-    """Choose a move as genmove does, but neither play it nor take the time for it off the clock."""
+    """Choose a move as genmove does, without playing it or using the clock."""
     colour = parse_colour(arguments[0])
     if session.position.winner:
         return RESIGN
@@ -117,7 +117,7 @@ def all_legal_moves(session: Session, arguments: Sequence[str]) -> str:
 
 
 def loadsgf(session: Session, arguments: Sequence[str]) -> str:
-    """Take over the main line of an SGF file, all of it or its first N moves."""
+    """Load the main line of an SGF file, all of it or its first N moves."""
     count = parse_whole(arguments[1], "number of moves", 0, 999_999_999) if len(arguments) == 2 else None
     try:
         game = read_first_game(Path(arguments[0]))

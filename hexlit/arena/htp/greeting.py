@@ -1,4 +1,4 @@
-"""Answers about the program itself, given before anything is loaded: name, version, and the commands there are."""
+"""Answers about the program itself, before anything is loaded: name, version, and list of commands."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ MODULE = "greeting."
 
 
 def greeter(write: Callable[[str], None]) -> Callable[[Request], bool]:
-    """A function that answers by `write` what needs no session, and says whether it has."""
+    """A function that answers requests without a session by `write`, and returns whether it did."""
 
     def greet(request: Request) -> bool:
         command = COMMANDS.get(request.name)

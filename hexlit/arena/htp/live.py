@@ -1,4 +1,4 @@
-"""Live analysis: what the search thinks, reported while it thinks, until the other side has seen enough."""
+"""Live analysis: reports of the running search, until the other side stops it."""
 
 import time
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from hexlit.hex.notation import format_cell, format_moves
 def analyze(session: Session, arguments: Sequence[str]) -> str:
     """Search the position and report on it every `interval` seconds.
 
-    Ends at `# interrupt`, at any other command, at the end of the input, when the memory for the tree is used up or
-    after `live_simulations`; the position is reported on once in any case.
+    It ends at `# interrupt`, at any other command, at the end of the input, after `live_simulations`, or if the memory
+    of the tree is used up. At least one report is given.
     """
     colour, position = parse_colour(arguments[0]), session.undecided()
     session.thinker.study(position, colour, simulations=1)

@@ -1,4 +1,4 @@
-"""A game in SGF as a position, for `loadsgf` and `hexlit solve`: the first game of a file, and its board."""
+"""The first game of an SGF file as a position, for `loadsgf` and `hexlit solve`."""
 
 import io
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from hexlit.hex.records.sgf import board_of, steps
 from hexlit.hex.records.sgf_tree import SgfGame, read_main_lines
 
 MOST_STEPS = 2000
-"""Moves, and nodes that set up stones."""
+"""Largest number of moves and of nodes that set up stones."""
 LARGEST_FILE = 1 << 19
-"""Bytes; one game has a few thousand, and the worst text of this length is read in a second."""
+"""Most bytes; one game has a few thousand, and the worst text of this length is read in a second."""
 
 
 def read_first_game(path: Path) -> SgfGame:
-    """The main line of the first game in `path`; raises `UsageError` when there is none."""
+    """The main line of the first game in `path`; raises `UsageError` if there is none."""
     try:
         there = path.is_file()
         content = b""
@@ -47,10 +47,10 @@ def first_game(text: str) -> SgfGame:
 
 
 def replay(game: SgfGame, count: int | None = None) -> Position:
-    """The position after the whole main line, or its first `count` moves; raises `UsageError` where one is illegal.
+    """The position after the whole main line, or its first `count` moves; raises `UsageError` if one is illegal.
 
-    Stones are put as the file has them, though colours may not alternate, and may be set up between moves. After
-    swap-sides the first stone stays, and only the people behind the colours have changed.
+    Stones are placed as in the file: colours need not alternate, and stones may be set up between moves. After
+    swap-sides the first stone stays; only the people behind the colours change.
     """
     size = board_of(game)[0]
     position = empty_position(size)
@@ -88,5 +88,5 @@ def _with_setup(position: Position, setup: Iterable[tuple[int, int]]) -> Positio
     cells = position.cells.copy()
     for colour, cell in setup:
         cells[cell] = colour
-    # Black moves first from an empty board, so with as many stones of either colour it is his turn.
+    # Black moves first from an empty board, so with as many stones of either colour it is Black's turn.
     return position.with_stones(cells, BLACK if np.count_nonzero(cells > 0) <= np.count_nonzero(cells < 0) else WHITE)

@@ -1,4 +1,4 @@
-"""Commands that change how the program plays: its time, and the rules and limits of a game."""
+"""Commands for the settings of play: time, and the rules and limits of a game."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 
 
 def time_left(session: Session, arguments: Sequence[str]) -> str:
-    """Say what time the players have, or set one's; moves that it is for may follow, as in GTP."""
+    """Tell the players' time, or set that of one; a number of moves may follow, as in GTP."""
     if not arguments:
         return ", ".join(f"{colour_name(colour)} {session.clocks[colour]}" for colour in (BLACK, WHITE))
     colour = parse_colour(arguments[0])
@@ -29,7 +29,7 @@ def time_left(session: Session, arguments: Sequence[str]) -> str:
 
 
 def time_settings(session: Session, arguments: Sequence[str]) -> str:
-    """Set both players' time of every game as GTP does: main time, then so many moves in every further period."""
+    """Set both players' time of every game as in GTP: main time, then periods with a number of moves each."""
     main = parse_number(arguments[0], "time", 0, LONGEST_TIME)
     period = parse_number(arguments[1], "time", 0, LONGEST_TIME)
     moves = parse_whole(arguments[2], "number of moves", 0, 999)
@@ -38,7 +38,7 @@ def time_settings(session: Session, arguments: Sequence[str]) -> str:
 
 
 def param_game(session: Session, arguments: Sequence[str]) -> str:
-    """Say what the parameters of a game are, or set one."""
+    """Tell the parameters of a game, or set one."""
     if not arguments:
         return "\n".join(["", *(f"{name} {value}" for name, value in _values(session).items())])
     name = arguments[0]

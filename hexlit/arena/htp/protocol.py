@@ -1,13 +1,13 @@
 """Lines of HTP, the Hex Text Protocol: requests and replies.
 
-Imports the standard library only: the first request is answered before anything else is loaded.
+It imports only the standard library: the first request is answered before anything else is loaded.
 """
 
 import re
 from dataclasses import dataclass
 
 LONGEST_LINE = 65536
-"""Bytes of a line that are read; the rest of a longer one is dropped, and its command refused."""
+"""Most bytes read of a line; the rest of a longer one is dropped, and its command refused."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _INTERRUPT = re.compile(r"\s*#\s*interrupt\s*", re.IGNORECASE)
@@ -21,16 +21,16 @@ class Request:
     """One command of the other side."""
 
     id: str
-    """Its number as it was written, empty where it has none: the answer repeats it."""
+    """Its number as written, empty without one; the answer repeats it."""
     name: str
-    """Name of the command, empty where a line has nothing but a number."""
+    """Name of the command, empty if the line has only a number."""
     arguments: tuple[str, ...] = ()
     overlong: bool = False
     """Whether the line was longer than `LONGEST_LINE` and has been cut."""
 
 
 def decode(line: bytes) -> str:
-    """A line as text: control characters dropped but for the tab, what is no UTF-8 replaced."""
+    """A line as text: control characters other than the tab are dropped, invalid UTF-8 is replaced."""
     return _CONTROL.sub("", line.decode("utf-8", errors="replace"))
 
 
@@ -40,7 +40,7 @@ def is_interrupt(text: str) -> bool:
 
 
 def parse_request(text: str, *, overlong: bool = False) -> Request | None:
-    """The command of a line, None where it has none (empty, or a comment).
+    """The command of a line, None without one (empty, or a comment).
 
     Words are separated by blanks and tabs; a word in double quotes may have blanks in it.
     """

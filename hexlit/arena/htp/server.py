@@ -1,4 +1,4 @@
-"""The program's side of the protocol: every command gets one answer, whatever it says."""
+"""The program's side of the protocol: every command gets exactly one answer."""
 
 import logging
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def serve(incoming: Incoming, write: Callable[[str], None], session: Session) ->
 
 
 def answer(session: Session, request: Request) -> tuple[str, bool]:
-    """The answer to one command, and whether the command was carried out; if not, the position is as it was.
+    """The answer to one command, and whether it succeeded; if not, the position is unchanged.
 
     Raises:
         BrokenPipeError: the other side has gone.
@@ -39,10 +39,10 @@ def answer(session: Session, request: Request) -> tuple[str, bool]:
         text = session.in_thought(action) if command.thinks else action()
     except UsageError as error:
         return format_reply(request, str(error), success=False), False
-    except BrokenPipeError:  # a live analysis of which nobody reads any more: no answer would arrive either
+    except BrokenPipeError:  # the reader of a live analysis has gone: no answer would arrive either
         raise
     except Exception as error:
-        # A bug, or memory that is not there: the game goes on from where it was.
+        # A bug, or too little memory: the game continues from the same position.
         log.exception("%s failed", request.name)
         session.known_position = before
         return format_reply(request, f"internal error: {type(error).__name__}", success=False), False
@@ -50,7 +50,7 @@ def answer(session: Session, request: Request) -> tuple[str, bool]:
 
 
 def _command(request: Request) -> Command:
-    """The command that is asked for, with as many arguments as it takes; raises `UsageError`."""
+    """The requested command, if the number of arguments fits; else raises `UsageError`."""
     if request.overlong:
         raise UsageError(f"a line of more than {LONGEST_LINE} bytes")
     if not request.name:

@@ -1,4 +1,4 @@
-"""What a program at the table remembers between two commands, and how long it thinks about a move."""
+"""State of an HTP program between two commands, and its thinking time for a move."""
 
 import logging
 import time
@@ -50,21 +50,21 @@ class Session:
     """Loads the thinker; called once, in the worker's thread."""
     settings: PlaySettings
     simulations: int
-    """For a move."""
+    """Simulations for a move."""
     board: int | None = None
-    """Rows of the first board; None for the one that the thinker suits best."""
+    """Rows of the first board; None takes the best board of the thinker."""
     allow_swap: bool | None = None
-    """Whether White may swap; None is as the thinker knows it."""
+    """Whether White may swap; None takes the rule of the thinker."""
     worker: Worker = field(default_factory=Worker)
     clocks: dict[int, PlayerTime] = field(default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()})
     game_time: PlayerTime | None = None
-    """Time of each player when a game starts; None where nobody has said so: then the clocks run on."""
+    """Time of each player when a game starts; None if it was never set: then the clocks are not reset."""
     interrupted: Callable[[], bool] = _never
-    """Whether the other side has asked to stop thinking about the present command."""
+    """Whether the other side has asked to stop the thinking of the present command."""
     followed: Callable[[], bool] = _never
     """Whether the other side has sent anything since."""
     solver: "Solver | None" = None
-    """For exact analyses of boards of its size, once one was asked for."""
+    """For exact analyses of boards of its size; made by the first one."""
     show: Callable[[str], None] = _nowhere
     """Writes text before the answer."""
 
@@ -76,7 +76,7 @@ class Session:
 
     @property
     def position(self) -> Position:
-        """The position; waits for the thinker where no board was named."""
+        """The position; waits for the thinker if no board was named."""
         if self.known_position is None:
             self.known_position = empty_position(self.worker.do(self._load).board)
         return self.known_position
@@ -92,7 +92,7 @@ class Session:
 
     @property
     def swap(self) -> bool:
-        """Whether White may swap; waits for the thinker where nobody has said."""
+        """Whether White may swap; waits for the thinker if this was never set."""
         if self.allow_swap is None:
             self.allow_swap = self.worker.do(self._load).swap
         return self.allow_swap
@@ -111,7 +111,7 @@ class Session:
             self.set_clocks(self.game_time)
 
     def get_ready(self) -> None:
-        """Let the thinker prepare for the present board and forget its tree; waits for nothing."""
+        """Let the thinker prepare for the present board and forget its tree; returns at once."""
         self.worker.begin(self._prepare_early)
 
     def in_thought(self, action: Callable[[], str]) -> str:
@@ -127,7 +127,7 @@ class Session:
         return self.worker.do(act)
 
     def set_clocks(self, game_time: PlayerTime) -> None:
-        """Give both players this time, now and in every game to come."""
+        """Give both players this time, now and in all later games."""
         self.game_time = game_time
         self.clocks = {colour: replace(game_time) for colour in (BLACK, WHITE)}
 
@@ -149,7 +149,7 @@ class Session:
         return self.thinker.choose(self.position, colour, simulations=self.simulations, until=until)
 
     def _proved(self, colour: int, until: Callable[[], bool]) -> Thought | None:
-        """A move that wins, where the solver finds one in time."""
+        """A winning move, if the solver finds one in time."""
         from hexlit.arena.exact import ProvedMoves, proved_move
 
         self._proofs = self._proofs or ProvedMoves(self.settings.proof_seconds)
@@ -174,5 +174,5 @@ class Session:
         try:
             loaded.thinker.prepare(size, swap=loaded.swap if self.allow_swap is None else self.allow_swap)
         except Exception:
-            # The first command that thinks prepares again, and its answer says what went wrong.
+            # The first command that thinks prepares again, and its answer states the error.
             log.exception("not ready for %dx%d", size, size)

@@ -1,6 +1,6 @@
-"""One thread that thinks, beside the one that answers: loading and compiling hold up no answer that needs neither.
+"""A thread for thinking beside the one for answers: loading and compiling delay no answer that needs neither.
 
-Networks, captured graphs and compiled operators are used in the thread where they were made ready, as some demand.
+Networks, captured graphs and compiled operators are used in the thread that made them, as some of them require.
 """
 
 import queue
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 
 class Worker:
-    """Carries out calls one after another in a thread of its own.
+    """Runs calls one after another in its own thread.
 
     Args:
-        failed: told once, from that thread, when a call that nobody waits for has failed.
+        failed: called once, from that thread, when a call of `begin` has failed.
     """
 
     def __init__(self, failed: Callable[[], None] = lambda: None) -> None:
         self.error: Exception | None = None
-        """Of a call that nobody waited for; every later call raises it."""
+        """Error of a call of `begin`; every later call raises it."""
         self._failed = failed
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any] | None]] = queue.SimpleQueue()
         self._left = 0
@@ -29,11 +29,11 @@ class Worker:
         threading.Thread(target=self._work, name="htp-worker", daemon=True).start()
 
     def begin(self, call: Callable[[], object]) -> None:
-        """Carry `call` out when those before it are done; waits for nothing."""
+        """Run `call` after those before it; returns at once."""
         self._put(call, None)
 
     def do(self, call: Callable[[], T]) -> T:
-        """Carry `call` out after those before it; returns its result, raises its error."""
+        """Run `call` after those before it; returns its result, raises its error."""
         answer: Future[T] = Future()
         self._put(call, answer)
         return answer.result()

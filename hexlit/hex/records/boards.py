@@ -1,4 +1,4 @@
-"""Boards and cells as records name them, refused with the place where they stand."""
+"""Boards and cells as records name them; bad ones are refused with their place in the file."""
 
 from hexlit.errors import UsageError
 from hexlit.hex.notation import check_size, parse_cell
@@ -6,7 +6,7 @@ from hexlit.hex.records.errors import Place, RecordError
 
 
 def check_board(columns: int, rows: int, place: Place) -> int:
-    """Rows of a board that Hex is played on; raises `RecordError` where it is none."""
+    """Rows of a Hex board; raises `RecordError` if it is none."""
     if columns != rows:
         said = f"a {columns}x{rows} board: boards have as many rows as columns here"
         raise RecordError("board size", said, place)

@@ -7,7 +7,7 @@ from hexlit.errors import UsageError
 
 @dataclass(frozen=True)
 class Place:
-    """A place in a file, as editors count: lines and columns from 1; 0 where there is no telling."""
+    """A place in a file, as editors count: lines and columns from 1; 0 if unknown."""
 
     file: str = ""
     line: int = 0
@@ -22,8 +22,8 @@ class RecordError(UsageError):
     """A game that cannot be read, or is none.
 
     Attributes:
-        reason: a few words that many such games share, by which an importer counts, such as `illegal move`.
-        said: one sentence on this game.
+        reason: a few words for the kind of error, such as `illegal move`; an importer counts games by them.
+        said: one sentence about this game.
         place: where it stands.
     """
 

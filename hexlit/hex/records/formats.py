@@ -22,17 +22,17 @@ from hexlit.hex.records.wolve import read_wolve, write_wolve
 
 @dataclass(frozen=True)
 class RecordFormat:
-    """One way to write games down."""
+    """One format of game records."""
 
     name: str
     suffixes: tuple[str, ...]
-    """Of its files, with the point."""
+    """Suffixes of its files, with the dot."""
     read: Callable[[Iterable[str], str], Iterator[RecordedGame | RecordError]]
-    """(lines, file name) -> the games in order, or what is wrong with one; streams, and raises for no content."""
+    """(lines, file name) -> the games in order, or the error of one; a stream that raises for no content."""
     write: Callable[[RecordedGame], str]
-    """One game as text that may follow that of another; raises `RecordError` where the format cannot say it."""
+    """One game as text, to be joined with that of others; raises `RecordError` if the format cannot express it."""
     loses_endings: bool = False
-    """Whether of a resignation or a forfeit only the winner is written, so that he is one whom only the file claims."""
+    """Whether only the winner of a resigned or forfeited game is written; read again, the result is only claimed."""
 
 
 FORMATS = {
@@ -52,9 +52,10 @@ FORMATS = {
 BEGINNING = 1 << 16
 """Characters of a file that tell its format."""
 
-# In this order: a game of Little Golem is SGF, too, and what trmph writes is also a link of HexWorld.
+# In this order: a game of Little Golem is SGF, too, and a line of trmph is also a link of HexWorld. The first game
+# decides for Little Golem: a look at each would take time that grows as the square of the length.
 _LOOKS = {
-    "littlegolem": r"\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
+    "littlegolem": r"\A(?:[^(]|\((?!\s*;))*+\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
     "sgf": r"^[ \t]*\(\s*;",
     "six": r"^BoardSize:",
     "htp": r"^(?:[^#\n]{0,100}[\s>:])?boardsize[ \t]+[0-9]",
@@ -65,14 +66,14 @@ _LOOKS = {
 
 
 def format_of(path: Path) -> RecordFormat:
-    """The format of the file, by its suffix, and by what it begins with where that tells nothing.
+    """The format of the file by its suffix, or else by its beginning.
 
     Raises:
         UsageError: neither tells, or the file cannot be read.
     """
     suffix = path.suffix.lower()
     found = [one for one in FORMATS.values() if suffix in one.suffixes]
-    if len(found) == 1 and suffix != ".sgf":  # games of Little Golem are often called so, too
+    if len(found) == 1 and suffix != ".sgf":  # games of Little Golem often have this suffix, too
         return found[0]
     looked = format_of_text(_beginning(path))
     if looked is not None:
@@ -84,7 +85,7 @@ def format_of(path: Path) -> RecordFormat:
 
 
 def format_of_text(text: str) -> RecordFormat | None:
-    """The format that `text` looks like, None where it looks like none."""
+    """The format that `text` looks like, or None."""
     for name, look in _LOOKS.items():
         if re.search(look, text[:BEGINNING], re.MULTILINE):
             return FORMATS[name]
@@ -100,7 +101,7 @@ def _beginning(path: Path) -> str:
 
 
 def read_file(path: Path) -> Iterator[RecordedGame | RecordError]:
-    """The games of a file, or what is wrong with one, while it is read; raises `UsageError` where it cannot be."""
+    """The games of a file, or the error of one, as a stream; raises `UsageError` if the file cannot be read."""
     yield from format_of(path).read(_lines(path), str(path))
 
 

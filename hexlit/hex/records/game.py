@@ -1,7 +1,7 @@
-"""A game as people and programs have written it down, and the one way from it to a `GameRecord`.
+"""A game as people and programs wrote it, and the one way from it to a `GameRecord`.
 
-Formats differ in who moves first, in how they swap, and in what they say of the result. A `RecordedGame` keeps what a
-file says, so that writing it again loses nothing; `as_record` brings it to the project's frame and believes nothing
+Formats differ in the first player, in the kind of swap, and in the result they state. A `RecordedGame` keeps all that a
+file says, so that writing it again loses nothing. `as_record` brings it to the project's frame and believes nothing
 that the board contradicts.
 """
 
@@ -18,23 +18,23 @@ from hexlit.hex.records.boards import check_board
 from hexlit.hex.records.errors import Place, RecordError
 
 SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
-"""Actions that are no cell."""
+"""Actions other than a cell."""
 
 NAMES = {SWAP_PIECES: "swap-pieces", SWAP_SIDES: "swap-sides", PASS: "pass", RESIGN: "resign", FORFEIT: "forfeit"}
 
 
 class RecordedMove(NamedTuple):
-    """One move as it is written."""
+    """One move as written."""
 
     colour: int
-    """BLACK or WHITE; of a resignation or a forfeit, who loses by it."""
+    """BLACK or WHITE; for a resignation or a forfeit the loser."""
     action: int
     """A cell (row * size + column), or one of the actions below 0."""
 
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """What a file says of one game. Black connects top to bottom, whoever moves first."""
+    """One game as its file states it. Black connects top to bottom, whoever moves first."""
 
     size: int
     moves: tuple[RecordedMove, ...]
@@ -42,26 +42,26 @@ class RecordedGame:
     setup: tuple[RecordedMove, ...] = ()
     """Stones on the board before the first move."""
     winner: int = 0
-    """Who has won as the file claims, 0 where it does not say."""
+    """Winner that the file claims, 0 if it names none."""
     ending: Ending | None = None
-    """How, as the file claims; None where it does not say."""
+    """Ending that the file claims, None if it names none."""
     black: str = ""
-    """Who had the black stones at the start."""
+    """Name of the player who had the black stones at the start."""
     white: str = ""
     event: str = ""
     date: str = ""
     comment: str = ""
     opening: int = 0
-    """Moves at the start that nobody chose, such as random ones."""
+    """Moves at the start that neither player chose, such as random ones."""
     place: Place = field(default_factory=Place)
-    """Where it stands; no part of the game."""
+    """Place of the game in its file; no part of the game."""
 
 
 def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
     """The game with Black first, every move legal, and a result that the board or a resignation shows.
 
     A game that White begins is mirrored (the same game with the colours exchanged). Swap-sides leaves no move, but the
-    people change colours. Stones that are set up become an opening of as many moves. A winner whom only the file knows
+    people change colours. Stones that are set up become an opening of as many moves. A winner that only the file claims
     is kept with `Ending.UNFINISHED`.
 
     Raises:
@@ -150,7 +150,7 @@ def mirrored(game: RecordedGame) -> RecordedGame:
 
 
 def begins(game: RecordedGame) -> int:
-    """Colour of the first stone, or of the first that is set up when all are taken in turns."""
+    """Colour of the first stone; if all set-up stones came in turns, of the first of these."""
     balance = sum(move.colour for move in game.setup)
     if balance:
         return BLACK if balance > 0 else WHITE
@@ -168,7 +168,7 @@ def _setup_as_moves(game: RecordedGame) -> list[RecordedMove]:
 
 
 def _check_actions(game: RecordedGame) -> None:
-    """Every move is one of the board, or one of those that are no cell; every stone set up has a cell."""
+    """Every move is a cell of the board or another action; every stone set up has a cell."""
     for moves, least, reason in ((game.moves, FORFEIT, "illegal move"), (game.setup, 0, "setup")):
         for number, move in enumerate(moves, 1):
             if not least <= move.action < game.size**2:
@@ -190,7 +190,7 @@ def _check_cells(game: RecordedGame, cells: list[int], turned: bool) -> None:
 
 
 def _name(colour: int, turned: bool) -> str:
-    """What the file calls `colour`, when the game has been mirrored (`turned`) or not."""
+    """Name of `colour` in the file; `turned` if the game has been mirrored."""
     return "Black" if (colour == BLACK) != turned else "White"
 
 

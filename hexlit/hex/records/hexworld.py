@@ -1,7 +1,7 @@
 """HexWorld's links: `hexworld.org/board/#11c1,a3:sf6,g7`, a size, how the board is shown, moves, a cursor, more moves.
 
-Black (red there) begins, and the players take turns. How the board is turned, mirrored, numbered and coloured is
-for the eye: cells keep their names.
+Black (red there) begins, and the players take turns. The board may be shown turned, mirrored, numbered or coloured:
+cells keep their names.
 """
 
 import re
@@ -33,7 +33,7 @@ _COLOURS = {"b": BLACK, "w": WHITE}
 
 
 def read_hexworld(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of links, one a line, or what is wrong with a line; empty lines and comments (`# `) are passed over."""
+    """The games of links, one a line, or the error of a line; empty lines and comments (`# `) are skipped."""
     for number, line in enumerate(lines, 1):
         text = line.strip("\ufeff \t\r\n")
         if not text or text == "#" or text.startswith(("# ", "#\t")):
@@ -75,7 +75,7 @@ def write_hexworld(game: RecordedGame) -> str:
     """One link, a line.
 
     Raises:
-        RecordError: the format cannot say this game: stones set up, White first, or a winner whom only a file knows.
+        RecordError: the format cannot express this game: stones set up, White first, or a winner only claimed.
     """
     check_told(game, "a link of HexWorld")
     texts = []

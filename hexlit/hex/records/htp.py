@@ -1,7 +1,7 @@
-"""Logs of HTP, the Hex Text Protocol: what was commanded and what was answered, game after game.
+"""Logs of HTP, the Hex Text Protocol: commands and answers, game after game.
 
-A command counts unless it is answered by `?`; a log without answers is read, too, as long as no move is missing in it.
-Programs that a log tells apart (`B>> play w a3`, `W>> genmove w`) are followed each for itself: both tell the game.
+A command counts unless it is answered by `?`. A log without answers can be read, too, if no move is missing.
+Programs that a log names (`B>> play w a3`, `W>> genmove w`) are followed separately: each of them tells the game.
 """
 
 import re
@@ -18,10 +18,10 @@ from hexlit.hex.records.htp_lines import GAME, Line, parse_line
 from hexlit.hex.records.results import check_told, told_by_moves
 
 STARTS = {"boardsize", "clear_board", "loadsgf"}
-"""Commands with which another game begins."""
+"""Commands that begin another game."""
 
 SILENT = STARTS | {"play", "undo"}
-"""Commands whose answer is empty."""
+"""Commands with an empty answer."""
 
 _CELL = re.compile(r"[a-z][0-9]{1,2}")
 _COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
@@ -30,7 +30,7 @@ _SCORES = {"b+": BLACK, "w+": WHITE}
 
 
 def read_htp(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of a log, each when the next one begins, or what is wrong with one."""
+    """The games of a log, or the error of one; each comes when the next one begins."""
     logs: dict[str, _Log] = {}
     tag = ""
     for number, text in enumerate(lines, 1):
@@ -53,7 +53,7 @@ class _Command:
     words: list[str]
     place: Place
     sign: str = ""
-    """`=` or `?` when it has been answered."""
+    """`=` or `?` once it is answered."""
     said: str = ""
     """First word of the answer."""
     doubtful: bool = False
@@ -64,9 +64,9 @@ class _Waiting(deque[_Command]):
     """Commands without a number that have no answer yet, in order."""
 
     asked = 0
-    """How many are genmove."""
+    """Number of those that are genmove."""
     spoken = 0
-    """How many are answered in words."""
+    """Number of those with an answer in words."""
 
     def put(self, command: _Command) -> None:
         self.append(command)
@@ -87,7 +87,7 @@ class _Waiting(deque[_Command]):
 
 
 class _Log:
-    """What one program was told and said."""
+    """Commands and answers of one program."""
 
     def __init__(self) -> None:
         self.commands: list[_Command] = []  # of the game that is open, the ones that started it first
@@ -115,14 +115,14 @@ class _Log:
             command = self._answered(line.sign, said)
         if command:
             command.sign, command.said = line.sign, said
-            # What came after a refused start has been taken for another game.
+            # The commands after a refused start have been taken for another game.
             command.doubtful |= line.sign == "?" and command.name in STARTS and command is not self.commands[-1]
 
     def _answered(self, sign: str, said: str) -> _Command | None:
         """The command that an answer without a number belongs to: the one before it, unless some had no answer yet.
 
-        Then the log has not every answer, or all of them after the commands. What may be meant in either case is
-        taken; of the rest nobody can tell.
+        Then answers are missing in the log, or all of them come after the commands. An answer that fits both cases is
+        taken; the rest is unknown.
         """
         waiting = self.unanswered
         if len(waiting) < 2:
@@ -191,7 +191,7 @@ class _Log:
                 moves.pop()
             elif command.name == "genmove" and not command.sign:
                 if any(later.name != "final_score" for later in commands[number + 1 :]):
-                    raise RecordError("not a game", "genmove has no answer, but the game goes on", command.place)
+                    raise RecordError("not a game", "genmove has no answer, but the game continues", command.place)
             else:
                 moves.append(self._move(command))
         return RecordedGame(self.size, tuple(moves), winner=winner, place=place) if moves and place else None
@@ -217,11 +217,11 @@ class _Log:
 
 
 def write_htp(game: RecordedGame) -> str:
-    """One game as commands, which a program plays when it reads them.
+    """One game as commands that a program can play.
 
     Raises:
-        RecordError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a winner whom only a
-            file knows.
+        RecordError: the format cannot say this game: stones set up, swap-sides, a forfeit, or a winner that only a
+            file claims.
     """
     check_told(game, "a log of HTP")
     if not told_by_moves(game):

@@ -1,10 +1,10 @@
-"""Lines of a log of HTP, the Hex Text Protocol: commands and answers, behind whatever a log writes before them."""
+"""Lines of a log of HTP, the Hex Text Protocol: commands and answers, behind any prefix of the log."""
 
 import re
 from typing import NamedTuple
 
 GAME = {"boardsize", "clear_board", "loadsgf", "play", "genmove", "undo", "final_score"}
-"""Commands that a game is read from."""
+"""Commands that tell a game."""
 
 OTHERS = {
     "protocol_version",
@@ -23,7 +23,7 @@ OTHERS = {
     "gogui-analyze_commands",
     "gogui-gfx-analyze",
 }
-"""Commands whose answers are no part of it."""
+"""Commands with answers that are no part of the game."""
 
 _STAMP = r"[0-9]{1,4}(?:[-:/.,T][0-9]{1,6}){1,7}Z?"
 _LEVEL = r"(?i:debug|info|notice|warning|warn|error|trace|stderr|stdout|stdin)"
@@ -39,18 +39,18 @@ class Line(NamedTuple):
     """A command or an answer."""
 
     tag: str
-    """Who is spoken with, where the log has several programs: `B` in `B>> genmove b`."""
+    """The program that is addressed, if the log has several: `B` in `B>> genmove b`."""
     sign: str
     """`=` or `?` of an answer, the name of a command."""
     id: str
-    """Its number, empty where it has none."""
+    """Its number, empty without one."""
     words: list[str]
     """Arguments of the command, or words of the answer's first line."""
     column: int
 
 
 def parse_line(line: str) -> Line | None:
-    """The command or the answer of `line`; None where it is neither: a board, a comment, what an engine said."""
+    """The command or the answer of `line`; None if it is neither: a board, a comment, an engine's message."""
     prefix = _PREFIX.match(line)
     assert prefix is not None  # it matches the empty text
     start = prefix.end()

@@ -1,7 +1,7 @@
 """Little Golem's files (.hsgf): SGF with cells of two letters, column then row, so that `am` is a13.
 
-White moves first there, and may be swapped. `RE[B]` and `RE[W]` name the winner, but not always rightly: a resignation
-at the end and the board go before it. Without RE a game is unfinished.
+White moves first there, and Black may swap. `RE[B]` and `RE[W]` name the winner, but not always rightly: a resignation
+at the end and the board are trusted first. Without RE a game is unfinished.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ _FIRST = ord("a")
 
 
 def read_littlegolem(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of a file, or what is wrong with one."""
+    """The games of a file, or the error of one."""
     return read_cells(lines, file, _parse)
 
 
@@ -34,7 +34,7 @@ def write_littlegolem(game: RecordedGame) -> str:
     """One game, a line.
 
     Raises:
-        RecordError: the format cannot say this game, which knows only stones, swap-pieces and resignations.
+        RecordError: the format cannot express this game: it has only stones, swap-pieces and resignations.
     """
     check_writable(game)
     if game.setup:

@@ -1,4 +1,4 @@
-"""Results where a format tells them by moves alone."""
+"""Results in formats that express them by moves alone."""
 
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.boards import check_board
@@ -7,7 +7,7 @@ from hexlit.hex.records.game import FORFEIT, RESIGN, RecordedGame, RecordedMove,
 
 
 def told_by_moves(game: RecordedGame) -> tuple[RecordedMove, ...]:
-    """The moves of `game`, with the resignation or the forfeit at the end that only its result tells of."""
+    """The moves of `game`, and a last resignation or forfeit that only its result tells."""
     action = {Ending.RESIGNED: RESIGN, Ending.FORFEITED: FORFEIT}.get(game.ending or Ending.UNFINISHED)
     if action is None or not game.winner or (game.moves and game.moves[-1].action in (RESIGN, FORFEIT)):
         return game.moves
@@ -15,9 +15,9 @@ def told_by_moves(game: RecordedGame) -> tuple[RecordedMove, ...]:
 
 
 def check_told(game: RecordedGame, who: str) -> None:
-    """Raise `RecordError` where `who`, a format of moves alone, cannot say `game`.
+    """Raise `RecordError` if `who`, a format of moves alone, cannot express `game`.
 
-    That is one with stones set up, with a winner whom neither the board nor its moves show, or no legal game.
+    That is a game with stones set up, with a winner that neither board nor moves show, or an illegal one.
     """
     record = legal(game)
     if game.setup:
@@ -36,7 +36,7 @@ def legal(game: RecordedGame) -> GameRecord:
 
 
 def check_writable(game: RecordedGame) -> None:
-    """Raise `RecordError` where `game` is on no board of Hex."""
+    """Raise `RecordError` if `game` is on no board of Hex."""
     try:
         check_board(game.size, game.size, game.place)
     except RecordError as error:

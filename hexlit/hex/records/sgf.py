@@ -1,7 +1,7 @@
-"""Games of Hex in SGF, FF[4] GM[11]: moves as cells (`B[e5]`) or words, stones set up, and what is said of the people.
+"""Games of Hex in SGF, FF[4] GM[11]: moves as cells (`B[e5]`) or words, stones set up, and facts about the players.
 
-Programs have written more than the standard knows, and less: see `steps` for what is read, and `turns.read_swaps`
-for the swap.
+Programs have written more than the standard knows, and less: `steps` says what is read, `turns.read_swaps` how the
+swap is understood.
 """
 
 import re
@@ -61,21 +61,21 @@ MOST_POINTS = 20_000
 
 
 def read_sgf(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The main lines of a collection, or what is wrong with a game."""
+    """The main lines of a collection, or the error of a game."""
     return read_cells(lines, file, parse_point)
 
 
 def read_cells(lines: Iterable[str], file: str, parse: ParseCell) -> Iterator[RecordedGame | RecordError]:
-    """As `read_sgf`, with cells named as `parse` knows."""
+    """As `read_sgf`, with names of cells read by `parse`."""
     for game in read_main_lines(lines, file):
         try:
-            yield game if isinstance(game, RecordError) else _recorded(game, parse)
+            yield game if isinstance(game, RecordError) else recorded(game, parse)
         except RecordError as error:
             yield error
 
 
 def board_of(game: SgfGame) -> tuple[int, int]:
-    """Columns and rows; raises `RecordError` where the game is not Hex or its size is none."""
+    """Columns and rows; raises `RecordError` if the game is not Hex or has no valid size."""
     size = (DEFAULT_SIZE, DEFAULT_SIZE)
     sized = False
     for property_ in (one for node in game.nodes for one in node if one.name in ("GM", "SZ")):
@@ -132,7 +132,7 @@ def _action(value: str, size: int, parse: ParseCell, place: Place) -> int:
 
 
 def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[list[int]]:
-    """The cells of each entry of a list of points, in which `a1:c3` is a rectangle."""
+    """The cells of each entry of a list of points; `a1:c3` is a rectangle."""
     for value in property_.values:
         name = unescaped(value).strip().lower()
         if not name and len(property_.values) == 1:
@@ -148,7 +148,8 @@ def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[list[i
             yield [row * size + column for row in range(min(rows), max(rows) + 1) for column in across]
 
 
-def _recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
+def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
+    """A line as its file says it; raises `RecordError` where a value is no move, no cell or no board."""
     size = check_board(*board_of(game), game.place)
     setup: dict[int, int] = {}
     moves: list[RecordedMove] = []
@@ -214,9 +215,9 @@ def tree(game: RecordedGame, header: str, root: dict[str, str], words: dict[int,
     """`game` as a game of a collection.
 
     Args:
-        header: what the root starts with.
+        header: the start of the root.
         root: more properties of the root; empty ones are left out.
-        words: cells and other actions as they are called.
+        words: names of cells and other actions.
     """
     if not all(move.action in words for move in (*game.setup, *game.moves)):
         raise RecordError("cannot be written", "a move that the format has no word for", game.place)

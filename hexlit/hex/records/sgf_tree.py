@@ -1,7 +1,7 @@
 """The syntax of SGF (FF[1] to FF[4]): the main line of every game of a collection, line by line.
 
-A tree of variations is never built: brackets are counted, and what comes after the first `)` of a game is passed over.
-So nothing is as deep as a file is nested, and nothing is read twice.
+Brackets are counted, and all after the first `)` of a game is skipped; `variations` builds the tree. So no recursion is
+as deep as the file is nested, and each character is read once.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hexlit.hex.records.errors import Place, RecordError
 
 ROOT = {"GM", "SZ"}
-"""Properties of a first node: where one stands at the start of a variation, the game before was never closed."""
+"""Properties of a first node. One at the start of a variation means that the game before was never closed."""
 
 _TOKEN = re.compile(r"\s*+(?:([();])|([A-Za-z]++)|\[([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?|(\S))", re.DOTALL)
 _REST_OF_VALUE = re.compile(r"([^\]\\]*+(?:\\.[^\]\\]*+)*+)(\])?", re.DOTALL)
@@ -24,9 +24,9 @@ class Property(NamedTuple):
     """A property of a node, such as `AB[a1][b2]`."""
 
     name: str
-    """Its capitals, which alone count: old files write `White` for `W`."""
+    """Its capital letters; the others are ignored, as old files write `White` for `W`."""
     values: list[str]
-    """As they stand between the brackets, escapes and all."""
+    """The text between the brackets, escapes included."""
     place: Place
 
 
@@ -39,9 +39,9 @@ class SgfGame:
 
 
 def read_main_lines(lines: Iterable[str], file: str = "") -> Iterator[SgfGame | RecordError]:
-    """The games of a collection in order, or what is wrong with one; text before the first game is passed over."""
+    """The games of a collection in order, or the error of one; text before the first game is skipped."""
     reader = _Reader(file)
-    for kind, text, line, column in _tokens(lines):
+    for kind, text, line, column in tokens(lines):
         yield from reader.take(kind, text, Place(file, line, column))
     yield from reader.end()
 
@@ -64,8 +64,13 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("]", "\\]")
 
 
-def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
-    """(kind, text, line, column): kind is a sign itself, `name`, `value`, `other`, or `open` for a value cut off."""
+def capitals(name: str) -> str:
+    """The capitals of a property's name; other letters do not count."""
+    return name if name.isupper() else "".join(letter for letter in name if letter.isupper())
+
+
+def tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
+    """(kind, text, line, column): kind is a bracket or `;`, `name`, `value`, `other`, or `open` for a value cut off."""
     value: list[str] = []
     start = (0, 0)
     for number, line in enumerate(lines, 1):
@@ -100,7 +105,7 @@ def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
 
 
 class _Reader:
-    """What is open while the tokens come."""
+    """The open game, node and property while the tokens come."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -115,7 +120,7 @@ class _Reader:
         self.nodes: list[list[Property]] = []
         self.node: list[Property] | None = None  # the one that is open, of the main line or not
         self.waiting: Property | None = None  # has no value yet
-        self.main = True  # the main line goes on
+        self.main = True  # the main line has not ended
         self.branches = False  # the next node is the first of a variation
         self.first_of_branch = False  # the open node is
         self.branch_place = place
@@ -166,7 +171,7 @@ class _Reader:
             self._wrong(f"no SGF from {text[:20]!a} on", place)
 
     def _property(self, text: str, place: Place) -> Iterator[RecordError]:
-        name = text if text.isupper() else "".join(letter for letter in text if letter.isupper())
+        name = capitals(text)
         self.waiting = Property(name, [], place)
         if self.node is None:
             self._wrong(f"the property {text[:20]} stands before any ';'", place)
@@ -177,7 +182,7 @@ class _Reader:
             self._wrong("the game is never closed by ')'", self.place)
             yield self._failed()
             self._open(self.branch_place)
-            self.error = self.error_of_node = error  # what is wrong with the node is wrong with its game
+            self.error = self.error_of_node = error  # an error of the node is one of its game
             self.node, self.waiting = node, node[-1]
             self.nodes.append(node)
             self.first_of_branch = False

@@ -1,7 +1,7 @@
 """Six's text (.six): a head of a few fields, then numbered lines with a move of each player.
 
-After `Swap` the first stone is the second player's on the mirror image, and the first player moves on in his own
-direction: swap-pieces. (SGF of the same games, written with swap-sides, has every later cell mirrored.)
+`Swap` is swap-pieces: the first stone becomes the second player's on the mirror image, and the first player keeps its
+direction. SGF of the same games, written with swap-sides, has every later cell mirrored.
 """
 
 import re
@@ -24,7 +24,7 @@ _NAMES = {action: name.capitalize() for name, action in _WORDS.items()}
 
 
 def read_six(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of a file, each from its `BoardSize:` on, or what is wrong with one."""
+    """The games of a file, each from its `BoardSize:` on, or the error of one."""
     game: _Game | None = None
     outside = False
     for number, line in enumerate(lines, 1):
@@ -98,7 +98,7 @@ def write_six(game: RecordedGame) -> str:
     """One game.
 
     Raises:
-        RecordError: the format cannot say this game: stones set up, swap-sides, or a winner whom only a file knows.
+        RecordError: the format cannot express this game: stones set up, swap-sides, or a winner only claimed.
     """
     check_told(game, "a game of Six")
     moves = told_by_moves(game)

@@ -1,7 +1,7 @@
 """trmph: a size and moves without separators (`#13,g1a7g2`), Black's first; as a file a game a line, and its winner.
 
-The winner is `b` or `r`, the first or the second player; older files say 1 or 2. Lines that begin with `# ` and what
-follows a ` #` are comments.
+The winner is `b` or `r`, the first or the second player; older files say 1 or 2. Comments are lines that begin with
+`# ` and text after ` #`.
 """
 
 import re
@@ -23,10 +23,10 @@ _WINNERS = {"b": BLACK, "1": BLACK, "r": WHITE, "2": WHITE}
 
 
 class Repeated(StrEnum):
-    """What a cell means that is played a second time."""
+    """Meaning of a cell that is played a second time."""
 
     ERROR = "error"
-    """It is no game."""
+    """It is an error."""
     TRUNCATE = "truncate"
     """The game ends before it."""
     SWAP = "swap"
@@ -36,7 +36,7 @@ class Repeated(StrEnum):
 def read_trmph(
     lines: Iterable[str], file: str = "", repeated: Repeated = Repeated.ERROR
 ) -> Iterator[RecordedGame | RecordError]:
-    """The games of strings, one a line, or what is wrong with a line; empty lines and comments are passed over."""
+    """The games of strings, one a line, or the error of a line; empty lines and comments are skipped."""
     for number, line in enumerate(lines, 1):
         text = line.strip("\ufeff \t\r\n")
         if not text or text == "#" or text.startswith(("# ", "#\t")):
@@ -86,10 +86,10 @@ def _read_string(text: str, place: Place, repeated: Repeated) -> RecordedGame:
 
 
 def write_trmph(game: RecordedGame) -> str:
-    """One line, with the winner where there is one; of a resignation and a forfeit only he is told.
+    """One line, with the winner if there is one; a resignation or a forfeit itself is not written.
 
     Raises:
-        RecordError: the format cannot say this game, which knows nothing but stones in turns and a winner.
+        RecordError: the format cannot express this game: it has only stones in turns and a winner.
     """
     record = legal(game)
     stones = [move for move in game.moves if move.action not in (RESIGN, FORFEIT)]

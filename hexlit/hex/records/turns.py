@@ -1,4 +1,4 @@
-"""Whose turn it is, and what a swap was, where a record does not say."""
+"""The player to move, and the kind of a swap, for records that do not say it."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,15 @@ from hexlit.hex.records.game import SWAP_PIECES, SWAP_SIDES, RecordedMove
 
 
 def next_turn(move: RecordedMove) -> int:
-    """Who moves after `move`: after swap-sides its own colour, of which the people have changed."""
+    """Colour to move after `move`; after swap-sides it is the same colour, now of the other person."""
     return move.colour if move.action == SWAP_SIDES else -move.colour
 
 
 def read_swaps(moves: Sequence[RecordedMove]) -> list[RecordedMove]:
-    """`moves` with every swap named as what it was, where a format's one word stands for both.
+    """`moves` with the true kind of every swap, for a format with one word for both.
 
-    Old programs wrote swap-pieces and meant swap-sides. It was that where the swapper also puts the next stone: the
-    first stone has stayed, and it is again its answer's turn. Where no stone follows, the word is taken as it is.
+    Old programs wrote swap-pieces and meant swap-sides. If the swapper also puts the next stone, it was swap-sides: the
+    first stone has stayed, and the colour that answers it moves. If no stone follows, the word is taken literally.
     """
     following = 0
     read = []

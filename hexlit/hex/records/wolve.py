@@ -23,7 +23,7 @@ _NAMES = {action: name for name, action in _ACTIONS.items()}
 
 
 def read_wolve(lines: Iterable[str], file: str = "") -> Iterator[RecordedGame | RecordError]:
-    """The games of `lines`, or what is wrong with a line that is none; empty lines are passed over."""
+    """The games of `lines`, or the error of a line; empty lines are skipped."""
     for number, line in enumerate(lines, 1):
         text = line.strip("\ufeff \t\r\n")
         if not text:
@@ -57,7 +57,7 @@ def write_wolve(game: RecordedGame) -> str:
     """One line.
 
     Raises:
-        RecordError: the format cannot say this game.
+        RecordError: the format cannot express this game.
     """
     moves = told_by_moves(game)
     resigned = moves[-1].colour if moves and moves[-1].action == RESIGN else 0

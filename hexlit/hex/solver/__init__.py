@@ -1,8 +1,8 @@
-"""The exact solver: who wins a position, and with which moves, on boards of 2×2 to 8×8.
+"""The exact solver: the winner of a position and all winning moves, on boards of 2×2 to 8×8.
 
-`solver` is the way in; `proof` searches (depth-first proof-number search); `connection` finds virtual connections,
-out of the short `links`; `inferior` fills in what cannot matter and drops moves that cannot help; `ordering` sorts the
-rest; `table` remembers; `bitboard` is the board they all share.
+`solver` is the entry. `proof` searches (depth-first proof-number search). `connection` builds virtual connections from
+the short `links`. `inferior` fills in cells that cannot matter and drops moves that cannot help. `ordering` sorts the
+other moves. `table` remembers. `bitboard` is the board they all share.
 """
 
 from hexlit.hex.solver.proof import Ingredients

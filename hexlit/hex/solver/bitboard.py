@@ -1,8 +1,8 @@
 """Hex boards of up to 8×8 cells as single 64-bit words.
 
-Bit `row * 8 + column` stands for a cell, whatever the board's size, so that every size shares the same shifts, the
-transpose (row and column exchanged) is three swaps of blocks, and a turn by 180° is a reversal of the bits. All
-functions are Numba kernels over `uint64`; they never see an `int64`, because Numba mixes the two into a float.
+Bit `row * 8 + column` stands for a cell on a board of any size, so all sizes share the same shifts. The transpose (row
+and column exchanged) is three swaps of blocks, and a turn by 180° is a reversal of the bits. All functions are Numba
+kernels over `uint64`; they never see an `int64`, because Numba mixes the two into a float.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from hexlit.hex.jit import borrowing_kernel, inline
 
 Words = npt.NDArray[np.uint64]
 
-STRIDE = 8  # bits a row
+STRIDE = 8  # bits per row
 MAX_SIZE = 8  # rows and columns that fit into 64 bits
 
 ZERO = np.uint64(0)

@@ -1,16 +1,15 @@
-"""Virtual connections: what one side can connect although the other moves next.
+"""Virtual connections: points that one side can connect although the other moves next.
 
-Between two points (an empty cell or a group of stones) there is a *full* connection when its owner connects them even
-if the other side moves first, and a *semi* connection when he connects them by moving first; its *carrier* is the set
-of empty cells that this needs. They are built up from smaller ones (Anshelevich, "A hierarchical approach to computer
-Hex", 2002):
+A point is an empty cell or a group of stones. A *full* connection of two points holds even if the other side moves
+first. A *semi* connection holds if its owner moves first. The *carrier* is the set of empty cells that it needs. Larger
+connections are built from smaller ones (Anshelevich, "A hierarchical approach to computer Hex", 2002):
 
-- AND: two fulls x-m and m-y with disjoint carriers make a full x-y where m is a group, and a semi where m is empty.
-- OR: semis x-y whose carriers have no cell in common make a full x-y, which needs all of them.
+- AND: two fulls x-m and m-y with disjoint carriers make a full x-y if m is a group, and a semi if m is empty.
+- OR: semis x-y make a full x-y if their carriers have no cell in common; it needs all of them.
 
-Not between all points: only those with one of the two edges at one end are kept, and the other part of an AND is a
-neighbour or a bridge. That finds edge templates and chains of links over the whole board in some tens of
-microseconds. What is found is always true; what is not found may still be connected.
+Only connections with one of the two edges at one end are kept, and the other part of an AND is a neighbour or a bridge.
+That finds edge templates and chains of links over the whole board in some tens of microseconds. Every connection found
+is true; other points may be connected, too.
 
 Everything here looks at a side that connects top to bottom; boards are words as in `hexlit.hex.solver.bitboard`.
 """
@@ -28,7 +27,7 @@ NOTHING, SEMI, FULL = 0, 1, 2
 _FULLS = 8  # kept between a point and an edge, those with the fewest cells
 _SEMIS = 16
 _QUEUE = 8192
-_JOINS = 4096  # semis between the edges that are looked at
+_JOINS = 4096  # most semis between the edges that are read
 
 
 class ToEdge(NamedTuple):
@@ -46,7 +45,7 @@ class Connections(NamedTuple):
     links: Links
     top: ToEdge
     bottom: ToEdge
-    queue_point: Counts  # [8192]: fulls that were found, to be built upon in turn
+    queue_point: Counts  # [8192]: fulls found, to be extended in turn
     queue_carrier: Words
     join: Words  # [4096]: semis between the edges
 
@@ -148,7 +147,7 @@ def _add_semi(
     carrier: np.uint64,
     queued: int,
 ) -> int:
-    """Keep a semi connection unless a smaller one is known, and the fulls that it makes with up to three others."""
+    """Keep a semi connection and the fulls it makes with up to three others, unless a smaller semi is known."""
     if not (_is_new(full, fulls, point, carrier) and _is_new(semi, semis, point, carrier)):
         return queued
     _drop_larger(semi, semis, point, carrier)
@@ -231,10 +230,11 @@ def _connect_to_edge(c: Connections, to: ToEdge, points: int, empty: np.uint64, 
 def connect(
     stones: np.uint64, empty: np.uint64, top: np.uint64, bottom: np.uint64, or_rule: bool, c: Connections
 ) -> tuple[int, np.uint64, np.uint64, np.uint64]:
-    """How well `stones` connect top to bottom: one of FULL, SEMI and NOTHING, as far as it is found.
+    """The connection of `stones` from top to bottom, as far as it is found: FULL, SEMI or NOTHING.
 
-    Returns that, a carrier of it, and for SEMI: the cells that all semis found have in common (the other side has to
-    play one of them) and the union of some that have no more in common. `or_rule` false leaves chains of links only.
+    Returns that and a carrier of it. For SEMI it also returns the cells common to all semis found, and the
+    union of a few with no more in common. The other side has to play one of the common cells. Without `or_rule` it sees
+    only chains of links.
     """
     upper, lower = flood(top, stones), flood(bottom, stones)
     if upper & bottom:
@@ -277,7 +277,7 @@ def connect(
 
 @borrowing_kernel
 def _few_with(carriers: Words, number: int, first: np.uint64, common: np.uint64) -> np.uint64:
-    """The union of few of the carriers, `first` among them, that have no more in common than all: `common`."""
+    """The union of a few of the carriers, `first` included, whose intersection is `common`, that of all."""
     shared, union = first, first
     while shared != common:
         best = 0

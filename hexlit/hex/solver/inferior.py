@@ -1,10 +1,10 @@
 """Cells that cannot matter, and moves that cannot help, read off the six neighbours of a cell.
 
-A cell is *dead* when its colour changes nothing, however the rest is filled. Seen locally: with every filling of its
-neighbours, those of one colour stand side by side on the ring around it, so that whatever passes through the cell
-passes beside it as well. Two adjacent cells are *captured* by a player who, when the other side takes one of them,
-kills it by taking the other: he owns both (Björnsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex
-and the Shannon game", 2007). Boards are words in the mover's frame: `own` connects top to bottom.
+A cell is *dead* when its colour changes nothing, however the rest is filled. The local test: with every filling of its
+neighbours, those of one colour stand side by side on the ring around it. Then any path through the cell can also pass
+beside it. A player has *captured* two adjacent cells if it can answer a stone on one by taking the other, which kills
+the first: it owns both (Björnsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and the Shannon
+game", 2007). Boards are words in the mover's frame: `own` connects top to bottom.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ _SIDE, _DIAGONAL, _ROW = np.uint64(1), np.uint64(STRIDE - 1), np.uint64(STRIDE)
 _ALL = ~ZERO
 
 Ring = tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]
-"""A word a direction: the cells of which something holds for the neighbour there."""
+"""One word for each direction: the cells whose neighbour there has some property."""
 
 
 class Edges(NamedTuple):
@@ -34,7 +34,7 @@ class Edges(NamedTuple):
 
 
 def edges(size: int) -> Edges:
-    """Those of a `size`×`size` board."""
+    """The edges of a `size`×`size` board."""
     row = (1 << size) - 1
     column = sum(1 << (STRIDE * r) for r in range(size))
     words = (row, row << (STRIDE * (size - 1)), column, column << (size - 1))
@@ -77,7 +77,7 @@ def _ring(cells: np.uint64) -> Ring:
 
 @borrowing_part
 def _without(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[Ring, Ring]:
-    """Where the neighbour can still be, or is, the mover's; and where the opponent's. Beyond an edge are its stones."""
+    """Cells whose neighbour is or can become the mover's, and the opponent's. Beyond an edge lie its owner's stones."""
     o, p = _ring(own), _ring(opp)
     right, left = sides.right & ~sides.top, sides.left & ~sides.bottom  # the two corners between edges count as one
     return (
@@ -103,8 +103,8 @@ def _given(ring: Ring, direction: int, value: np.uint64) -> Ring:
 def _live(mine: Ring, theirs: Ring) -> np.uint64:
     """The cells around which colours can alternate at least four times: two sides that only the cell connects.
 
-    For all cells at once: a and b hold where an alternating sequence of 1, 2, 3, 4 neighbours found so far can end in
-    one that may be the mover's, or the opponent's.
+    All cells are tested at once. An alternating sequence of 1, 2, 3, 4 neighbours found so far can end in the mover's
+    colour around the cells `a`, and in the opponent's around the cells `b`.
     """
     a1, b1 = ZERO, ZERO
     a2, b2 = ZERO, ZERO
@@ -144,8 +144,8 @@ def _pair(mine: Ring, theirs: Ring, empty: np.uint64, owner: np.uint64) -> np.ui
 def fill_in(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Give captured cells to their owners and dead cells to the opponent, until there are none.
 
-    Who wins stays the same. Returns the stones of both sides, and the captured cells that each got: the winner's
-    strategy needs his.
+    The winner stays the same. Returns the stones of both sides, and the captured cells that each got: the winner's
+    strategy needs its own.
     """
     own_captured, opp_captured = ZERO, ZERO
     while True:
@@ -173,7 +173,7 @@ def inferior_moves(own: np.uint64, opp: np.uint64, must: np.uint64, sides: Edges
 
     A move is *vulnerable* when a reply kills it: it wins only if another move does. It is *dominated* when another
     move would kill its cell: that one wins if it does, and is kept (a move outside `must` loses anyway). If all moves
-    that are left lose, so do these, against the union of the strategies found and the replies.
+    that are left lose, the dropped moves lose, too, against the union of the strategies found and the replies.
     """
     empty = sides.board & ~(own | opp)
     mine, theirs = _without(own, opp, sides)

@@ -1,4 +1,4 @@
-"""The order in which moves are tried: those on short bridging paths of both sides first."""
+"""The order of moves: those on short bridging paths of both sides come first."""
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ def _beside_two(cells: np.uint64) -> np.uint64:
 
 @borrowing_kernel
 def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.uint64:
-    """The empty cells where a stone would be linked to `edge`, were every pair still free for every link."""
+    """The empty cells that would be linked to `edge` by a stone there, if every link had its pair of cells free."""
     reached = flood(edge, stones)
     while True:
         border = (neighbours(reached) | edge) & empty

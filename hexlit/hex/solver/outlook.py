@@ -26,7 +26,7 @@ class Outlook(NamedTuple):
     carrier: tuple[int, ...]
     """Empty cells that it needs."""
     must_play: tuple[int, ...]
-    """Of a semi: the other side has to play one of these, or it has lost."""
+    """For a semi: the other side has to play one of these, or it has lost."""
 
 
 def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:

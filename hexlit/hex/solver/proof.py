@@ -1,14 +1,14 @@
 """Proving the value of a Hex position: depth-first proof-number search with carriers.
 
-df-pn (Nagai 2002) in the form that Arneson, Hayward and Henderson ("Solving Hex: beyond humans", 2010) gave it for Hex:
-the most proving position is searched next, few replies at a time (*widening*), and virtual connections end most
-branches. Here every result comes with its *carrier*, the empty cells that the winner's strategy uses: when a move is
-refuted, every other move outside the refutation's carrier is refuted too, so the moves still to be tried, the
-*must-play* region, shrink to its cells (Hayward et al., "Solving 7×7 Hex: Virtual connections and game-state
-reduction", 2003). Once none is left the mover has lost, and the union of the carriers proves it.
+This is df-pn (Nagai 2002) in the form of Arneson, Hayward and Henderson ("Solving Hex: beyond humans", 2010) for Hex.
+The most proving position is searched next, few replies at a time (*widening*). Virtual connections end most branches.
+Every result comes with its *carrier*, the empty cells that the winner's strategy uses. When a move is refuted, every
+move outside the refutation's carrier is refuted, too. So the moves still to be tried, the *must-play* region, shrink to
+its cells (Hayward et al., "Solving 7×7 Hex: Virtual connections and game-state reduction", 2003). Once none is left the
+mover has lost, and the union of the carriers proves it.
 
-Before a position is looked at, cells that cannot matter are filled in (`hexlit.hex.solver.inferior`): what is searched
-and remembered are filled positions. A carrier leads back to the position itself by adding what the winner captured.
+Cells that cannot matter are filled in first (`hexlit.hex.solver.inferior`); only filled positions are searched and
+remembered. Adding the cells that the winner captured turns a carrier into one of the position itself.
 
 Boards are words as in `hexlit.hex.solver.bitboard`, always in the mover's frame: `own` connects top to bottom, and the
 position after a move is seen with row and column exchanged.
@@ -30,20 +30,20 @@ _READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves ar
 
 _CELLS = MAX_SIZE * MAX_SIZE
 
-_FIRST_MOVES = 1  # searched at once, and of the others
+_FIRST_MOVES = 1  # searched at once, besides a share of the others
 _SHARE_OF_MOVES = 0.25
-_SLACK = 0.1  # by which the disproof number of a move may pass that of the next best before the search leaves it
+_SLACK = 0.1  # a move is left when its disproof number passes that of the next best by this share
 
 
 class Ingredients(NamedTuple):
-    """What the search makes use of; without any of it the answers are the same, and take longer."""
+    """Methods of the search; without any of them the answers are the same, but take longer."""
 
     fill_in: bool = True
     """Dead and captured cells get an owner."""
     inferior: bool = True
     """Vulnerable and dominated moves are left out."""
     or_rule: bool = True
-    """Virtual connections out of several alternatives, not only chains of bridges."""
+    """Virtual connections made of several alternatives, not only chains of bridges."""
     must_play: bool = True
     """Only moves that meet the opponent's threats are tried."""
     carriers: bool = True
@@ -86,7 +86,7 @@ MOVE = np.dtype(
 
 
 class Work(NamedTuple):
-    """What the kernels share: the board, the table, and room to work in."""
+    """Data that the kernels share: the board, the table, and working space."""
 
     size: int
     edges: Edges
@@ -94,7 +94,7 @@ class Work(NamedTuple):
     use: Ingredients
     table: Words  # [rows, 6]
     connections: Connections
-    frame: Any  # FRAME [65], one a ply
+    frame: Any  # FRAME [65], one per ply
     move: Any  # MOVE [65, 64]
     order: Words  # [64]
     layers: Words  # [4, 12]
@@ -122,10 +122,10 @@ def new_work(size: int, table_bits: int, use: Ingredients) -> Work:
 
 @inline
 def _judge(own: np.uint64, opp: np.uint64, ply: int, w: Work) -> Knowledge:
-    """What virtual connections say of a position: who wins, or which moves the mover must choose from.
+    """The winner of a position by virtual connections, or the moves that the mover must choose from.
 
-    The mover's own are looked for at the root only: further on, the move before was one that met all of them, and what
-    little is found there costs more than it saves.
+    The mover's own connections are built at the root only. Deeper, the move before has met all of them, and the few
+    that are found cost more than they save.
     """
     sides = w.edges
     empty = sides.board & ~(own | opp)
@@ -154,13 +154,13 @@ def _fill_in(own: np.uint64, opp: np.uint64, w: Work) -> tuple[np.uint64, np.uin
 
 @inline
 def _width(moves: int, w: Work) -> int:
-    """How many of the moves are searched at once."""
+    """Number of moves that are searched at once."""
     return _FIRST_MOVES + int(np.ceil(_SHARE_OF_MOVES * moves)) if w.use.widening else moves
 
 
 @inline
 def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: int, w: Work) -> Knowledge:
-    """Begin the search of a filled position in frame `ply`: its state is _READY, unless what is known ends it."""
+    """Begin the search of a filled position in frame `ply`; its state is _READY unless it is known already."""
     start = w.nodes[0]
     seen, known = find(w.table, own, opp, w.spare)
     if not seen:
@@ -198,7 +198,7 @@ def _begin(own: np.uint64, opp: np.uint64, ply: int, most_phi: int, most_delta: 
 
 @inline
 def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
-    """Take in what is known of the position after move `i` of frame `ply`; the move may win."""
+    """Take in the knowledge of the position after move `i` of frame `ply`; the move may win."""
     frame, move = w.frame[ply], w.move[ply, i]
     if reply.state == LOST:
         return _end(ply, solved(WON, transpose(reply.cells | move.opp_captured) | move.cell), w)
@@ -213,7 +213,7 @@ def _learn(ply: int, i: int, reply: Knowledge, w: Work) -> Knowledge:
 
 @inline
 def _end(ply: int, known: Knowledge, w: Work) -> Knowledge:
-    """Remember what is known of the position of a frame, and return it."""
+    """Store the knowledge of the position of a frame, and return it."""
     frame = w.frame[ply]
     store(w.table, frame.own, frame.opp, w.spare, known, w.nodes[0] - frame.start)
     return known
@@ -245,7 +245,7 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
         elif move.delta < second:
             second = move.delta
     if best < 0:
-        # What is left of the must-play region are moves that need no search.
+        # The rest of the must-play region are moves that need no search.
         return _end(ply, solved(LOST, frame.proof), w), 0, 0
     total = min(total, INFINITE - 1)
     if least >= frame.most_phi or total >= frame.most_delta or w.nodes[0] >= w.nodes[1]:
@@ -260,7 +260,7 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
 def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, np.uint64]:
     """The state of an unfinished position and its winner's carrier; UNSOLVED when the nodes are used up.
 
-    A loop over the frames, because Numba cannot reload a recursive kernel from its cache.
+    It is a loop over the frames, because Numba cannot reload a recursive kernel from its cache.
     """
     own, opp, own_captured, opp_captured = _fill_in(own, opp, w)
     ply, most_phi, most_delta = 0, INFINITE, INFINITE

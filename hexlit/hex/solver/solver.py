@@ -1,4 +1,4 @@
-"""The way in to the exact solver, for positions in the absolute frame."""
+"""Entry to the exact solver, for positions in the absolute frame."""
 
 import time
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ class Solution:
 
 
 class Solver:
-    """Solves positions of one board size; what it has proved is kept for the next call.
+    """Solves positions of one board size; its proofs are kept for the next call.
 
     Args:
         size: rows and columns, 2 to 8. All openings of 5×5 are solved at once, those of 6×6 in less than a second, of
             7×7 in half a minute or so; positions of 8×8 once a dozen stones stand.
-        table_bits: the transposition table grows up to 2**table_bits rows of 48 bytes; unless given, enough for all
+        table_bits: the transposition table grows up to 2**table_bits rows of 48 bytes; by default enough for all
             openings up to 7×7.
-        use: what the search makes use of, to measure what that brings.
+        use: methods of the search; leave some out to measure their worth.
     """
 
     def __init__(self, size: int, table_bits: int | None = None, use: Ingredients = EVERYTHING) -> None:
@@ -71,8 +71,8 @@ class Solver:
             node_limit: give up after this many positions.
 
         Raises:
-            UsageError: the position is not one of this board.
-            UnsolvedError: `node_limit` was reached. What was proved until then is kept.
+            UsageError: the position does not fit this board.
+            UnsolvedError: `node_limit` was reached. The proofs so far are kept.
         """
         start = time.perf_counter()
         own, opp = self._frame(cells, to_move)
@@ -84,7 +84,7 @@ class Solver:
         left = np.flatnonzero(self._grid(~(own | opp), to_move)).tolist()
         moves = len(left)
         self.progress = 0, moves
-        # First to pass, which no move is worse than: if that wins, they all do; if not, then only in its refutation.
+        # First a pass, since no move is worse: if it wins, all moves do; if not, only moves in its refutation can.
         result, carrier = self._prove(other, np.uint64(transpose(own)))
         if result == LOST:
             wins, left = left, []
@@ -96,7 +96,7 @@ class Solver:
             result, carrier = self._prove(other, np.uint64(transpose(own | self._word(move, to_move))))
             if result == LOST:
                 wins.append(move)
-            else:  # what lies outside the refutation's carrier is refuted, too
+            else:  # moves outside the refutation's carrier are refuted, too
                 left = self._among(left, carrier, to_move)
             self.progress = moves - len(left), moves
         winner = to_move if wins else -to_move
@@ -112,7 +112,7 @@ class Solver:
         return bool(self._prove(own, opp)[0] == WON)
 
     def stop(self) -> None:
-        """End the call under way in another thread, which raises `UnsolvedError`; what it has proved is kept."""
+        """End the call under way in another thread, which raises `UnsolvedError`; its proofs are kept."""
         self._node_limit = 0
         self._work.nodes[1] = 0
 
@@ -144,7 +144,7 @@ class Solver:
         return np.uint64(1 << (STRIDE * row + column))
 
     def _finished(self, own: np.uint64, opp: np.uint64) -> int:
-        """+1 when the mover has already connected, -1 when the opponent has, 0 while the game goes on."""
+        """+1 when the mover has already connected, -1 when the opponent has, 0 while the game is open."""
         top, bottom = self._work.edges.top, int(self._work.edges.bottom)
         if int(flood(top, own)) & bottom:
             return 1
@@ -152,7 +152,7 @@ class Solver:
         return -1 if int(flood(top, other)) & bottom else 0
 
     def _among(self, moves: list[int], carrier: int, to_move: int) -> list[int]:
-        """Those of the mover's `moves` that lie in a carrier of the opponent's, a word in his frame."""
+        """Those of the mover's `moves` that lie in the opponent's `carrier`, a word in the opponent's frame."""
         useful = self._grid(np.uint64(transpose(np.uint64(carrier))), to_move)
         return [cell for cell in moves if useful[cell]]
 
@@ -163,7 +163,7 @@ class Solver:
         self._node_limit = _UNLIMITED if node_limit is None else node_limit
 
     def _prove(self, own: np.uint64, opp: np.uint64) -> tuple[int, int]:
-        """The state of a position and its winner's carrier, in a table that grows on the way."""
+        """The state of a position and its winner's carrier; the table grows on the way."""
         nodes = self._work.nodes
         while True:
             rows, before = len(self._work.table), self.nodes

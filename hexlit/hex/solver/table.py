@@ -1,7 +1,7 @@
-"""The transposition table of the exact solver: what is known of positions seen before.
+"""The transposition table of the exact solver: knowledge of positions seen before.
 
-A table is uint64 `[rows, 6]`. Boards are words in the mover's frame (`hexlit.hex.solver.bitboard`); a position and the
-same turned by 180° share an entry, and through the mover's frame so do both with the colours exchanged and transposed.
+A table is uint64 `[rows, 6]`. Boards are words in the mover's frame (`hexlit.hex.solver.bitboard`). A position and the
+same turned by 180° share an entry. By the mover's frame, both with colours exchanged and transposed share it, too.
 """
 
 from typing import NamedTuple
@@ -29,18 +29,18 @@ _BUCKET = np.uint64(_PROBES)
 
 
 class Knowledge(NamedTuple):
-    """What is known of a position."""
+    """Knowledge of a position."""
 
     state: int
     """LOST, WON or UNSOLVED."""
     phi: int
-    """The proof number: positions that are still to be proved, at least, for the mover to win (where UNSOLVED)."""
+    """The proof number (UNSOLVED): least number of positions still to be proved for the mover to win."""
     delta: int
-    """The disproof number: likewise for him to lose."""
+    """The disproof number: the same for the mover to lose."""
     cells: np.uint64
-    """Where solved, the carrier of the winner's strategy; else the moves that are not refuted."""
+    """If solved, the carrier of the winner's strategy; else the moves that are not refuted."""
     proof: np.uint64
-    """Where UNSOLVED, the union of the carriers that refute the others."""
+    """If UNSOLVED, the union of the carriers that refute the other moves."""
 
 
 def new_table(rows: int) -> Words:
@@ -50,7 +50,7 @@ def new_table(rows: int) -> Words:
 
 @borrowing_kernel
 def solved(state: int, carrier: np.uint64) -> Knowledge:
-    """That a position is won or lost, with the winner's `carrier`."""
+    """Knowledge of a won or lost position, with the winner's `carrier`."""
     return Knowledge(state, 0, 0, carrier, ZERO)
 
 
@@ -65,7 +65,7 @@ def _first_row(table: Words, own: np.uint64, opp: np.uint64) -> int:
 
 @borrowing_kernel
 def find(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge]:
-    """Whether the position is in the table, and what is known of it."""
+    """Whether the position is in the table, and the knowledge of it."""
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
     turned = turned_own < own or (turned_own == own and turned_opp < opp)
     if turned:
@@ -86,7 +86,7 @@ def find(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tupl
 
 @borrowing_kernel
 def store(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int) -> None:
-    """Keep what is known after `cost` more nodes; when its rows are taken, the one that cost least gives way."""
+    """Store the knowledge gained by `cost` more nodes; if its rows are taken, the one that cost least gives way."""
     turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
     cells, proof = known.cells, known.proof
     if turned_own < own or (turned_own == own and turned_opp < opp):
@@ -111,7 +111,7 @@ def store(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known:
 
 @borrowing_kernel
 def copy(table: Words, larger: Words) -> None:
-    """Keep a table's rows in an empty `larger` one; where there is no place, the one that cost least gives way."""
+    """Keep a table's rows in an empty `larger` one; if there is no place, the one that cost least gives way."""
     for i in range(table.shape[0]):
         row = table[i]
         if row[_VALUE] == ZERO:

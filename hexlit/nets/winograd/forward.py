@@ -1,4 +1,4 @@
-"""The network on a CPU by Winograd's convolutions in float32: fewer products than any plain convolution takes."""
+"""The network on a CPU by Winograd's convolutions in float32: fewer products than a plain convolution."""
 
 import numpy as np
 import torch
@@ -13,11 +13,11 @@ from hexlit.nets.winograd.network import Evaluate, PackedNet
 from hexlit.nets.winograd.obstacle import winograd_obstacle
 
 NEAR_FLOATS = 2**18
-"""Size of a map that still lies in a near cache when the next layer reads it; more positions go in several groups."""
+"""Size of a map that stays in a near cache until the next layer reads it; more positions go in several groups."""
 
 
 class WinogradForward:
-    """The network in compiled kernels, one slice of the positions a thread.
+    """The network in compiled kernels, one slice of the positions per thread.
 
     A position's answers depend neither on the threads nor on the other positions. The batch decides the size of tiles,
     and with it the rounding.
@@ -41,9 +41,9 @@ class WinogradForward:
         self.threads = threads
         self.together = max(1, NEAR_FLOATS // (net.config.channels * size**2))
         self.parts: dict[tuple[int, int], Part] = {}
-        """By first position and number of positions."""
+        """Parts by first position and number of positions."""
         self.refresh(net)
-        try:  # compiles what is not in the cache
+        try:  # compiles the kernels that are not in the cache
             self(torch.from_numpy(np.zeros((batch, PLANES, size, size), np.int8)))
         except NumbaError as error:
             raise RuntimeError(f"Numba: {error}") from error
@@ -69,7 +69,7 @@ class WinogradForward:
         self.evaluators: dict[tuple[int, int], Evaluate] = {}
 
     def _evaluator(self, first: int, positions: int) -> Evaluate:
-        """That of the thread whose slice begins at `first`; it keeps its maps when the weights change."""
+        """The evaluator of the thread whose slice begins at `first`; it keeps its maps when the weights change."""
         key = first, positions
         if key not in self.evaluators:
             part = self.parts.setdefault(key, Part(self.size, positions))

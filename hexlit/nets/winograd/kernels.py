@@ -1,8 +1,8 @@
 """Compiled code of the layers, each for the positions of one thread.
 
-A map holds the features of P positions, channels last: `[P, cells, row]`, flat, where a row is the channels padded to
-whole vectors. Two cells of each position lie outside the board, for tiles that hang over its edge. The first is always
-zero and is read there. The second takes results and is never read.
+A map holds the features of P positions, channels last: `[P, cells, row]`, flat. A row is the channels padded to whole
+vectors. Two cells of each position lie outside the board, for tiles that hang over its edge. The first is always zero
+and is read there. The second takes results and is never read.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def parts_of(tile: int) -> int:
 
 @cache
 def convolution(tile: int, columns: int) -> Callable[..., None]:
-    """The kernel of convolutions by tiles of side `tile` whose products are `columns` vectors wide.
+    """The kernel of convolutions by tiles of side `tile` with products `columns` vectors wide.
 
     Numba takes both numbers as constants.
     """
@@ -65,12 +65,12 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
     ) -> None:
         """`out = relu(convolution(source) + bias + total)`; without relu or `total` where these flags are off.
 
-        Tiles are taken by the `block`, so that all between the two transforms stays in the processor's cache.
+        Tiles are processed in blocks of `block`, so that all data between the two transforms stays in the cache.
 
         Args:
             source, source_step: a map, and its elements for each position.
-            reads: `[tiles * t*t]`, where in a position of `source` the cells of each tile begin.
-            depth: channels I of `source` that count.
+            reads: `[tiles * t*t]`, start of each tile's cells in a position of `source`.
+            depth: number of channels I of `source` in use.
             weights: `[t*t, O / width, I, width]`, flat.
             bias, bias_step: `[O]` with 0, or `[P, O]` with its elements for each position.
             total, out, out_step: maps; they may be the same.
@@ -117,7 +117,7 @@ def convolution(tile: int, columns: int) -> Callable[..., None]:
 
 @kernel
 def spread_planes(planes: NDArray[np.int8], out: Floats, out_step: int, row: int) -> None:
-    """int8 `[P, planes, n*n]` → a map with one channel a plane."""
+    """int8 `[P, planes, n*n]` → a map with one channel per plane."""
     for position in range(planes.shape[0]):
         for plane in range(planes.shape[1]):
             for cell in range(planes.shape[2]):
@@ -126,7 +126,7 @@ def spread_planes(planes: NDArray[np.int8], out: Floats, out_step: int, row: int
 
 @kernel
 def pool(source: Floats, step: int, row: int, cells: int, channels: int, out: Floats, out_step: int) -> None:
-    """Mean and largest of the first `channels` over the board, side by side: `[P, 2 * channels]`, `out_step` apart."""
+    """Mean and maximum of the first `channels` over the board, concatenated: `[P, 2 * channels]`, `out_step` apart."""
     for position in range(out.size // out_step):
         mean, start = position * out_step, position * step
         largest = mean + channels
@@ -155,7 +155,7 @@ def add_gated(
             start = position * step + cell * row
             for channel in range(row):
                 value = total[start + channel] + found[start + channel] * gates[gate + channel] + bias[gate + channel]
-                total[start + channel] = np.float32(0) if value < 0 else value  # a value that is not a number stays
+                total[start + channel] = np.float32(0) if value < 0 else value  # NaN stays
 
 
 @kernel
@@ -177,12 +177,12 @@ def answer(
     """Policy logits `[P, n*n + 1]` and value logits `[P]`.
 
     Args:
-        features, row, step: a map, what the policy looks at.
-        summary, summary_row: `[P, summary_row]`, what the whole board says: the bias of the policy's features, the
+        features, row, step: a map, the input of the policy.
+        summary, summary_row: `[P, summary_row]`, the summary of the whole board: the bias of the policy's features, the
             hidden units of the value and the logit of the swap begin at `places`.
         cell_weights, value_weights: whole vectors, zero beyond the end.
         no_bias: zeros, as many as `value_weights`.
-        cells_bias, value_bias: what is added to each of their logits.
+        cells_bias, value_bias: added to each of their logits.
     """
     of_policy, of_value, of_swap = places
     for position in range(value.size):

@@ -17,7 +17,7 @@ NEAR_BYTES = 2**20
 
 
 class Layer(NamedTuple):
-    """A convolution, or a linear layer as one of boards of one cell, with its weights transformed and packed."""
+    """A convolution, or a linear layer seen as one on a single cell, with its weights transformed and packed."""
 
     tile: int
     columns: int
@@ -51,20 +51,20 @@ def packed(weight: Floats, bias: Floats, tile: int, columns: int) -> Layer:
 
 
 def packed_conv(layer: ConvNorm, tile: int, columns: int) -> Layer:
-    """A convolution and its batch norm; one of a single cell takes tiles of side 1."""
+    """A convolution and its batch norm; a 1x1 kernel takes tiles of side 1."""
     weight, bias = layer.folded()
     return packed(weight.cpu().numpy(), bias.cpu().numpy(), tile if weight.shape[2] == KERNEL else 1, columns)
 
 
 def packed_linear(layers: Sequence[nn.Linear], columns: int) -> Layer:
-    """Linear layers of one input side by side; each begins at a whole vector."""
+    """Linear layers of one input, concatenated; each begins at a whole vector."""
     weights = [stretched(layer.weight) for layer in layers]
     biases = [stretched(layer.bias) for layer in layers]
     return packed(np.concatenate(weights)[:, :, None, None], np.concatenate(biases), 1, columns)
 
 
 def packed_pooled(layers: Sequence[nn.Linear], size: int, columns: int) -> Layer:
-    """Linear layers after `pool_board` as ones of mean and largest: the weights of the two means become one."""
+    """Linear layers after `pool_board`, on mean and maximum: the weights of the two means become one."""
     merged = []
     for layer in layers:
         mean, scaled, largest = layer.weight.detach().float().chunk(3, dim=1)
@@ -81,7 +81,7 @@ def stretched(tensor: Tensor) -> Floats:
 
 
 def columns_of(channels: Sequence[int]) -> int:
-    """The widest products that waste nothing on maps of so many channels."""
+    """The widest products that waste nothing on maps of these numbers of channels."""
     vectors = [padded(count, LANES) // LANES for count in channels]
     return max(width for width in range(1, MOST_COLUMNS + 1) if all(count % width == 0 for count in vectors))
 

@@ -1,4 +1,4 @@
-"""The maps of one thread: what its layers read and write."""
+"""The maps of one thread: input and output of its layers."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -15,7 +15,7 @@ Step = Callable[[], None]
 """A kernel with its arguments."""
 
 OUTSIDE = 2
-"""Cells of a map that are none of the board."""
+"""Cells of a map outside the board."""
 
 
 class Map(NamedTuple):
@@ -23,7 +23,7 @@ class Map(NamedTuple):
 
     values: Floats
     side: int
-    """Of the board; 1 for vectors."""
+    """Side of the board; 1 for vectors."""
     row: int
     """Channels, padded."""
 
@@ -34,14 +34,14 @@ class Map(NamedTuple):
 
 
 class Pooled(NamedTuple):
-    """A vector of what a board has, and what computes it."""
+    """A pooled vector of a board, and the step that computes it."""
 
     map: Map
     step: Step
 
 
 class Part:
-    """The positions of one thread: their maps, allocated when they are first asked for, and the scratch of the layers.
+    """The positions of one thread: their maps, allocated on first use, and the scratch of the layers.
 
     Args:
         size: board size n.
@@ -55,7 +55,7 @@ class Part:
         self._scratches = {"data": aligned(0), "found": aligned(0)}
 
     def board(self, name: str, channels: int) -> Map:
-        """The map of that name with at least so many channels."""
+        """The map of that name with at least `channels` channels."""
         return self._map(name, self.size, channels)
 
     def vector(self, name: str, channels: int) -> Map:
@@ -71,7 +71,7 @@ class Part:
     def step(
         self, layer: Layer, source: Map, out: Map, *, relu: bool, total: Map | None = None, bias: Map | None = None
     ) -> Step:
-        """`out = relu(layer(source) + total)`; `bias` has one for each position and takes the place of the layer's."""
+        """`out = relu(layer(source) + total)`; `bias`, one per position, replaces that of the layer."""
         parts = parts_of(layer.tile)
         return partial(
             convolution(layer.tile, layer.columns),
@@ -96,7 +96,7 @@ class Part:
         )
 
     def pooled(self, x: Map, channels: int) -> Pooled:
-        """Mean and largest of the first `channels` of x, side by side."""
+        """Mean and maximum of the first `channels` of x, concatenated."""
         found = self.vector(f"pooled {channels}", 2 * channels)
         step = partial(pool, x.values, x.step, x.row, self.size**2, channels, found.values, found.row)
         return Pooled(found, step)
@@ -114,14 +114,14 @@ class Part:
 
 @cache
 def cells_read(side: int, tile: int, row: int) -> Places:
-    """The cells that each tile needs, `[tiles * t*t]`: tile by tile, beyond the edge the cell that is always zero."""
+    """The cells that each tile reads, `[tiles * t*t]`, tile by tile; beyond the edge the cell that is always zero."""
     border = KERNEL // 2 if tile > 1 else 0
     return _places(side, tile, tile + 2 * border, border, side * side) * row
 
 
 @cache
 def cells_written(side: int, tile: int, row: int) -> Places:
-    """The cells of each tile, `[tiles * m*m]`: tile by tile, beyond the edge the cell for such results."""
+    """The cells that each tile writes, `[tiles * m*m]`, tile by tile; beyond the edge the cell never read."""
     return _places(side, tile, tile, 0, side * side + 1) * row
 
 

@@ -1,4 +1,4 @@
-"""The weights of a network for its kernels, and the way of positions through them."""
+"""The weights of a network for its kernels, and the forward pass of positions through them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -54,7 +54,7 @@ class PackedNet:
     def evaluator(self, part: Part) -> Evaluate:
         """Evaluates the positions of `part`: int8 `[P, 5, n*n]` → policy logits `[P, n*n + 1]` and value logits `[P]`.
 
-        The arguments of every kernel are put together here, once.
+        The arguments of every kernel are collected here, once.
         """
         seen, x = part.board("planes", PLANES), part.board("x", self.stem.channels)
         steps = [part.step(self.stem, seen, x, relu=True)]
@@ -109,7 +109,7 @@ class PackedNet:
         layers = [packed_conv(cast(ConvNorm, layer), self.tile, self.columns) for layer in block.layers]
         bias, gate = None, None
         if block.bias is not None:
-            # Its bias takes the place of that of the last convolution, and so has it in it.
+            # Its bias replaces that of the last convolution, and so includes it.
             bias = packed_pooled([block.bias.linear], self.size, self.columns)
             if block.gate is None:
                 bias.bias[:] += layers[-1].bias

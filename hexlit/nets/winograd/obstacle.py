@@ -1,4 +1,4 @@
-"""Whether a network can be evaluated by Winograd's convolutions; asked without importing their kernels."""
+"""Check whether a network can be evaluated by Winograd's convolutions, without importing their kernels."""
 
 import numba
 
@@ -6,7 +6,7 @@ from hexlit.nets.tower import HexNet
 
 
 def winograd_obstacle(net: HexNet) -> str:
-    """Why `net` cannot be evaluated this way; empty where it can."""
+    """Why `net` cannot be evaluated this way; empty if it can."""
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} is not in its kernels, only relu is"
     if net.config.attention == "self":

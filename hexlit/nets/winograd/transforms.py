@@ -1,4 +1,4 @@
-"""Winograd's minimal filtering: the three matrices of each tile size, and which tile suits a board.
+"""Winograd's minimal filtering: the three matrices of each tile size, and the best tile for a board.
 
 A 3x3 convolution of an m x m tile takes (m + 2)^2 products instead of 9 m^2 (Lavin & Gray 2015, "Fast Algorithms for
 Convolutional Neural Networks"): `A^T [(G g G^T) * (B^T d B)] A` for a kernel g and an input d of m + 2 a side.
@@ -21,12 +21,12 @@ POINTS = {
     5: "0 1 -1 2 -2 -1/2",
     6: "0 1 -1 2 -2 1/2 -1/2",
 }
-"""Finite points of evaluation by side of the tile, m + 1 each; infinity is the last. Of small fractions in pairs of
-opposite sign, which share sums, these round least (compared with float64 on random layers). Larger tiles round more
-than float32 allows."""
+"""Finite points of evaluation by side of the tile, m + 1 each; infinity is the last. They are small fractions in
+pairs of opposite sign, which share sums. They have the least rounding error (against float64 on random layers). The
+error of larger tiles is too large for float32."""
 
 WEIGHT = 24
-"""Products that take as long as reading a weight from a far cache, measured."""
+"""Cost of reading a weight from a far cache, in products (measured)."""
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
@@ -64,7 +64,7 @@ def transforms(tile: int) -> Transforms:
 
 
 def best_tile(size: int, channels: int, batch: int) -> int:
-    """The side of the tile that takes the least work on boards of `size`, what hangs over the edge included."""
+    """The side of the tile with the least work on boards of `size`, overhanging tiles included."""
     return min(POINTS, key=lambda tile: work(size, channels, batch, tile))
 
 

@@ -1,7 +1,7 @@
-"""Vector code inside Numba kernels: products held in registers and transforms of tiles, written as LLVM's own code.
+"""Vector code inside Numba kernels: products held in registers and transforms of tiles, written in LLVM IR.
 
-Numba has no vectors, and LLVM finds none in loops over many arrays. These intrinsics write them down: `LANES` channels
-are one vector. Every array is float32, of one dimension and C-contiguous; a place in it is a number of elements.
+Numba has no vectors, and LLVM finds none in loops over many arrays. These intrinsics write them explicitly: `LANES`
+channels are one vector. Every array is float32, one-dimensional and C-contiguous; places count elements.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from hexlit.nets.winograd.transforms import Rows, transforms
 
 FEATURES = set(cpu_target.target_context.codegen().magic_tuple()[2].split(","))
-"""Those of the processor that Numba compiles for, such as `+avx2`."""
+"""Features of the processor that Numba compiles for, such as `+avx2`."""
 
 LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
 """Floats of a vector register."""
@@ -25,7 +25,7 @@ LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
 MANY_REGISTERS = bool(FEATURES & {"+avx512f", "+neon"})
 
 SUMS = 24 if MANY_REGISTERS else 12
-"""Vectors that a product adds up at once: those that registers hold beside its factors."""
+"""Vectors that a product sums at once: as many as registers hold beside its factors."""
 
 MOST_COLUMNS = 4 if MANY_REGISTERS else 2
 """Most vectors of a row of a product."""
@@ -55,13 +55,13 @@ class Writer:
         return self.builder.shuffle_vector(first, ir.Constant(VECTOR, ir.Undefined), lanes)
 
     def add_product(self, x: Any, y: Any, total: Any) -> Any:
-        """`x * y + total`, rounded once where the processor can."""
+        """`x * y + total`, rounded once if the processor can."""
         kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
         multiply_add = cgutils.get_or_insert_function(self.builder.module, kind, f"llvm.fmuladd.v{LANES}f32")
         return self.builder.call(multiply_add, [x, y, total])
 
     def largest(self, x: Any, y: Any) -> Any:
-        """The larger of two in each lane; y where that is not a number, so that such an answer is not lost."""
+        """The larger of two in each lane; y if it is NaN, so that such an answer is not lost."""
         return self.builder.select(self.builder.fcmp_ordered(">", x, y), x, y)
 
     def constant(self, value: Fraction) -> Any:
@@ -69,7 +69,7 @@ class Writer:
         return ir.Constant(VECTOR, [float(value)] * LANES)
 
     def combine(self, factors: Sequence[Fraction], values: Sequence[Any]) -> Any:
-        """The sum of `values` times `factors`; None where every factor is 0."""
+        """The sum of `values` times `factors`; None if every factor is 0."""
         total = None
         # Factors of 1 first: the rest are multiplied and added in one instruction.
         for factor, value in sorted(zip(factors, values, strict=True), key=lambda pair: abs(pair[0]) != 1):
@@ -149,7 +149,7 @@ def _number(value: int) -> Any:
 
 
 def _signature(arguments: Sequence[Any]) -> Signature:
-    """Whole numbers in 64 bits, arrays and constants as they are; returns nothing."""
+    """A signature with whole numbers in 64 bits, arrays and constants unchanged, and no result."""
     kinds = [types.int64 if type(kind) is types.Integer else kind for kind in arguments]
     return types.void(*kinds)
 
@@ -220,7 +220,7 @@ def transform_data(context, tile, source, start, cells, first, out, out_start, o
 def transform_result(  # type: ignore[no-untyped-def]
     context, tile, adds, found, found_start, found_step, bias, bias_start, least, total, out, start, cells, first
 ):
-    """`max(least, A^T m A + bias)` of one vector of channels of a tile, where `adds` with what `total` has there.
+    """`max(least, A^T m A + bias)` of one vector of channels of a tile; with `adds`, plus the values in `total`.
 
     Product k of m is at `found_start + k * found_step` in `found`. Cell k of the tile is at `start + cells[first + k]`
     in `out` and in `total`. `tile` and `adds` are constants.
@@ -259,7 +259,7 @@ def transform_result(  # type: ignore[no-untyped-def]
 def weigh(context, source, start, bias, bias_start, weights, count):  # type: ignore[no-untyped-def]
     """The sum of `max(0, source + bias) * weights` over `count` vectors of channels, a float32.
 
-    The values begin at `start`, what is added to them at `bias_start`, their weights at 0.
+    The values begin at `start`, their biases at `bias_start`, their weights at 0.
     """
 
     def write(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -1,4 +1,4 @@
-"""An actor of the cluster plays shares, and answers within a second even while it plays.
+"""An actor of the cluster; it plays shares, and answers within a second even while it plays.
 
 This module imports no Ray: Ray makes an actor of its plain class.
 """
@@ -30,7 +30,7 @@ class GameActor:
         return greeting()
 
     def set_up(self, workplace: Workplace, parts: int) -> None:
-        """Make the evaluator of `workplace`, whose games are cut into `parts` parts, and compile what playing needs.
+        """Make the evaluator of `workplace`, with its games cut into `parts` parts, and compile the kernels of play.
 
         One actor of a host compiles, the others wait and load.
         """
@@ -60,7 +60,7 @@ class GameActor:
     def more(self) -> GameNews:
         """News of the share that is played: at once when it is done, else after a second.
 
-        Raises whatever playing has raised.
+        An exception of play is raised here.
         """
         done = bool(wait([self._playing], _SECONDS_TO_ANSWER).done)
         after = self._playing.result() if done else None

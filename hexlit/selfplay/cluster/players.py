@@ -17,12 +17,12 @@ from hexlit.selfplay.reanalysis import PastPositions
 class RayPlayers:
     """Plays on the cluster of `config`: a `BackgroundSelfPlayer` whose rounds overlap.
 
-    Its games are those of `WorkerPlayers` with as many workers. The end of an actor or of a node costs the shares that
-    were being played there. The end of this process ends all actors.
+    Its games are those of `WorkerPlayers` with as many workers. The end of an actor or of a node costs only the shares
+    played there at the time. The end of this process ends all actors.
     """
 
     def __init__(self, workplace: Workplace, parts: int, config: RayConfig) -> None:
-        """Join the cluster, where `parts` actors are to play the games of `workplace`.
+        """Join the cluster, with `parts` actors for the games of `workplace`.
 
         Raises:
             UsageError: there is no such cluster.
@@ -84,7 +84,7 @@ class RayPlayers:
         return ended.result().counts
 
     def snapshot(self) -> list[Snapshot]:
-        """See `SelfPlayer`; of the rounds that were begun it waits for the last."""
+        """See `SelfPlayer`; it waits for the last round that was begun."""
         if self._in_progress is None:
             settings = self._workplace.settings | {"parts": self._parts}
             self._in_progress = [SelfPlay(**settings | {"part": part}).snapshot() for part in range(self._parts)]

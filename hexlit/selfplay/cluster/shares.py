@@ -1,4 +1,4 @@
-"""The account of self-play on many machines: who plays which share of a round, and the games that came back.
+"""The account of self-play on many machines: the share of a round that each plays, and the games that came back.
 
 It knows no Ray and no threads. A round is cut into the parts that worker processes would have (`slots_of`).
 A share, one part of one round, follows from its start, the weights and the seed alone, so it can be played again
@@ -31,7 +31,7 @@ class GameNews:
     records: list[GameRecord]
     """Games that have ended, each with the version of its network."""
     counts: SelfPlayCounts
-    """Of the whole share, so far."""
+    """Counts of the whole share so far."""
     cpu_seconds: float
     """Processor time of the actor so far."""
     after: Snapshot | None
@@ -51,23 +51,23 @@ class Round:
     """The weights, or a reference to them; it is only passed on."""
     network_version: int
     positions: int
-    """Positions to collect in all parts together, at least."""
+    """Least number of positions to collect in all parts together."""
     on_games: OnGames
-    """Hears of games as they come in."""
+    """Gets games as they come in."""
     deadline: float | None = None
-    """When it is cut short, on the clock of who plays it."""
+    """Time when it is cut short, on the clock of the player."""
     begun: float = 0.0
-    """When it was added, on the same clock."""
+    """Time when it was added, on the same clock."""
     ended: Future[Played] = field(default_factory=Future)
     accepted: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     """The games that were taken over, of all parts."""
     spent: dict[int, SelfPlayCounts] = field(default_factory=dict)
-    """By part: what the actor that plays it says it did; of a share that is played again, the last time."""
+    """By part: the counts that its actor reports; of a repeated share those of the last time."""
     after: dict[int, Snapshot] = field(default_factory=dict)
-    """By part that is done: its games in progress."""
+    """By part that is done: the games in progress."""
 
     def counts(self, now: float) -> SelfPlayCounts:
-        """The work done so far; asked for with every batch of games, so it adds up no more than it must."""
+        """The work done so far. It is called with every batch of games, so it adds up as little as possible."""
         spent = self.spent.values()
         return replace(
             self.accepted,
@@ -84,10 +84,10 @@ class Share:
 
     round: Round
     number: int
-    """Of the round, from 0."""
+    """Number of the round, from 0."""
     part: int
     positions: int
-    """Positions to collect, at least."""
+    """Least number of positions to collect."""
     start: Snapshot
     """The games in progress."""
 
@@ -95,15 +95,15 @@ class Share:
 class Shares:
     """The shares of all rounds under way: see `Work`.
 
-    Every game number is passed on once: the games of a slot come in the order of their numbers, so each part knows
-    for every slot which number is due. A repeated share brings some again; those are passed over.
+    Every game number is passed on once. The games of a slot come in the order of their numbers, so each part knows the
+    number due in every slot. A repeated share brings some games again; they are skipped.
     """
 
     name = "self-play"
 
     def __init__(self, games: int, starts: list[Snapshot], clock: Callable[[], float]) -> None:
-        """`games` slots, cut into as many parts as there are `starts`, their games in progress; deadlines of rounds
-        are meant on `clock`.
+        """`games` slots, cut into one part for each of the `starts` (their games in progress); deadlines of rounds are
+        read on `clock`.
         """
         self._games = games
         self._clock = clock
@@ -112,7 +112,7 @@ class Shares:
         self.restart(starts)
 
     def restart(self, starts: list[Snapshot]) -> None:
-        """Go on from `starts` instead; not while a round is played."""
+        """Continue from `starts` instead; not during a round."""
         assert not self._rounds
         self._starts = list(starts)
         self._due: list[NDArray[np.int64]] = [start["slot.game_id"].astype(np.int64) for start in starts]
@@ -131,15 +131,14 @@ class Shares:
         return list(self._rounds)
 
     def add(self, round_: Round) -> None:
-        """Have `round_` played after those that were added before."""
+        """Queue `round_` after those added before."""
         round_.spent = {part: SelfPlayCounts() for part in range(self.parts)}
         self._rounds.append(round_)
 
     def take(self, last: Share | None = None) -> Share | None:
-        """A share that can be played now and that nobody plays, of the oldest round; of the part of `last` where it is
-        one.
+        """A free share of the oldest round that can be played now, preferably of the part of `last`.
 
-        None where there is none: nobody runs further ahead than the rounds that were added.
+        None if there is none: no part is ahead of the rounds that were added.
         """
         liked = None if last is None else last.part
         until = self._first + len(self._rounds)
@@ -159,12 +158,12 @@ class Shares:
         return share
 
     def give_back(self, share: Share) -> None:
-        """Nobody plays `share` any more; it is played again from its start."""
+        """Free `share`; it is played again from its start."""
         if self._playing.get(share.part) is share:
             del self._playing[share.part]
 
     def arguments(self, share: Share) -> tuple[Any, ...]:
-        """Those of `GameActor.play`. Clocks of hosts need not agree, stretches of time do."""
+        """The arguments of `GameActor.play`. Clocks of hosts may differ, so it gets durations."""
         order = share.round
         seconds = None if order.deadline is None else order.deadline - self._clock()
         return order.weights, share.part, share.start, share.positions, order.network_version, seconds
@@ -173,7 +172,7 @@ class Shares:
         """Pass on the games of `news`. Errors of `Round.on_games` are passed on, too.
 
         Raises:
-            WrongNewsError: games that are none, or not those of `share`.
+            WrongNewsError: games that are invalid, or not those of `share`.
         """
         for fault in faults_of(to_table(news.records)) if news.records else []:
             raise WrongNewsError(f"game {news.records[fault.row].game_id} is none: {fault.said}")
@@ -189,11 +188,11 @@ class Shares:
     def fail(self, error: BaseException) -> None:
         """End every round with `error`."""
         for order in self._rounds:
-            with suppress(InvalidStateError):  # it has heard before
+            with suppress(InvalidStateError):  # it has its result already
                 order.ended.set_exception(error)
 
     def accept(self, share: Share, records: list[GameRecord], spent: SelfPlayCounts) -> list[GameRecord]:
-        """Those of `records`, which `share` has brought, that were not passed on before.
+        """The `records` of `share` that were not passed on before.
 
         Raises:
             WrongNewsError: they are not the next games of this part's slots.
@@ -238,6 +237,6 @@ class Shares:
 
 
 def check_parts(snapshots: list[Snapshot], parts: int) -> None:
-    """Raise `UsageError` unless there is one snapshot a part."""
+    """Raise `UsageError` unless there is one snapshot per part."""
     if len(snapshots) != parts:
         raise UsageError(f"selfplay.workers={parts}: the run was started with {len(snapshots)}; keep it to resume")

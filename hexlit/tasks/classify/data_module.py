@@ -1,4 +1,4 @@
-"""Labelled texts as a LightningDataModule: split by class, as tokens, in batches of about the same length."""
+"""Labelled texts as a LightningDataModule: split by class, as tokens, in batches of similar lengths."""
 
 import hashlib
 from typing import Any
@@ -20,17 +20,17 @@ from hexlit.tasks.classify.tokens import TextTokens
 class ClassifyDataModule(L.LightningDataModule):
     """Training, validation and test texts.
 
-    `use_tokens` comes before any loader. One loader serves all epochs, so its processes live on between them.
+    Call `use_tokens` before any loader. One loader serves all epochs, so its processes stay alive between them.
 
     Attributes:
-        classes: their names, sorted; a label is a place in this list.
-        splits: rows by split, and what was dropped.
+        classes: their names, sorted; a label is an index in this list.
+        splits: rows by split, and the dropped texts.
         texts: by split.
         labels: by split, int64 `[N]`.
     """
 
     def __init__(self, config: TextDataConfig, *, seed: int, profile: DeviceProfile) -> None:
-        """Read and split the texts of `config`. `seed` decides the order of each epoch.
+        """Read and split the texts of `config`. `seed` decides the order in each epoch.
 
         Raises:
             UsageError: the texts cannot be read, or are too few.
@@ -56,11 +56,11 @@ class ClassifyDataModule(L.LightningDataModule):
 
     @property
     def mean_length(self) -> int:
-        """Tokens of a training text, on average."""
+        """Mean number of tokens of a training text."""
         return round(float(self._padded["train"].encoded.lengths.mean()))
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Every training text once, in batches that the epoch's number decides."""
+        """Every training text once, in batches that depend on the epoch's number."""
         data = self._padded["train"]
         order = LengthBuckets(data.encoded.lengths, self.profile.train_batch, self.seed)
         return make_loader(data, self.profile, sampler=order, batch_size=None)
@@ -76,11 +76,11 @@ class ClassifyDataModule(L.LightningDataModule):
         return make_loader(data, self.profile, sampler=rows, batch_size=None)
 
     def figures(self) -> dict[str, float]:
-        """Texts of the splits that training sees, for the loggers."""
+        """Texts of the splits that training uses, for the loggers."""
         return {f"{split}_texts": float(len(self.texts[split])) for split in ("train", "validation")}
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: texts of the splits, what was dropped, cut and read with care."""
+        """Plain containers: texts of the splits, and the texts dropped, cut or read as Latin-1."""
         return {
             **self.splits.to_dict(),
             "classes": {name: int(count) for name, count in zip(self.classes, self._counts(), strict=True)},
@@ -99,13 +99,13 @@ class ClassifyDataModule(L.LightningDataModule):
         """Continue from a checkpoint, with the same texts in the same splits.
 
         Raises:
-            UsageError: the texts or their splits are others than those of the run.
+            UsageError: the texts or their splits differ from those of the run.
         """
         now = self.state_dict()
         for split in SPLITS:
             if now["texts"][split] != state_dict["texts"][split]:
                 raise UsageError(
-                    f"data: the {split} texts are not those that the run was started with; keep file and settings to "
+                    f"data: the {split} texts differ from those at the start of the run; keep file and settings to "
                     "resume"
                 )
 

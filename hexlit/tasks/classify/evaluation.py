@@ -1,4 +1,4 @@
-"""The one look at the test set, at the end of a run: the network beside TF-IDF with logistic regression."""
+"""The single use of the test set, at the end of a run: the network beside TF-IDF with logistic regression."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -15,16 +15,16 @@ from hexlit.tasks.classify.metrics import class_rows, confusion_of, scores_of, s
 from hexlit.tasks.classify.nets import TextNet
 
 SHOWN = 80
-"""Characters of a text that are shown."""
+"""Most characters of a text in the report."""
 
 
 def test_report(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[str, Any]:
-    """What the network and the baseline do on the test texts, in plain containers. To be called once, at the end.
+    """Results of the network and the baseline on the test texts, in plain containers. Call it once, at the end.
 
-    `model` and `baseline` have the scores, `classes` a row for each class, `confusion` counts by true and chosen class,
-    `errors` at most that many texts whose class was missed, the most confident first, and `only_baseline_right` one
-    that only the baseline got right. The baseline learns from the whole training texts, and the network reads their
-    first tokens.
+    `model` and `baseline` have the scores, `classes` a row per class, `confusion` counts by true and chosen class.
+    `errors` has at most `errors` misclassified texts, the most confident first. `only_baseline_right` is a text that
+    only the baseline got right. The baseline learns from the whole training texts, and the network reads their first
+    tokens.
     """
     truth, texts = data.labels["test"], data.texts["test"]
     found = probabilities_of(net, data.in_order("test"), len(texts))

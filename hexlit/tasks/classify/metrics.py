@@ -1,4 +1,4 @@
-"""How good class probabilities are: accuracy, F1, calibration; and which errors are the most surprising."""
+"""The quality of class probabilities: accuracy, F1, calibration, and the most surprising errors."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 Probabilities = NDArray[np.floating[Any]]
 Counts = NDArray[np.int64]
 BINS = 15
-"""Bins of equal width of the calibration error, as in Guo et al. 2017."""
+"""Bins of equal width for the calibration error, as in Guo et al. 2017."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Of N texts."""
+    """Scores over N texts."""
 
     accuracy: float
     macro_f1: float
-    """Mean of the classes' F1, each with the same weight."""
+    """Unweighted mean of the classes' F1."""
     log_loss: float
     """Mean of minus the logarithm of the true class's probability."""
     ece: float
@@ -33,14 +33,14 @@ class Scores:
 
 @dataclass(frozen=True)
 class ClassRow:
-    """One class; 0 where a share has nothing to be a share of."""
+    """Figures of one class; 0 for a share of nothing."""
 
     name: str
     precision: float
     recall: float
     f1: float
     support: int
-    """Texts that are of this class."""
+    """Texts of this class."""
 
 
 def scores_of(probabilities: Probabilities, truth: Counts) -> Scores:
@@ -79,14 +79,14 @@ def class_rows(confusion: Counts, names: list[str] | None = None) -> list[ClassR
 
 
 def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
-    """Mean over texts of the distance of a bin's confidence and accuracy; `confidence` and `right` are `[N]`."""
+    """Mean distance over texts of a bin's confidence and accuracy; `confidence` and `right` are `[N]`."""
     place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
     gaps = np.bincount(place, confidence - right, minlength=bins)
     return float(np.abs(gaps).sum() / len(confidence))
 
 
 def surprises(probabilities: Probabilities, truth: Counts, most: int) -> list[int]:
-    """The numbers of at most `most` texts whose class was missed, the most confident first."""
+    """The numbers of at most `most` misclassified texts, the most confident first."""
     wrong = np.flatnonzero(probabilities.argmax(1) != truth)
     order = np.argsort(-probabilities[wrong].max(1), kind="stable")
     return [int(row) for row in wrong[order][:most]]

@@ -1,4 +1,4 @@
-"""The text classifier as a LightningModule: what is learned from a batch of texts."""
+"""The text classifier as a LightningModule: learning from a batch of texts."""
 
 from dataclasses import asdict
 from typing import Any
@@ -25,11 +25,11 @@ class ClassifyModule(TrainedModule):
     """Learns the class of a text by cross-entropy.
 
     Validation logs `val.loss`, `val.accuracy`, `val.macro_f1`, `val.ece` and `val.brier`. A checkpoint's
-    hyperparameters are all that a prediction needs, the tokenizer included; see `hexlit.tasks.classify.checkpoint`.
+    hyperparameters are all that a prediction needs, including the tokenizer; see `hexlit.tasks.classify.checkpoint`.
 
     Attributes:
         filled: tokens of the training batches so far, padding included.
-        fixed: what they would have been with every text filled up to the longest that is read.
+        fixed: the same number if every text were padded to the longest readable length.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ClassifyModule(TrainedModule):
         *,
         column: str = "text",
     ) -> None:
-        """Train `net`, which `config` describes, on texts that become `tokens`; `column` held them."""
+        """Train `net` with the settings `config` on texts that become `tokens`; `column` is their column."""
         super().__init__(net, optimizer, trainer, profile)
         learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
         self.save_hyperparameters(
@@ -68,7 +68,7 @@ class ClassifyModule(TrainedModule):
         return {"loss": functional.cross_entropy(output.float(), batch.label)}
 
     def measures(self, output: Tensor, batch: TextBatch) -> dict[str, Tensor]:
-        """Accuracy; the probabilities for what is no mean are kept until the epoch ends."""
+        """Accuracy; the probabilities for measures that are no means are kept until the epoch ends."""
         self._judged.append((output.float().softmax(1), batch.label))
         return {"accuracy": (output.argmax(1) == batch.label).float().mean()}
 
@@ -79,7 +79,7 @@ class ClassifyModule(TrainedModule):
         return super().training_step(batch, batch_idx)
 
     def on_validation_epoch_end(self) -> None:
-        """Log what is no mean over batches."""
+        """Log the measures that are no means over batches."""
         judged = joined(self._judged)
         probabilities, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*judged, strict=True))
         self._judged = []
@@ -92,7 +92,7 @@ class ClassifyModule(TrainedModule):
         checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": settings_of(self.net.encoder)}
 
     def example_batch(self, count: int) -> TextBatch:
-        """Texts of padding, as long as they may be."""
+        """Texts of padding, with the longest readable length."""
         tokens = torch.full((count, self.tokens.max_length), self.tokens.pad, device=self.device)
         nothing = torch.zeros(count, dtype=torch.long, device=self.device)
         return TextBatch(tokens, torch.ones_like(tokens, dtype=torch.bool), nothing, nothing)

@@ -12,7 +12,7 @@ from hexlit.tasks.classify.config import TextNetConfig
 
 
 class MeanEncoder(nn.Module):
-    """Tokens as their embeddings: with a mean on top, the order of the words does not count."""
+    """Embeddings of the tokens: with a mean on top, the order of the words has no effect."""
 
     def __init__(self, vocabulary: int, width: int) -> None:
         """`vocabulary` embeddings of `width` numbers."""
@@ -30,7 +30,7 @@ class MeanEncoder(nn.Module):
 class SmallTransformer(nn.Module):
     """A small pre-norm transformer encoder (Vaswani et al. 2017), with sines as positions.
 
-    The embeddings are added to its outputs once more, so that single words count from the first step on.
+    The embeddings are added to its outputs again, so that single words count from the first step on.
     """
 
     def __init__(self, vocabulary: int, length: int, config: TextNetConfig) -> None:
@@ -47,7 +47,7 @@ class SmallTransformer(nn.Module):
         self.positions: Tensor
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Outputs `[B, L, D]`; what `mask` leaves out is not looked at."""
+        """Outputs `[B, L, D]`; tokens outside `mask` are ignored."""
         words: Tensor = self.embedding(tokens) * math.sqrt(self.width)
         found: Tensor = self.layers(words + self.positions[: tokens.shape[1]], src_key_padding_mask=~mask)
         return found + words
@@ -65,7 +65,7 @@ class TextNet(nn.Module):
         self.head = nn.Linear(width, classes)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """Logits float32 `[B, C]` of `tokens` `[B, L]`, where `mask` `[B, L]` is true."""
+        """Logits float32 `[B, C]` of those `tokens` `[B, L]` with a true `mask` `[B, L]`."""
         if self.training and self.token_dropout:
             kept = torch.rand(tokens.shape, device=tokens.device) >= self.token_dropout
             kept[:, 0] = True  # a text without any token has no mean
@@ -89,13 +89,13 @@ def build_net(config: TextNetConfig, *, vocabulary: int, length: int, classes: i
 def forward_flops(net: TextNet, length: int) -> int:
     """Floating-point operations of one text of `length` tokens.
 
-    Products of matrices, those of attention included; a multiplication and the addition to its sum are two. Norms,
-    activations and the look-up of embeddings are left out.
+    It counts products of matrices, including those of attention; a multiplication and the addition to its sum are two.
+    Norms, activations and the look-up of embeddings are left out.
     """
     was_training = net.training
     net.eval()
     tokens = torch.zeros(1, length, dtype=torch.long)
-    # With gradients torch takes plain products, which the counter knows, instead of one operator a layer.
+    # With gradients torch uses plain products, which the counter knows, instead of one operator per layer.
     with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         net(tokens, torch.ones_like(tokens, dtype=torch.bool))
     net.train(was_training)
@@ -103,7 +103,7 @@ def forward_flops(net: TextNet, length: int) -> int:
 
 
 def sine_positions(steps: int, width: int) -> Tensor:
-    """Sines and cosines of the places, float32 `[steps, width]` (Vaswani et al. 2017)."""
+    """Sines and cosines of the positions, float32 `[steps, width]` (Vaswani et al. 2017)."""
     rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000.0) / width))
     angles = torch.arange(steps)[:, None] * rates
     return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)

@@ -1,4 +1,4 @@
-"""Classes of new texts, by a trained network."""
+"""Classes of new texts, from a trained network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,11 +39,11 @@ def predict_text(checkpoint: Path, text: str) -> str:
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
     """Write the classes of the texts in the table `source` to `target`, CSV or Parquet; returns what to print.
 
-    The column of the texts is the one that was trained on, `text` after a training on folders. The new table has
+    The column of the texts has the same name as in training, or `text` after a training on folders. The new table has
     `text`, `predicted`, `confidence` and for each class `p_CLASS`, row by row.
 
     Raises:
-        UsageError: a file cannot be read, or the name of `target` says no format.
+        UsageError: a file cannot be read, or the name of `target` gives no format.
     """
     if target.suffix not in (".csv", ".parquet"):
         raise UsageError(f"target={target}: the name of a table ends in .csv or .parquet")
@@ -83,7 +83,7 @@ def _columns(loaded: LoadedClassifier) -> dict[str, str]:
 
 
 def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[NDArray[np.float64], int]:
-    """Class probabilities `[N, C]` of `texts`, and how many of them were cut."""
+    """Class probabilities `[N, C]` of `texts`, and the number of texts that were cut."""
     encoded = loaded.tokens.encode(texts)
     data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)
     batches = (data[rows] for rows in by_length(np.arange(len(texts)), encoded.lengths, BATCH))
@@ -91,5 +91,5 @@ def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[NDArray[np
 
 
 def cut_note(cut: int, texts: int, length: int) -> str:
-    """What is said of texts that were cut; nothing where none was."""
+    """The remark about texts that were cut; empty without any."""
     return f"; cut to {length} tokens: {cut} of {texts}" if cut else ""

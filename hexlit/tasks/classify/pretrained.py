@@ -13,12 +13,12 @@ from hexlit.tasks.classify.tokens import TextTokens
 
 
 class HuggingFaceEncoder(nn.Module):
-    """A model of `transformers` whose last hidden states are the outputs."""
+    """A model of `transformers`; its last hidden states are the outputs."""
 
     def __init__(self, model: Any) -> None:
         """Wrap `model`."""
         super().__init__()
-        self.model = model.train()  # it is read in evaluation mode, in which nothing is dropped
+        self.model = model.train()  # it is loaded in evaluation mode, without dropout
         self.width = int(model.config.hidden_size)
 
     def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ def load_pretrained(name: str, max_length: int) -> tuple[HuggingFaceEncoder, Tex
     """The encoder and the tokenizer of the folder or hub name `name`, for texts of up to `max_length` tokens.
 
     Raises:
-        UsageError: they cannot be had, they are no encoder, or it reads fewer tokens.
+        UsageError: they cannot be loaded, they are no encoder, or it reads fewer tokens.
     """
     library = require_transformers()
     where = "folder" if Path(name).is_dir() else "model of the hub"
@@ -41,8 +41,8 @@ def load_pretrained(name: str, max_length: int) -> tuple[HuggingFaceEncoder, Tex
     except Exception as error:  # a broken folder can make the library raise anything
         said = (str(error).splitlines() or [""])[0][:160]
         raise UsageError(
-            f"net.pretrained={name}: no {where} that can be had ({type(error).__name__}: {said}); name a folder with "
-            "an encoder and its tokenizer, or null for a small encoder from scratch"
+            f"net.pretrained={name}: this {where} cannot be loaded ({type(error).__name__}: {said}); name a folder "
+            "with an encoder and its tokenizer, or null for a small encoder from scratch"
         ) from error
     if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
         raise UsageError(f"net.pretrained={name}: a {model.config.model_type} is no encoder; name one such as BERT")
@@ -92,10 +92,10 @@ def require_transformers() -> Any:
 
 
 def _places(config: Any) -> int | None:
-    """Most tokens that a model reads; None where its positions have no end."""
+    """Most tokens that a model reads; None if its positions have no end."""
     found = getattr(config, "max_position_embeddings", None)
     if found is None or found < 1:
         return None
-    # RoBERTa and its like count places from the padding token on.
+    # RoBERTa and similar models count places from the padding token on.
     offset = config.pad_token_id + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
     return int(found) - offset

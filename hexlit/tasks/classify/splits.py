@@ -21,9 +21,9 @@ class Splits:
 
     rows: dict[str, Rows]
     dropped: dict[str, int]
-    """`blank` texts, `duplicate` texts, and of these the `conflicting` ones, whose first copy has another label."""
+    """Numbers of dropped texts: `blank`, `duplicate`, and of these `conflicting` (the first copy has another label)."""
     crossing: int
-    """Duplicates that would have stood in another split than their first copy, had they been kept."""
+    """Duplicates that would be in another split than their first copy, if they were kept."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain containers, for a summary."""
@@ -35,9 +35,9 @@ class Splits:
 
 
 def split_texts(found: LabelledTexts, config: TextDataConfig) -> Splits:
-    """Drop blank texts and copies, then split every class alike, as `config.split_seed` alone decides.
+    """Drop blank texts and copies, then split every class in the same proportions, by `config.split_seed` alone.
 
-    Copies are equal but for white space and case. `config.subset` of the training rows are kept, by class.
+    Copies are equal except for white space and case. `config.subset` of the training rows are kept, by class.
 
     Raises:
         UsageError: there are fewer than two classes, or fewer than three texts of one.
@@ -72,7 +72,7 @@ def split_texts(found: LabelledTexts, config: TextDataConfig) -> Splits:
 
 
 def share_of_each(rows: Rows, labels: NDArray[np.str_], share: float, seed: int) -> Rows:
-    """`share` of the `rows` of each class, one at least, as `seed` alone decides; `labels` are those of all texts."""
+    """`share` of the `rows` of each class, at least one, by `seed` alone; `labels` are those of all texts."""
     parts = []
     for name in np.unique(labels[rows]):
         own = _shuffled(rows[labels[rows] == name], seed, 1)

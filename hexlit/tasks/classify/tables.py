@@ -1,4 +1,4 @@
-"""Texts and what a trained network says of them, as tables to look at."""
+"""Texts, and a trained network's answers, as tables to look at."""
 
 from pathlib import Path
 
@@ -33,9 +33,9 @@ def data_table(settings: ClassifyTrainConfig) -> pa.Table:
 
 
 def judged_table(settings: ClassifyTrainConfig, checkpoint: Path, split: str) -> pa.Table:
-    """The texts of `split` as the network of `checkpoint` classifies them, a row each.
+    """The texts of `split` with the classes that the network of `checkpoint` gives them, a row each.
 
-    `text`, `truth`, `predicted`, `confidence`, and for each class its probability `p_CLASS`.
+    The columns are `text`, `truth`, `predicted`, `confidence`, and for each class its probability `p_CLASS`.
 
     Raises:
         UsageError: the texts or the checkpoint cannot be read.

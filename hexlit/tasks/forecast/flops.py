@@ -9,12 +9,12 @@ from hexlit.tasks.forecast.nets import WindowShape, build_net
 
 
 def forward_flops(config: ForecastNetConfig, shape: WindowShape) -> int:
-    """Operations of one window's way through the network of `config`.
+    """Operations of one window in the network of `config`.
 
-    Products of matrices, those of attention included; a multiplication and the addition to its sum are two. Gates,
-    norms and activations are left out. Counted without computing anything.
+    It counts products of matrices, including those of attention; a multiplication and the addition to its sum are two.
+    Gates, norms and activations are left out. Counting computes nothing.
     """
-    with torch.device("meta"):  # shapes only, and recurrent layers as plain products, which the counter knows
+    with torch.device("meta"):  # shapes only; recurrent layers become plain products, which the counter knows
         net = build_net(config, shape).eval()
         batch = (
             torch.zeros(1, shape.history, shape.inputs),

@@ -1,4 +1,4 @@
-"""Readings on a regular grid of time, what is missing there, and how short gaps of inputs are filled."""
+"""Readings on a regular grid of time, their gaps, and filling short gaps of inputs."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.tasks.forecast.source import Readings
 
 MOST_VALUES = 2 * 10**9
-"""Values of a grid beyond which a wrong time is more likely than so much data."""
+"""Most values of a grid; with more, a wrong time is likelier than so much data."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class SeriesReport:
     missing_rows: int
     """Steps of the grid without a row."""
     duplicates: int
-    """Rows left out, since an earlier row of the table has the same step."""
+    """Rows left out, because an earlier row of the table has the same step."""
     off_grid: int
     """Rows whose time was rounded down to a step."""
     missing_values: dict[str, int]
-    """By column: rows without a value."""
+    """Rows without a value, by column."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain containers, for a summary."""
@@ -43,13 +43,13 @@ class Grid:
     """Time of step 0, in seconds."""
     step: np.timedelta64
     values: NDArray[np.float64]
-    """NaN where missing, `[S, T, V]`."""
+    """Values, NaN where missing, `[S, T, V]`."""
     last: NDArray[np.int64]
     """Step of the last row of every series, `[S]`."""
     statics: NDArray[np.float64]
-    """`[S, K]`."""
+    """Static columns, `[S, K]`."""
     report: dict[str, SeriesReport]
-    """By series."""
+    """Reports by series."""
 
     @property
     def steps(self) -> int:
@@ -116,10 +116,10 @@ def build_grid(readings: Readings, step_minutes: int) -> Grid:
 def carried_forward(
     values: NDArray[np.float64], max_gap: int, cuts: tuple[int, ...] = ()
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """`values` `[S, T, V]` with gaps filled by the last known value, and where that was done.
+    """`values` `[S, T, V]` with gaps filled by the last known value, and a mask of the filled ones.
 
-    A value stands in for the next `max_gap` steps at most, and never beyond one of the `cuts`, the first steps of
-    other splits. Longer gaps stay NaN.
+    A value fills at most the next `max_gap` steps, and never beyond one of the `cuts`, the first steps of other splits.
+    Longer gaps stay NaN.
     """
     steps = np.arange(values.shape[1])
     begins = np.zeros(len(steps), np.int64)

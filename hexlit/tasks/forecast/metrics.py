@@ -19,7 +19,7 @@ class Errors:
     rmse: Numbers
     """Root of the mean squared error, in the target's unit."""
     r2: Numbers
-    """Share of the truth's variance that is explained, 1 at best; NaN where the truth never changes."""
+    """Explained share of the truth's variance, 1 at best; NaN if the truth never changes."""
 
 
 class ErrorSums:
@@ -38,19 +38,19 @@ class ErrorSums:
         self.count += len(truth)
 
     def on_cpu(self) -> "ErrorSums":
-        """The same sums, to be sent to another process."""
+        """The same sums, for sending to another process."""
         same = ErrorSums()
         same.count, same._sums = self.count, None if self._sums is None else self._sums.cpu()
         return same
 
     def include(self, other: "ErrorSums") -> None:
-        """Add those of `other`, which has seen a batch or none."""
+        """Add the sums of `other`, which may be empty."""
         if other._sums is not None:
             self._sums = other._sums if self._sums is None else self._sums + other._sums
             self.count += other.count
 
     def by_horizon(self, std: list[float]) -> Errors:
-        """Errors `[P, T]`; `std` `[T]` brings them to units."""
+        """Errors `[P, T]`; `std` `[T]` converts them to units."""
         return self._errors(self._found(), self.count, std)
 
     def overall(self, std: list[float]) -> Errors:
@@ -84,10 +84,10 @@ def persistence(history: Tensor, horizons: int, targets: int) -> Tensor:
 
 
 def seasonal_naive(history: Tensor, horizons: list[int], targets: int, season: int) -> Tensor | None:
-    """The value of the latest whole season before each horizon, scaled `[B, P, T]`; None where the past is shorter."""
+    """The value of the latest whole season before each horizon, scaled `[B, P, T]`; None if the past is shorter."""
     steps = history.shape[1]
     if steps < season:
         return None
-    # The step before the forecast is -1; a horizon h looks back by as many seasons as reach it.
+    # The step before the forecast is -1; a horizon h looks back by the least number of seasons that covers it.
     places = [steps - 1 + ahead - season * -(-ahead // season) for ahead in horizons]
     return history[:, places, :targets]

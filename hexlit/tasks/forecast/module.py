@@ -1,4 +1,4 @@
-"""The forecaster as a LightningModule: what is learned from a window."""
+"""The forecaster as a LightningModule: learning from a window."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -31,7 +31,7 @@ class ForecastModule(TrainedModule):
     """Learns all horizons of all targets at once.
 
     Validation logs `val.mae`, `val.rmse`, `val.r2` and the skill over the naive forecasts. `val.mae` is in the target's
-    unit; with several targets it is the mean over them, and `val.mae_TARGET` is logged as well.
+    unit. With several targets it is the mean over them, and `val.mae_TARGET` is logged too.
 
     A checkpoint's hyperparameters are all that a forecast needs; see `hexlit.tasks.forecast.checkpoint`.
     """
@@ -78,7 +78,7 @@ class ForecastModule(TrainedModule):
         return {"loss": self.loss(output.float(), batch.target)}
 
     def measures(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
-        """Mean absolute error in units; the sums for what is no mean are kept until the epoch ends."""
+        """Mean absolute error in units; the sums for measures that are no means are kept until the epoch ends."""
         spec, targets = self.spec, len(self.spec.targets)
         naive = {
             "persistence": persistence(batch.history, len(spec.horizons), targets),
@@ -108,7 +108,7 @@ class ForecastModule(TrainedModule):
             self.log(f"val.skill_over_{name}", float(np.mean(skill(model.mae, naive.mae))))
 
     def example_batch(self, count: int) -> ForecastBatch:
-        """Windows of nothing but means."""
+        """Windows that contain only means."""
         shape, device = self.shape, self.device
         return ForecastBatch(
             history=torch.zeros(count, shape.history, shape.inputs, device=device),

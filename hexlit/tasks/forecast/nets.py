@@ -1,4 +1,4 @@
-"""Networks that forecast: an encoder of the past, and a head that adds what is known of the future."""
+"""Networks that forecast: an encoder of the past, and a head that adds the known facts of the future."""
 
 import math
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from hexlit.tasks.forecast.spec import WindowSpec
 
 @dataclass(frozen=True)
 class WindowShape:
-    """Sizes of a window, as `ForecastBatch` has them."""
+    """Sizes of a window of `ForecastBatch`."""
 
     history: int
-    """Steps of the past, H."""
+    """Number of steps of the past, H."""
     inputs: int
-    """Inputs of each, F."""
+    """Number of inputs per step, F."""
     calendar: int
-    """Calendar features of a step, C."""
+    """Number of calendar features per step, C."""
     statics: int
-    """Static columns, K."""
+    """Number of static columns, K."""
     series: int
-    """Different series, S."""
+    """Number of series, S."""
     horizons: int
-    """Steps forecast, P."""
+    """Number of forecast steps, P."""
     targets: int
-    """Columns forecast, T."""
+    """Number of target columns, T."""
 
     @classmethod
     def of(cls, spec: WindowSpec) -> "WindowShape":
@@ -47,7 +47,7 @@ class WindowShape:
 class RecurrentEncoder(nn.Module):
     """Layers of LSTM or GRU, each of its own size; the code is the last output `[B, D]`.
 
-    Dropout acts on the outputs of every layer. That of torch acts only between layers, so never with one.
+    Dropout acts on the outputs of every layer. torch's own acts only between layers, so never with a single one.
     """
 
     def __init__(self, kind: str, inputs: int, units: list[int], dropout: float) -> None:
@@ -91,7 +91,7 @@ class TransformerEncoder(nn.Module):
 
 
 class TrendEncoder(nn.Module):
-    """Trend and remainder of every input, as they are: with a linear head this is DLinear (Zeng et al. 2023)."""
+    """Trend and remainder of every input, unchanged: with a linear head this is DLinear (Zeng et al. 2023)."""
 
     def __init__(self, inputs: int, history: int, trend: int, dropout: float) -> None:
         """The trend is a moving average of `trend` steps, the edges of the past repeated."""
@@ -112,9 +112,9 @@ class TrendEncoder(nn.Module):
 class ForecastNet(nn.Module):
     """An encoder of the past, an embedding of the series and a dense head: all horizons at once.
 
-    With `residual` the past of the targets is seen relative to the last known value, and the forecast is the change
-    from it, as in NLinear (Zeng et al. 2023): a level that training never had is then no surprise. The last layer
-    begins at zero, so an untrained network forecasts the last known value.
+    With `residual` the past of the targets is relative to the last known value, and the forecast is the change from it,
+    as in NLinear (Zeng et al. 2023). A level that training never had is then harmless. The last layer begins at zero,
+    so an untrained network forecasts the last known value.
     """
 
     def __init__(self, config: ForecastNetConfig, shape: WindowShape) -> None:
@@ -154,7 +154,7 @@ def build_net(config: ForecastNetConfig, shape: WindowShape) -> ForecastNet:
 
 
 def _encoder(config: ForecastNetConfig, shape: WindowShape) -> RecurrentEncoder | TransformerEncoder | TrendEncoder:
-    """All that tells one kind of network from another, but for the head of linear."""
+    """The encoder of the network's kind; the kinds differ in nothing else, except for the head of linear."""
     if config.kind == "linear":
         return TrendEncoder(shape.inputs, shape.history, config.trend, config.dropout)
     if config.kind == "transformer":

@@ -1,4 +1,4 @@
-"""Forecasts from the end of every series of a file, by a trained network."""
+"""Forecasts from the end of every series of a file, from a trained network."""
 
 import logging
 from dataclasses import replace
@@ -28,16 +28,16 @@ _ABOUT = "Forecasts of a trained network from the last row of each series on, on
 def forecast_file(checkpoint: Path, source: Path) -> pa.Table:
     """Forecasts of every series of the CSV or Parquet file `source`, from its last row on.
 
-    The file has the columns of the one that was trained on, and at least as many steps as a forecast sees. The table
-    has the columns `series`, `time` (in UTC where the file's times have a zone), `steps_ahead` and one for each target,
-    in its unit. A series with a gap that is too long to fill is left out with a warning.
+    The file has the same columns as the training data, and at least as many steps as a forecast sees. The table has the
+    columns `series`, `time` (in UTC if the file's times have a zone), `steps_ahead` and one for each target, in its
+    unit. A series with a gap that is too long to fill is left out with a warning.
 
     Raises:
         UsageError: `checkpoint` or `source` cannot be read, a series is new, or none can be forecast.
     """
     loaded = load_forecaster(checkpoint)
     spec = loaded.spec
-    # Static columns are those of training: they belong to the series, which are the same.
+    # Static columns come from training: they belong to the series, which are the same.
     columns = replace(spec.columns, statics=[])
     grid = build_grid(read_readings(source, columns, key="source"), spec.step_minutes)
     unknown = [name for name in grid.series if name not in spec.series]
@@ -89,7 +89,7 @@ def _columns(spec: WindowSpec) -> dict[str, str]:
 
 
 def predict(checkpoint: Path, source: Path, target: Path) -> str:
-    """Write the forecasts of `forecast_file` to `target`, and say how many there are."""
+    """Write the forecasts of `forecast_file` to `target`, and return a line with their number."""
     check_table_name(target)
     table = forecast_file(checkpoint, source)
     write_forecasts(table, target)
@@ -101,7 +101,7 @@ def write_forecasts(table: pa.Table, target: Path) -> None:
     """Write `table` to the file `target`, CSV or Parquet by its name, whole or not at all.
 
     Raises:
-        UsageError: the name ends in neither.
+        UsageError: the name has another ending.
     """
     check_table_name(target)
     with replacing(target) as temporary:
@@ -112,7 +112,7 @@ def write_forecasts(table: pa.Table, target: Path) -> None:
 
 
 def check_table_name(target: Path) -> None:
-    """Raise `UsageError` where the name ends neither in .csv nor in .parquet."""
+    """Raise `UsageError` if the name ends neither in .csv nor in .parquet."""
     if target.suffix not in (".csv", ".parquet"):
         raise UsageError(f"target={target}: the name of a table ends in .csv or .parquet")
 

@@ -1,4 +1,4 @@
-"""Ridge regression from the whole window to all horizons, in closed form: a reference that costs a second."""
+"""Ridge regression from the whole window to all horizons, in closed form: a reference that takes a second."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ PENALTIES = (1.0, 10.0, 100.0, 1e3, 1e4)
 
 @dataclass(frozen=True)
 class Ridge:
-    """Weights `[D + 1, P * T]`, the last row the bias, and the penalty they were fitted with."""
+    """Weights `[D + 1, P * T]`, the last row the bias, and their penalty."""
 
     weights: NDArray[np.float64]
     penalty: float
@@ -27,7 +27,7 @@ class Ridge:
 
 
 def fit_ridge(train: WindowBatches, validation: WindowBatches, series: int) -> Ridge:
-    """The best of `PENALTIES` on `validation`, all fitted to `train` by the normal equations; `series` there are.
+    """The best of `PENALTIES` on `validation`, all fitted to `train` by the normal equations; `series` is their number.
 
     The target is the change from the last known value, so a large penalty leads to persistence.
     """

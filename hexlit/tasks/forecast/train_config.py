@@ -12,12 +12,12 @@ LOSSES = ("mae", "mse", "huber")
 
 @dataclass
 class ForecastTrainConfig(RunConfig):
-    """What `hexlit train` takes to teach a network to forecast series."""
+    """Settings of `hexlit train task=forecast`."""
 
     loss: str = "mae"
-    """What is minimised, over scaled values: mae, mse or huber."""
+    """Loss to minimise, over scaled values: mae, mse or huber."""
     figures: int = 6
-    """Forecasts of the test set that are drawn at the end; 0: none."""
+    """Number of forecasts of the test set in the final figure; 0: none."""
     net: ForecastNetConfig = field(default_factory=ForecastNetConfig)
     data: ForecastDataConfig = field(default_factory=ForecastDataConfig)
 
@@ -34,6 +34,6 @@ class ForecastTrainConfig(RunConfig):
 
     @property
     def hardware(self) -> AcceleratorConfig:
-        """Windows a step are the recipe's, unless the hardware's section says otherwise."""
+        """Windows per step come from the recipe, unless the hardware's section overrides them."""
         asked = self.accelerator
         return replace(asked, train_batch=self.data.batch if asked.train_batch is None else asked.train_batch)

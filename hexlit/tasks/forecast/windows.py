@@ -1,4 +1,4 @@
-"""Windows of a grid: which there are in each split, and batches of them in one gather."""
+"""Windows of a grid: the windows of each split, and batches of them in one gather."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,29 +19,29 @@ class ForecastBatch(NamedTuple):
     """B windows: H steps of the past with F inputs, P horizons with T targets. Values are scaled."""
 
     history: Tensor
-    """float32 `[B, H, F]`: values (targets first), 1 where one was filled, calendar."""
+    """Past, float32 `[B, H, F]`: values (targets first), 1 for each filled one, calendar."""
     future: Tensor
     """Calendar of the forecast steps, float32 `[B, P, C]`."""
     statics: Tensor
-    """float32 `[B, K]`."""
+    """Static columns, float32 `[B, K]`."""
     series: Tensor
     """Index of the series, int64 `[B]`."""
     target: Tensor
-    """float32 `[B, P, T]`; NaN beyond the end of the grid."""
+    """Targets, float32 `[B, P, T]`; NaN beyond the end of the grid."""
     origin: Tensor
     """Last step of the past, on the grid, int64 `[B]`."""
 
 
 @dataclass(frozen=True)
 class Windows:
-    """N windows of one split, and why others are not among them."""
+    """N windows of one split, and the reasons for dropped ones."""
 
     series: NDArray[np.int64]
-    """`[N]`."""
+    """Index of the series, `[N]`."""
     origin: NDArray[np.int64]
     """Last step of the past, `[N]`."""
     dropped: dict[str, int]
-    """By reason: windows that were left out."""
+    """Number of dropped windows, by reason."""
 
     def __len__(self) -> int:
         """Number of windows, N."""
@@ -52,9 +52,9 @@ class WindowTable:
     """All rows of a grid as tensors. A batch of windows is one gather from them, without a loop.
 
     Attributes:
-        filled: where the last known value stands in for a missing one, bool `[S, T, V]`.
-        has_input: where every value was read or filled, bool `[S, T]`.
-        has_target: where every target was read, bool `[S, T]`.
+        filled: whether the last known value replaces a missing one, bool `[S, T, V]`.
+        has_input: whether every value was read or filled, bool `[S, T]`.
+        has_target: whether every target was read, bool `[S, T]`.
     """
 
     def __init__(self, grid: Grid, spec: WindowSpec, cuts: tuple[int, ...] = ()) -> None:
@@ -99,7 +99,7 @@ class WindowTable:
 def find_windows(table: WindowTable, *, begin: int, end: int, stride: int = 1) -> Windows:
     """Every window whose past and targets lie in the steps `begin` to `end` (left out), one each `stride` steps.
 
-    A window is dropped where an input of its past was neither read nor filled, or where a target was not read.
+    A window is dropped if an input of its past was neither read nor filled, or if a target was not read.
     """
     spec = table.spec
     origins = np.arange(begin + spec.history - 1, end - max(spec.horizons), stride)
@@ -118,7 +118,7 @@ class WindowBatches(Dataset[ForecastBatch]):
     """The batches of one epoch."""
 
     def __init__(self, table: WindowTable, windows: Windows, order: NDArray[np.int64], batch: int) -> None:
-        """Windows number `order` of `windows`, `batch` at once; the last batch has those that are left."""
+        """Windows number `order` of `windows`, `batch` at once; the last batch has the rest."""
         self._table = table
         self._series, self._origin = windows.series[order], windows.origin[order]
         self._batch = batch
@@ -140,9 +140,9 @@ class WindowBatches(Dataset[ForecastBatch]):
 
 
 def shuffled(windows: Windows, *, batch: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    """Numbers of windows for an epoch of whole batches, each at most once, as `seed` and `epoch` alone decide.
+    """Numbers of windows for an epoch of whole batches, each at most once, by `seed` and `epoch` alone.
 
-    The windows left over change from epoch to epoch. Fewer windows than a batch are one smaller batch.
+    The windows left over differ from epoch to epoch. Fewer windows than a batch are one smaller batch.
     """
     order = np.random.default_rng([seed, epoch]).permutation(len(windows))
     return order[: max(len(order) // batch * batch, min(batch, len(order)))]

@@ -1,4 +1,4 @@
-"""Auxiliary policy targets: what a search knows beyond the best move. They shape the trunk and are never played.
+"""Auxiliary policy targets: knowledge of a search beyond the best move. They shape the trunk and are never played.
 
 Source: Wu 2019 (KataGo), section 3.4, for the opponent's reply; its later notes on methods for the soft policy. Each
 has a head of its own, which only training computes.
@@ -11,7 +11,7 @@ from torch.nn import functional
 from hexlit.nets.heads import ILLEGAL, masked_logits
 
 SOFT_POWER = 0.25
-"""The soft target is the searched policy to this power: it tells good moves from bad ones among the unlikely."""
+"""Power of the soft target: the searched policy to this power separates good from bad among unlikely moves."""
 
 
 def reply_loss(logits: Tensor, planes: Tensor, reply: Tensor) -> Tensor:
@@ -20,8 +20,9 @@ def reply_loss(logits: Tensor, planes: Tensor, reply: Tensor) -> Tensor:
     Args:
         logits: `[B, A]` of the reply head.
         planes: int8 `[B, PLANES, n, n]`, the position before the mover's move.
-        reply: `[B, A]`, in the frame of that position. A row of zeros says that the reply is not known; it adds 0 to
-            the mean, so that a batch and the sum of its parts have the same gradient.
+        reply: `[B, A]`, in the frame of that position. A row of zeros is an unknown reply; it adds 0 to the mean, so
+        that
+            a batch and the sum of its parts have the same gradient.
     """
     return functional.cross_entropy(_reply_logits(logits.float(), planes), reply)
 
@@ -35,8 +36,8 @@ def soft_loss(logits: Tensor, planes: Tensor, policy: Tensor) -> Tensor:
 def _reply_logits(logits: Tensor, planes: Tensor) -> Tensor:
     """`logits` with `ILLEGAL` at replies that no move of the mover can make legal.
 
-    A swap moves the first stone to its mirror image, which frees its cell unless it is its own. The reply to a first
-    move may be a swap.
+    A swap moves the first stone to its mirror image, which frees its cell unless both are the same. The reply to a
+    first move may be a swap.
     """
     stones = planes[:, 0] + planes[:, 1] != 0
     illegal = (stones & ((planes[:, 4] == 0) | stones.transpose(1, 2))).flatten(1)

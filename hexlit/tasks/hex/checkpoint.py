@@ -16,7 +16,7 @@ from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_
 
 @dataclass(frozen=True)
 class LoadedNetwork:
-    """A network and what it was trained for; its weights take every board, this one suits them best."""
+    """A network and its training settings; its weights work on every board, and best on this one."""
 
     net: HexNet
     size: int
@@ -24,11 +24,11 @@ class LoadedNetwork:
 
 
 def network_file(where: str | Path, key: str = "checkpoint") -> Path:
-    """The file of the network that `where` names; every setting that takes a network of Hex resolves it here.
+    """The file of the network that `where` names; every setting with a network of Hex uses this function.
 
     Args:
         where: a checkpoint, a file in safetensors, the folder of a run (see `checkpoint_file`), or the name of a
-            network that comes along with the package, such as `hexlit:small`.
+            network in the package, such as `hexlit:small`.
         key: the setting, for messages.
 
     Raises:
@@ -38,9 +38,9 @@ def network_file(where: str | Path, key: str = "checkpoint") -> Path:
 
 
 def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
-    """The network that `where` names, its averaged weights where it has them, in evaluation mode on the CPU.
+    """The network that `where` names, with averaged weights if it has them, in evaluation mode on the CPU.
 
-    `where` is as in `network_file`. Messages call it by the setting `key`.
+    `where` is as in `network_file`. Messages name the setting `key`.
 
     Raises:
         UsageError: there is no such file, or it is no checkpoint of a Hex network.

@@ -11,44 +11,43 @@ DUPLICATES = ("keep", "average", "merge")
 
 @dataclass
 class DataConfig:
-    """What an epoch trains on: games of the network's own, recorded games, or both."""
+    """Training data of an epoch: games of the network's own, recorded games, or both."""
 
     source: str = "selfplay"
-    """`selfplay` (games that the network plays as it learns) or `games` (recorded ones; an epoch sees each once)."""
+    """Source of games: `selfplay` (the network plays as it learns) or `games` (recorded; an epoch uses each once)."""
     batch: int = 512
     """Examples in one optimisation step, on every device; `accelerator.train_batch` overrides it."""
     window: int = 60_000
-    """Self-play: positions in the replay window, those of the latest games."""
+    """Self-play: number of positions in the replay window; it holds the latest games."""
     reuse: float = 4.0
-    """Self-play: how often a new position is drawn, on average, in the epoch after it: positions trained on / positions
-    played."""
+    """Self-play: average draws of a new position in the next epoch: positions trained on / positions played."""
     search_value_share: float = 0.0
     """Self-play: share of the searched value in the value target; the rest is the result of the game."""
     search_value_decay: float = 0.0
-    """Self-play: above 0, the searched value of the target is a mean that takes in the searches of the moves that
-    follow, each weighing so many times the one before; 0: this position's own search alone."""
+    """Self-play: decay per move of later searches in the searched value of the target. Above 0, that value is a mean
+    over this search and those of the following moves. 0: this position's own search alone."""
     surprise_share: float = 0.0
-    """Self-play: share of the draws from the window that goes to positions in proportion to their policy surprise, the
-    divergence of the searched policy from the network's (Wu 2019 has 0.5). The rest goes to all alike."""
+    """Self-play: share of the draws in proportion to a position's policy surprise. That is the divergence of the
+    searched policy from the network's (Wu 2019 has 0.5). The other draws are uniform."""
     duplicates: str = "keep"
-    """Self-play: equal positions of the window, up to a turn by 180 degrees, `keep` the targets of their own games, get
-    the mean targets (`average`), or become one position with these, drawn no more often than any other (`merge`)."""
+    """Self-play: treatment of equal positions in the window, up to a turn by 180 degrees. `keep`: the targets of their
+    own games. `average`: the mean targets. `merge`: one position with the mean targets, drawn as often as any other."""
     path: str | None = None
-    """Recorded games: the folder of a store, as `hexlit games import` or a run (`runs/.../games`) has made it."""
+    """Recorded games: the folder of a store, made by `hexlit games import` or by a run (`runs/.../games`)."""
     mix_share: float = 0.0
-    """Self-play: share of every batch that comes from the games at `path`, without those that would validate."""
+    """Self-play: share of every batch from the games at `path`, without those for validation."""
     validation_share: float = 0.2
-    """Recorded games: share that is held out, on which the network is validated after every epoch (of `data=games`)."""
+    """Recorded games: share held out for validation after every epoch (of `data=games`)."""
     split: str = "game"
-    """What is held out: whole games (`game`), or all games of an opening (`opening`); never positions."""
+    """Unit of holding out: whole games (`game`), or all games of an opening (`opening`); never positions."""
     split_seed: int = 42
-    """Seed of the choice, apart from that of training, so that all runs share one validation set."""
+    """Seed of the choice. It is separate from that of training, so that all runs share one validation set."""
     opening_plies: int = 2
-    """Moves of an opening where `split` is opening."""
+    """Number of moves in an opening, for `split=opening`."""
     max_positions: int = 500_000
-    """Positions at most, those held out included."""
+    """Most positions, including those held out."""
     claimed_results: bool = False
-    """Whether to learn from games whose winner only the file claims: no connection and no resignation shows it."""
+    """Whether to use games whose winner only the file claims, without a connection or a resignation."""
 
     def __post_init__(self) -> None:
         if self.source not in SOURCES:

@@ -1,4 +1,4 @@
-"""Self-play as a LightningDataModule: every epoch plays games, keeps them, and trains on a window of the latest."""
+"""Self-play as a LightningDataModule: every epoch plays games, saves them, and trains on a window of the latest."""
 
 import math
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ from hexlit.tasks.hex.players import make_players
 from hexlit.training.phases import Phase, PhaseClock
 
 SHOWN_GAMES = 16
-"""Latest games that are kept to be shown."""
+"""Number of latest games kept for display."""
 
 COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 
@@ -44,12 +44,12 @@ COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
 class SelfPlayDataModule(HexDataModule):
     """Plays with the module's current network whenever Lightning asks for an epoch's data.
 
-    Of several ranks each plays its share of the games, and all learn from all. Games that the first one plays go to a
-    `GameStore` at once, the others' when all have played. The games in progress are part of the checkpoint; a resumed
-    run goes on with them, and with the same seed on a CPU it plays those that the interrupted run would have played.
+    With several ranks, each plays its share of the games, and all learn from all. Games of the first rank go to a
+    `GameStore` at once, the others' when all have played. The games in progress are part of the checkpoint, and a
+    resumed run continues them. With the same seed on a CPU it plays the same games as the interrupted run would.
 
-    Where processes of their own play (`selfplay.ahead`), they play for the next epoch while the network trains on this
-    one's games: with the weights of the epoch's beginning, which are one epoch older than otherwise, or
+    Processes of their own may play (`selfplay.ahead`). They play for the next epoch while the network trains on this
+    one's games. Their weights are those of the epoch's beginning: one epoch older than otherwise, or
     `selfplay.versions_behind` epochs.
     """
 
@@ -73,11 +73,12 @@ class SelfPlayDataModule(HexDataModule):
         cluster: RayConfig | None = None,
         accelerator: AcceleratorConfig | None = None,
     ) -> None:
-        """Self-play on boards of `size`, its games kept in `folder`, its time measured by `clock`.
+        """Self-play on boards of `size`, with games saved in `folder` and time measured by `clock`.
 
         `deadline` (on `time.monotonic()`) ends self-play early. A `share` of every batch comes from `others`, recorded
-        games; the number of batches does not change. With `replies` the batches hold reply targets. Games are played
-        on `cluster`, by hosts of which each finds out what it can do of what `accelerator` asks for; None plays here.
+        games; the number of batches does not change. With `replies` the batches hold reply targets. Games are played on
+        `cluster`, if it is given; each of its hosts follows `accelerator` as far as it can. None: games are played
+        here.
         """
         super().__init__()
         self.config = selfplay
@@ -130,7 +131,7 @@ class SelfPlayDataModule(HexDataModule):
         self._records: list[GameRecord] = []
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Play an epoch's games; then batches from the window, as many as the new positions ask for."""
+        """Play an epoch's games; then batches from the window, in proportion to the new positions."""
         assert self.trainer is not None
         epoch = self.trainer.current_epoch
         if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
@@ -140,7 +141,7 @@ class SelfPlayDataModule(HexDataModule):
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
             self.rounds.set_off(self._weights(), epoch, self._past(epoch + 1))
-        # Whole games are a little more, how much varies.
+        # Whole games exceed the number by a varying amount.
         new = min(counts.positions + counts.renewed, self.config.positions)
         steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
         batches = self.window.epoch(
@@ -183,10 +184,10 @@ class SelfPlayDataModule(HexDataModule):
         return [] if self.store is None else self.store.parts()
 
     def figures(self) -> dict[str, float]:
-        """What self-play has done so far, and in the latest epoch, for the loggers.
+        """Figures of self-play so far, and of the latest epoch, for the loggers.
 
-        `versions_behind` is how many epochs the network had been trained since a game began, when it first learned from
-        that game: the mean over the epoch's games, and the most. A game goes on with newer networks than its first.
+        `versions_behind` counts epochs of training from the beginning of a game until the network first learned from
+        that game: the mean over the epoch's games, and the most. Later moves of a game come from newer networks.
         """
         counts = self._latest
         renewed = {"renewed": counts.renewed} if self.config.reanalyse_share else {}
@@ -228,7 +229,7 @@ class SelfPlayDataModule(HexDataModule):
         return counts
 
     def _past(self, epoch: int) -> PastPositions | None:
-        """What the round for `epoch` searches again, as the window is now; a resumed run finds the same."""
+        """The positions that the round for `epoch` searches again, from the window; a resumed run finds the same."""
         most = round(self.config.reanalyse_share * self.config.positions)
         return chosen_positions(self.window.records, most, seed=self.seed, round=epoch) if most else None
 
@@ -239,7 +240,7 @@ class SelfPlayDataModule(HexDataModule):
     def state_dict(self) -> dict[str, Any]:
         """The games in progress, those of the window, and the counts so far, as tensors and numbers.
 
-        The store holds what was played. Targets that reanalysis has renewed since then stand here alone.
+        The store holds the games. Only the targets that reanalysis has renewed since then are here.
         """
         in_progress, begun = self.rounds.state()
         renewed = self.window.renewed()
@@ -252,20 +253,20 @@ class SelfPlayDataModule(HexDataModule):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a checkpoint: the games in progress, and the window as it was then.
+        """Continue from a checkpoint: the games in progress, and its window.
 
-        Games that had ended since then are in the store already; they are played again and not kept twice.
+        Games that have ended since then are in the store already; they are played again and not saved twice.
         """
         ahead = state_dict["ahead"] or []
-        rounds = [ahead] if isinstance(ahead, dict) else ahead  # there was one at most
+        rounds = [ahead] if isinstance(ahead, dict) else ahead  # older checkpoints have at most one
         in_progress = [_arrays(part) for part in state_dict["in_progress"]]
         begun = [Begun(_arrays(one["weights"]), one["network_version"]) for one in rounds]
         self.rounds.restore(RoundState(in_progress, begun))
         for name in COUNTS:
-            setattr(self, name, state_dict.get(name, 0))  # evaluations were not always counted
+            setattr(self, name, state_dict.get(name, 0))  # older checkpoints lack evaluations
         kept = [] if self.store is None else self.store.find(state_dict["window"].tolist())
         self.window.extend(from_writer(kept))
-        if state_dict.get("renewed") is not None:  # nothing was renewed before there was reanalysis
+        if state_dict.get("renewed") is not None:  # older checkpoints have no reanalysis
             self.window.renew(NewTargets(**_arrays(state_dict["renewed"])))
 
     def teardown(self, stage: str) -> None:

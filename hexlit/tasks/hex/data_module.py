@@ -1,4 +1,4 @@
-"""What the training of a Hex network asks of its data, wherever the games come from."""
+"""The interface of a Hex network's training data, for any source of games."""
 
 from abc import abstractmethod
 from pathlib import Path
@@ -12,16 +12,16 @@ from hexlit.hex.record import GameRecord
 
 
 class HexDataModule(L.LightningDataModule):
-    """Positions to learn from, with what a run tells of them."""
+    """Training positions, and the facts about them for a run."""
 
     evaluations: int = 0
-    """Network evaluations that making the data has taken so far."""
+    """Number of network evaluations for making the data so far."""
 
     memory_share: float = 1.0
-    """The learner's share of its device's memory cap; what makes the data there has the rest."""
+    """The learner's share of its device's memory cap; processes that make the data there have the rest."""
 
     def prepare(self) -> None:
-        """Compile what makes the data, or load it."""
+        """Compile the code that makes the data, or load it."""
         return
 
     def cpu_seconds(self) -> float:
@@ -34,20 +34,20 @@ class HexDataModule(L.LightningDataModule):
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """For `summary.json`: `games`, `positions` and what else there is to say."""
+        """Entries for `summary.json`: `games`, `positions` and other facts."""
 
     @abstractmethod
     def some_planes(self, count: int) -> NDArray[np.int8]:
-        """int8 `[P, 5, n, n]`: up to `count` positions, drawn by the seed, none where there are none."""
+        """int8 `[P, 5, n, n]`: up to `count` positions, drawn by the seed; empty if there are none."""
 
     def some_games(self, count: int) -> list[GameRecord]:
-        """Up to `count` of the games played last; none where nothing is played."""
+        """Up to `count` of the latest games; empty if no games are played."""
         return []
 
     @abstractmethod
     def files(self) -> list[Path]:
-        """The files of the store that hold the games."""
+        """The files of the games' store."""
 
     def close(self) -> None:
-        """End what makes the data; called also after an exception."""
+        """End the processes that make the data; called after an exception too."""
         return

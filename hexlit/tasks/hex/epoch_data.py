@@ -1,4 +1,4 @@
-"""The batches of an epoch for a DataLoader. A process that loads imports no more than this, so it starts soon."""
+"""The batches of an epoch for a DataLoader. A loading process imports only this module, so it starts fast."""
 
 import torch
 from torch.utils.data import Dataset
@@ -9,7 +9,7 @@ from hexlit.training.batches import PartOf
 
 
 class EpochDataset(Dataset[Batch | ReplyBatch | PartOf]):
-    """The batches of one epoch, as tensors. Of several ranks each rebuilds its part of a batch alone."""
+    """The batches of one epoch, as tensors. With several ranks, each builds only its part of a batch."""
 
     def __init__(self, epoch: Epoch, place: Ranks = ALONE) -> None:
         """The batches of `epoch` for the rank at `place`."""

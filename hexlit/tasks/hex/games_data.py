@@ -1,4 +1,4 @@
-"""Recorded games as a LightningDataModule: the moves that were played, and who won."""
+"""Recorded games as a LightningDataModule: their moves, and their winners."""
 
 from pathlib import Path
 from typing import Any
@@ -39,10 +39,10 @@ class GamesDataModule(HexDataModule):
     ) -> None:
         """Open the store at `path`, its arrays in `cache`, and split it; see `GamePositions.open` and `split_games`.
 
-        `seed` decides the order of each epoch and which positions are turned, `split_seed` which games validate.
+        `seed` decides the order of each epoch and the turned positions; `split_seed` decides the games for validation.
 
         Raises:
-            UsageError: there is nothing to learn from, or nothing on one side.
+            UsageError: there is no training game, or no validation game.
         """
         super().__init__()
         self.positions = GamePositions.open(path, size=size, swap=swap, cache=cache, claimed_results=claimed_results)
@@ -55,9 +55,9 @@ class GamesDataModule(HexDataModule):
             most=max_positions,
         )
         self.training = GameRows(self.positions, sides.train_rows)
-        """What one may learn from."""
+        """The training positions."""
         self.validation = GameRows(self.positions, sides.validation_rows)
-        """What is held out."""
+        """The positions held out for validation."""
         self.path = path
         self.seed = seed
         self.split = split
@@ -67,11 +67,11 @@ class GamesDataModule(HexDataModule):
             "split_seed": split_seed,
             **({"opening_plies": opening_plies} if split == "opening" else {}),
         }
-        """Settings that decide which games validate."""
+        """Settings that decide about the games for validation."""
         self.profile = profile
 
     def train_dataloader(self) -> DataLoader[Any]:
-        """Every training position once, in an order that the epoch's number decides."""
+        """Every training position once, in an order that depends on the epoch's number."""
         assert self.trainer is not None
         epoch = self.training.shuffled(batch=self.profile.train_batch, seed=self.seed, epoch=self.trainer.current_epoch)
         return make_loader(EpochDataset(epoch, ranks()), self.profile, batch_size=None)
@@ -87,13 +87,13 @@ class GamesDataModule(HexDataModule):
         return self.positions.batch(rows, np.zeros(len(rows), np.bool_)).planes
 
     def figures(self) -> dict[str, float]:
-        """How much there is to learn from, for the loggers."""
+        """Numbers of games and positions, for the loggers."""
         counts = self.counts()
         names = ("games", "training_positions", "validation_positions")
         return {name: counts[name] for name in names}
 
     def counts(self) -> dict[str, Any]:
-        """Games and positions of both sides, and what was left out of the store, by reason."""
+        """Games and positions of both sides, and the games left out of the store, by reason."""
         games = [len(np.unique(self.positions.games_of(side.rows))) for side in (self.training, self.validation)]
         beyond = self.positions.games - sum(games)
         return {
@@ -107,11 +107,11 @@ class GamesDataModule(HexDataModule):
         }
 
     def state_dict(self) -> dict[str, Any]:
-        """What decides which games validate."""
+        """The settings that decide about the games for validation."""
         return {"held_out": self.held_out}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a checkpoint, with the same games held out.
+        """Continue from a checkpoint, with the same games held out.
 
         Raises:
             UsageError: the network has been trained on some of the games that would validate it.

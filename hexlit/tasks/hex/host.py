@@ -1,6 +1,6 @@
-"""What self-play evaluates with, in this process or in one of its own.
+"""The evaluator of self-play, in this process or in one of its own.
 
-A module of its own, so that a process that plays imports no Lightning: that takes longer than anything else it does
+It is a module of its own, so that a playing process imports no Lightning: that import takes longer than all else
 before its first game.
 """
 
@@ -23,17 +23,17 @@ Weights = dict[str, np.ndarray[Any, Any]]
 
 
 class EvaluatorHost:
-    """A network of its own, and the evaluator that reads it; new weights need no compiling."""
+    """A network, and the evaluator that reads it; new weights need no compiling."""
 
     def __init__(self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
-        """The evaluator, of `batch` positions a call, is made when the first weights come."""
+        """The evaluator, for `batch` positions a call, is made when the first weights come."""
         self._net = build_net(net).eval()
         self._settings: dict[str, Any] = {"size": size, "swap": swap, "batch": batch, "profile": profile}
         self._evaluator: NetworkEvaluator | None = None
 
     def refreshed(self, weights: Weights) -> NetworkEvaluator:
         """The evaluator with the network's state `weights`."""
-        # Copied: what came from another process may be memory that nobody may write to.
+        # Copied: arrays from another process may be read-only memory.
         self._net.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
         if self._evaluator is None:
             self._evaluator = NetworkEvaluator(self._net, **self._settings)
@@ -53,7 +53,7 @@ class EvaluatorHost:
 
 @dataclass(frozen=True)
 class HostMaker:
-    """Makes an `EvaluatorHost` in the process that plays, with that process's share of the threads."""
+    """Makes an `EvaluatorHost` in the playing process, with that process's share of the threads."""
 
     net: NetConfig
     size: int
@@ -63,7 +63,7 @@ class HostMaker:
 
     def __call__(self) -> EvaluatorHost:
         """Set the threads of this process, and make the host."""
-        # Numba first: where it starts its threads, it gives OpenMP, which torch shares, all cores again.
+        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
         numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
         self.profile.apply()
         return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=self.profile)
@@ -71,7 +71,7 @@ class HostMaker:
 
 @dataclass(frozen=True)
 class RemoteHostMaker:
-    """As `HostMaker`, on a machine whose hardware is not known here: it finds its own profile."""
+    """As `HostMaker`, on a machine with unknown hardware: it finds its own profile."""
 
     net: NetConfig
     size: int
@@ -80,19 +80,19 @@ class RemoteHostMaker:
     accelerator: AcceleratorConfig
 
     def __call__(self) -> EvaluatorHost:
-        """Look at the hardware, and make the host.
+        """Inspect the hardware, and make the host.
 
         Raises:
-            UsageError: it does not have what is asked for; the message names the machine.
+            UsageError: the machine lacks the requested hardware; the message names the machine.
         """
         return HostMaker(self.net, self.size, self.swap, self.batch, profile_there(self.accelerator))()
 
 
 def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
-    """The profile of this machine, which is not that of who asked for `accelerator`.
+    """The profile of this machine, which is not the one with the settings `accelerator`.
 
     Raises:
-        UsageError: it does not have what is asked for; the message names the machine.
+        UsageError: this machine lacks the requested hardware; the message names it.
     """
     try:
         return build_profile(accelerator)
@@ -101,9 +101,9 @@ def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
 
 
 def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) -> AcceleratorConfig:
-    """Of `accelerator`, what holds for evaluating on another machine's `device` with `threads` threads.
+    """The settings of `accelerator` that apply to evaluating on another machine's `device` with `threads` threads.
 
-    Its cap of memory holds for each process there that has a device with a memory of its own.
+    The memory cap applies to each process there whose device has a memory of its own.
     """
     return AcceleratorConfig(
         device=device,
@@ -119,5 +119,5 @@ def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) ->
 
 
 def weights_of(net: torch.nn.Module) -> Weights:
-    """A copy of the state that play with `net` needs, as arrays, which can be sent to other processes."""
+    """A copy of the state that play with `net` needs, as arrays for other processes."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in playing_state(net.state_dict()).items()}

@@ -1,4 +1,4 @@
-"""The policy/value network as a LightningModule: what is learned from a searched position."""
+"""The policy/value network as a LightningModule: learning from a searched position."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -22,24 +22,24 @@ from hexlit.training.module import TrainedModule
 
 COMPARABLE_POLICY_WEIGHT = 0.14
 COMPARABLE_VALUE_WEIGHT = 0.86
-"""Weights of the two losses in `train.comparable_loss`, the same for every run, so that runs of different
-`value_weight` can be compared by it."""
+"""Weight of the value loss in `train.comparable_loss`, and with it that of the policy loss. It is the same for every
+run, so that runs with different `value_weight` are comparable."""
 
 WEIGHTLESS = ("dropout",)
-"""Settings of a network that none of its weights depends on."""
+"""Settings of a network without influence on its weights."""
 
 Positions = tuple[Tensor, Tensor, Tensor] | tuple[Tensor, Tensor, Tensor, Tensor]
-"""Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]. The replies `[B, A]` come last
-where they are learned."""
+"""Planes int8 `[B, PLANES, size, size]`, policies `[B, A]` and values `[B]` in [-1, 1]. If replies are learned, the
+replies `[B, A]` come last."""
 
 
 class HexModule(TrainedModule):
     """Learns the searched policy (cross-entropy) and the result of the game (cross-entropy of the chance to win).
 
-    `train.comparable_loss` weighs both in the same way in every run; it is only looked at. Where there are positions
-    to validate on, so is what `measures` and `on_validation_epoch_end` find.
+    `train.comparable_loss` has the same weights in every run; it is logged, not optimised. With validation positions,
+    the results of `measures` and `on_validation_epoch_end` are logged too.
 
-    A checkpoint's hyperparameters say how to build the network again; see `hexlit.tasks.hex.checkpoint`.
+    A checkpoint's hyperparameters contain all that is needed to build the network; see `hexlit.tasks.hex.checkpoint`.
     """
 
     def __init__(
@@ -57,8 +57,8 @@ class HexModule(TrainedModule):
     ) -> None:
         """A fresh network of the shape `net`, trained on boards of `size`, with or without the swap action.
 
-        The loss is `policy_weight` times that of the policy and `value_weight` times that of the value, with as many
-        times those of the `auxiliary` targets as it says; see `hexlit.tasks.hex.auxiliary`.
+        The loss is `policy_weight` times the policy loss plus `value_weight` times the value loss. The losses of the
+        `auxiliary` targets are added with their own weights; see `hexlit.tasks.hex.auxiliary`.
         """
         self.auxiliary = dict(auxiliary or {})
         super().__init__(build_net(net, list(self.auxiliary)), optimizer, trainer, profile)
@@ -99,7 +99,7 @@ class HexModule(TrainedModule):
         planes, policy, value, *replies = batch
         logits = masked_logits(output.policy_logits[:, : self.actions].float(), planes)
         policy_loss = functional.cross_entropy(logits, policy)
-        # value = tanh(x) is the same as saying that the mover wins with probability sigmoid(2 x).
+        # value = tanh(x) is the same as a winning probability of sigmoid(2 x) for the mover.
         value_logit = output.value_logit.float()
         value_loss = functional.binary_cross_entropy_with_logits(2 * value_logit, (value + 1) / 2)
         loss = self.policy_weight * policy_loss + self.value_weight * value_loss
@@ -119,7 +119,7 @@ class HexModule(TrainedModule):
         }
 
     def measures(self, output: NetOutput, batch: Positions) -> dict[str, Tensor]:
-        """Shares of the positions whose move is the most likely one of the policy, and one of its five most likely."""
+        """Shares of the positions whose move is the policy's most likely one, and one of its five most likely."""
         planes, policy, value, *_ = batch
         self._judged.append((output.value.float(), value))
         logits = masked_logits(output.policy_logits[:, : self.actions], planes)
@@ -127,7 +127,7 @@ class HexModule(TrainedModule):
         return {"top1_accuracy": found[:, 0].float().mean(), "top5_accuracy": found.any(1).float().mean()}
 
     def on_validation_epoch_end(self) -> None:
-        """Log how far the value is to be trusted: see `hexlit.nets.calibration.Calibration`."""
+        """Log the calibration of the value: see `hexlit.nets.calibration.Calibration`."""
         values, results = (torch.cat(column).cpu().numpy() for column in zip(*joined(self._judged), strict=True))
         self._judged = []
         found = calibrate(values, results > 0)

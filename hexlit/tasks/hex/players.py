@@ -1,4 +1,4 @@
-"""Who plays the games of a run: processes of this machine on their devices, or the actors of a cluster."""
+"""The players of a run's games: processes of this machine on their devices, or the actors of a cluster."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,12 +27,12 @@ class Players:
     player: SelfPlayer
     placement: Placement
     devices: tuple[str, ...]
-    """Devices of the processes that play, in turn; types of devices on a cluster."""
+    """Devices of the playing processes, in turn; types of devices on a cluster."""
     memory_share: float
-    """The learner's share of its device's memory cap; those who play there have the rest."""
+    """The learner's share of its device's memory cap; the players there have the rest."""
 
     def summary(self) -> dict[str, Any]:
-        """For `summary.json`."""
+        """Entries for `summary.json`."""
         return {
             "processes": self.placement.workers,
             "devices": list(self.devices),
@@ -53,10 +53,10 @@ def make_players(
     cluster: RayConfig | None = None,
     accelerator: AcceleratorConfig | None = None,
 ) -> Players:
-    """Start who plays on boards of `size`, for the rank at `place`.
+    """Start the players on boards of `size`, for the rank at `place`.
 
-    Games are played on `cluster`, by hosts of which each finds out what it can do of what `accelerator` asks for; None
-    plays here.
+    Games are played on `cluster`, if it is given; each of its hosts follows `accelerator` as far as it can. None: games
+    are played here.
     """
     device = profile.device.type if cluster is None else cluster.device
     where = placement_of(selfplay, device, profile.threads, place.size, [str(other) for other in profile.others])

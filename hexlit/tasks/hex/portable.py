@@ -1,7 +1,7 @@
 """A network in a file of its own, without the state of its training: safetensors for hexlit, ONNX for other programs.
 
-The safetensors file holds the tensors of play, and in its metadata what hexlit needs to build the network again. It
-holds no code, and neither do its readers run any.
+The safetensors file holds the tensors of play. Its metadata tells hexlit how to build the network again. It holds no
+code, and its readers run none.
 """
 
 import json
@@ -23,7 +23,7 @@ SUFFIX = ".safetensors"
 FORMAT = "hexlit network 1"
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16}
-"""Number formats of stored weights; half of the size costs a relative error of 5e-4 for each weight."""
+"""Number formats of stored weights; float16 halves the size and has a relative error of 5e-4 per weight."""
 
 INPUTS = """# {name}
 
@@ -51,11 +51,11 @@ the planes, and in the policy.
 
 
 def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: str = "float32") -> None:
-    """Write the network to `path`, to be read by `read_safetensors`.
+    """Write the network to `path`, for `read_safetensors`.
 
     Args:
         net: the network; it has no auxiliary heads.
-        path: the file; its folder has to be there.
+        path: the file; its folder must exist.
         size: rows of the board that suits it best.
         swap: whether it was trained with the swap rule.
         dtype: number format of the weights in the file, one of `DTYPES`.
@@ -78,10 +78,10 @@ def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: 
 def read_safetensors(path: Path, key: str = "checkpoint") -> tuple[HexNet, int, bool]:
     """The network of a file in float32 and evaluation mode, the rows of its board, and whether it knows the swap.
 
-    Messages call the file by the setting `key`.
+    Messages name the setting `key`.
 
     Raises:
-        UsageError: it is no such file, or a damaged one.
+        UsageError: the file is damaged, or has another format.
     """
     try:
         with safe_open(path, "pt") as file:

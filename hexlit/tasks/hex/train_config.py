@@ -19,25 +19,25 @@ LARGEST_BOARD = 19
 
 @dataclass
 class HexTrainConfig(RunConfig):
-    """What `hexlit train` takes to teach a network Hex."""
+    """Settings of `hexlit train task=hex`."""
 
     board: int = 5
-    """Size of the board, 2 to 19."""
+    """Rows of the board, 2 to 19."""
     swap: bool = False
-    """Whether White may answer the first move by swap-pieces."""
+    """Whether White may answer the first move with swap-pieces."""
     init_from: str | None = None
-    """Network that a new run begins with, not random weights: a checkpoint, the folder of a run, or `hexlit:NAME`."""
+    """Network at the start of a new run: a checkpoint, the folder of a run, or `hexlit:NAME`. Null: random weights."""
     policy_weight: float = 1.0
-    """Weight of the policy loss in the loss that is minimised."""
+    """Weight of the policy loss in the total loss."""
     value_weight: float = 1.0
-    """Weight of the value loss in it."""
+    """Weight of the value loss in the total loss."""
     reply_weight: float = 0.0
-    """Self-play: weight of the loss of a further policy head, which learns the opponent's searched policy one ply later
-    (Wu 2019 has 0.15). 0: there is no such head. Positions whose next search was not recorded add nothing; with
-    `selfplay.full_share=0.25` these are three of four."""
+    """Self-play: weight of the loss of a further policy head for the opponent's searched policy one ply later (Wu 2019
+    has 0.15). Positions whose next search was not recorded add nothing; with `selfplay.full_share=0.25` these are three
+    of four. 0: no such head."""
     soft_weight: float = 0.0
-    """Self-play: weight of the loss of a further policy head, which learns the searched policy to the power 1/4, made
-    to sum to 1 (KataGo has 8 times the policy's weight). 0: there is no such head."""
+    """Self-play: weight of the loss of a further policy head for the searched policy to the power 1/4, normalised
+    (KataGo has 8 times the policy's weight). 0: no such head."""
     net: NetConfig = field(default_factory=NetConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
@@ -69,7 +69,7 @@ class HexTrainConfig(RunConfig):
         self._check_monitor()
 
     def _check_monitor(self) -> None:
-        """What is watched must be measured; the run itself would find out only in its last epoch."""
+        """Refuse a `trainer.monitor` that is not measured; the run itself would notice only in its last epoch."""
         monitor = self.trainer.monitor
         if monitor.startswith("val.") and self.data.source != "games":
             raise UsageError(
@@ -85,7 +85,7 @@ class HexTrainConfig(RunConfig):
 
     @property
     def auxiliary(self) -> Mapping[str, float]:
-        """Weights of the auxiliary targets that are learned, by their names."""
+        """Weights of the learned auxiliary targets, by name."""
         return {name: weight for name, weight in ((REPLY, self.reply_weight), (SOFT, self.soft_weight)) if weight}
 
     @property
@@ -103,6 +103,6 @@ class HexTrainConfig(RunConfig):
 
     @property
     def hardware(self) -> AcceleratorConfig:
-        """Examples a step are the recipe's, unless the hardware's section says otherwise."""
+        """Examples per step come from the recipe, unless the hardware's section overrides them."""
         asked = self.accelerator
         return replace(asked, train_batch=self.data.batch if asked.train_batch is None else asked.train_batch)

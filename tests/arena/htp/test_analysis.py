@@ -1,4 +1,4 @@
-"""What another program can show on its board."""
+"""Analyses that another program can show on its board."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Reading commands while the program is busy, and an output that nobody else writes to."""
+"""Reading commands while the program is busy, and an output for the protocol alone."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from hexlit.arena.htp.protocol import LONGEST_LINE, decode, is_interrupt, parse_
 
 
 def incoming_of(content: bytes, chunk: int = 65536) -> Incoming:
-    """What arrives is `content`, in pieces of `chunk` bytes, then the end."""
+    """`content` arrives in pieces of `chunk` bytes, then the end."""
     source, target = os.pipe()
     incoming = Incoming(source)
     for start in range(0, len(content), chunk):

@@ -1,4 +1,4 @@
-"""Calls of one thread: in turn, with their results, and what happens after a failure nobody waited for."""
+"""Calls of one thread: in turn, with their results, and the state after a failure in the background."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What every format has to keep: a game written and read is the same game, or is refused.
+"""Conformance of every format: a game written and read is the same game, or is refused.
 
 The one exception is what `RecordFormat.loses_endings` says of a format."""
 

@@ -1,4 +1,4 @@
-"""Which format a file has, and reading it from disk."""
+"""The format of a file, and reading it from disk."""
 
 from collections.abc import Iterator
 from pathlib import Path

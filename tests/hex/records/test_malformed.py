@@ -45,7 +45,7 @@ texts = st.one_of(
 
 
 def check(form: RecordFormat, text: str, most: int = 100) -> list[RecordedGame | RecordError]:
-    """What is read of `text`: games, legal or refused, and errors of one line with a place in it (`most` checked)."""
+    """The games of `text`, legal or refused, and its errors, each one line with a place in it (`most` checked)."""
     found = read(form, text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for one in found[:most]:

@@ -1,4 +1,4 @@
-"""What makes the search fast, each against plain search: connections hold, filled-in cells change no winner."""
+"""The ingredients of the fast search against plain search: connections hold, filled-in cells change no winner."""
 
 from itertools import product
 

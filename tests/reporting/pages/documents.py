@@ -11,7 +11,7 @@ from typing import Any
 
 VOID = {"meta", "link", "img", "input", "br", "hr"}
 NASTY = "</script><img src=x onerror=alert(1)>&\"'`${7}"
-"""What must come out of a page as it went in, as text."""
+"""Text that must pass through a page unchanged."""
 
 
 class PageReader(HTMLParser):
@@ -54,7 +54,7 @@ class PageReader(HTMLParser):
 
 
 def checked(page: str) -> PageReader:
-    """The page, of which it is known that it is well formed, needs nothing else, and runs one script of its own."""
+    """The page, checked to be well formed, self-contained, and with one script of its own."""
     reader = PageReader()
     reader.feed(page)
     reader.close()

@@ -1,4 +1,4 @@
-"""What a run of Hex adds to its report."""
+"""The sections of a run of Hex in its report."""
 
 from pathlib import Path
 from typing import Any

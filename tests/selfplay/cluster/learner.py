@@ -1,7 +1,7 @@
 """A learner that plays rounds on a cluster, as a process of its own: it is killed and started again by the storm.
 
 `python -m tests.selfplay.cluster.learner FOLDER ADDRESS`: after each epoch it writes its state, as a run writes its
-checkpoint, and goes on from there when it is started again. It ends some epochs after the file `enough` has appeared.
+checkpoint, and continues from there when it is started again. It ends some epochs after the file `enough` has appeared.
 """
 
 import json

@@ -69,5 +69,5 @@ def test_other_texts_or_splits_are_refused_when_a_run_goes_on(path: Path, tmp_pa
     saved = make_data(path)[0].state_dict()
     make_data(path)[0].load_state_dict(saved)
     for changed in ({"split_seed": 2}, {"subset": 0.5}):
-        with pytest.raises(UsageError, match="data: the train texts are not those that the run was started with"):
+        with pytest.raises(UsageError, match="data: the train texts differ from those at the start of the run"):
             make_data(path, **changed)[0].load_state_dict(saved)

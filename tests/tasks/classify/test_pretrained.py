@@ -62,6 +62,6 @@ def test_an_encoder_that_is_not_there_is_one_line_with_the_way_out(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "empty").mkdir()
     for name in (str(tmp_path / "empty"), str(tmp_path / "none")):
-        with pytest.raises(UsageError, match=f"net.pretrained={name}: no .* or null for a small encoder") as caught:
+        with pytest.raises(UsageError, match=f"net.pretrained={name}: this .* or null for a small encoder") as caught:
             load_pretrained(name, 32)
         assert "\n" not in str(caught.value)

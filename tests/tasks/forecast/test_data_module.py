@@ -40,7 +40,7 @@ def test_an_epoch_shows_training_windows_in_whole_batches_each_at_most_once(path
 
 @pytest.mark.row("A25")
 def test_each_epoch_has_an_order_of_its_own_which_comes_again(path: Path) -> None:
-    """A resumed run goes on with the same batches."""
+    """A resumed run continues with the same batches."""
     first = drawn(make_data(path).train_dataloader())
     assert drawn(make_data(path).train_dataloader()) == first
     assert drawn(make_data(path, epoch=1).train_dataloader()) != first
@@ -101,7 +101,7 @@ def test_a_run_is_resumed_only_with_the_same_rows_in_the_same_splits(path: Path)
     make_data(path, seed=5).load_state_dict(state)
     with pytest.raises(UsageError, match=r"the splits begin at steps .*data\.train_share"):
         make_data(path, train_share=0.6).load_state_dict(state)
-    with pytest.raises(UsageError, match="data: history is not what the run was started with"):
+    with pytest.raises(UsageError, match="data: history differs from that of the run"):
         make_data(path, history=5).load_state_dict(state)
 
 

@@ -70,7 +70,7 @@ def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_t
 
 @pytest.mark.row("A25")
 def test_each_epoch_has_an_order_of_its_own_which_comes_again(store: Path) -> None:
-    """A resumed run goes on with the same batches."""
+    """A resumed run continues with the same batches."""
     first = positions(data_of(store).train_dataloader())
     assert positions(data_of(store).train_dataloader()) == first
     assert positions(data_of(store, epoch=1).train_dataloader()) != first

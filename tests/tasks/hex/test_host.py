@@ -1,4 +1,4 @@
-"""What holds for evaluating on another machine."""
+"""Settings for evaluating on another machine."""
 
 import pytest
 

@@ -271,7 +271,7 @@ def test_a_checkpoint_of_something_else_is_refused(saved: Any, tmp_path: Path) -
 
 
 def one_hot(batch: Batch, seed: int = 3) -> Batch:
-    """The same positions, of each of which one legal move was played; half of them won."""
+    """The same positions with one legal move each; half of them won."""
     planes, policy, value = batch
     random = np.random.default_rng(seed)
     played = [random.choice(np.flatnonzero(row)) for row in policy.numpy()]
@@ -279,7 +279,7 @@ def one_hot(batch: Batch, seed: int = 3) -> Batch:
 
 
 def validated(module: HexModule, batches: list[Batch]) -> dict[str, float]:
-    """What the module logs of validation data."""
+    """The module's logged values of validation data."""
     trainer = L.Trainer(
         accelerator="cpu", devices=1, logger=False, enable_checkpointing=False, enable_progress_bar=False
     )

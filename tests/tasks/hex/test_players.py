@@ -135,7 +135,7 @@ class Session:
         data.trainer = self.trainer  # type: ignore[assignment]
 
     def epochs(self, train: Callable[[int], None] = lambda epoch: None) -> Iterator[dict[str, float]]:
-        """What is logged after each; `train(epoch)` is its training."""
+        """Logged values after each; `train(epoch)` is its training."""
         for epoch in range(EPOCHS):
             self.trainer.current_epoch = epoch
             self.data.train_dataloader()

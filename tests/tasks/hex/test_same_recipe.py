@@ -1,4 +1,4 @@
-"""What is learned does not depend on the device: steps, learning rate, and networks that a game meets."""
+"""Learning does not depend on the device: steps, learning rate, and networks that a game meets."""
 
 from collections import Counter
 from dataclasses import replace
@@ -52,11 +52,11 @@ class Here:
         pass
 
     prepare = play = begin = snapshot = restore = cpu_seconds = close
-    """A `BackgroundPlayer` has them; nobody calls them here."""
+    """A `BackgroundPlayer` has them; no test calls them here."""
 
 
 def networks_met(actors: list[SelfPlay], positions: int) -> Counter[int]:
-    """How many games met so many networks, after the first epochs, in which all games begin at once."""
+    """Number of games by number of networks that they met, after the first epochs, when all games begin at once."""
     met: Counter[int] = Counter()
     for epoch in range(EPOCHS):
         for actor in actors:

@@ -1,0 +1,113 @@
+"""The YAML files of the configuration: groups, their options, and what the comments at the head of a file say."""
+
+import importlib.util
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hexlit.commands.manual.source import PACKAGE
+
+IN_CHECKOUT = PACKAGE.parent / "conf"
+"""In an installed wheel the package `hexlit.conf` lies beside the code instead."""
+CONF = IN_CHECKOUT if (IN_CHECKOUT / "train.yaml").is_file() else PACKAGE / "conf"
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML as OmegaConf reads it: 1e-3 is a number."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(\d[\d_]*)(\.[\d_]*)?[eE][-+]?\d+$"),
+    list("-+0123456789"),
+)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A command that a user may type."""
+
+    command: str
+    remark: str
+    """What it does or gives; may be empty."""
+
+
+@dataclass(frozen=True)
+class Head:
+    """The comments above the first line of a YAML file."""
+
+    examples: tuple[Example, ...]
+    package: str | None
+    """Where the content belongs, `_global_` for the root; None for the name of the group."""
+    text: str
+    """The lines that are no commands, as one."""
+
+    @property
+    def summary(self) -> str:
+        """The file in a few words: the remark of its first command, else its text."""
+        remark = self.examples[0].remark if self.examples else ""
+        return remark or self.text
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where YAML files are looked for, the first folder first."""
+
+    paths: tuple[Path, ...] = (CONF,)
+
+    def path(self, name: str) -> Path | None:
+        """The file of a configuration, such as `net/small`."""
+        return next((path for folder in self.paths if (path := folder / f"{name}.yaml").is_file()), None)
+
+    def options(self, group: str) -> list[str]:
+        """The names of a group's options that are files, by alphabet."""
+        return sorted({path.stem for folder in self.paths for path in (folder / group).glob("*.yaml")})
+
+
+@cache
+def load(path: Path) -> dict[str, Any]:
+    """The content of a YAML file; read only."""
+    return yaml.load(path.read_text(encoding="utf-8"), _Loader) or {}
+
+
+def parsed(value: str) -> Any:
+    """The value of an override; as it stands, where YAML reads nothing from it."""
+    try:
+        return yaml.load(value, _Loader)
+    except yaml.YAMLError:
+        return value
+
+
+@cache
+def head(path: Path) -> Head:
+    """The head of a YAML file.
+
+    A line `# hexlit ...` is an example. Two blanks or more end the command; a remark may follow, in brackets or not.
+    """
+    examples: list[Example] = []
+    texts: list[str] = []
+    package = None
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        words = line.removeprefix("#").strip()
+        if words.startswith("@package "):
+            package = words.removeprefix("@package ").strip()
+        elif words.startswith("hexlit "):
+            command, *remarks = re.split(r"\s{2,}", words, maxsplit=1)
+            examples.append(Example(command, "".join(remarks).removeprefix("(").removesuffix(")")))
+        else:
+            texts.append(words)
+    return Head(tuple(examples), package, " ".join(texts))
+
+
+def folder_of_package(name: str) -> Path:
+    """The folder of the package `name` of another project."""
+    found = importlib.util.find_spec(name)
+    if found is None or not found.submodule_search_locations:
+        raise ModuleNotFoundError(f"no folder of {name}", name=name)
+    return Path(found.submodule_search_locations[0])

@@ -1,0 +1,167 @@
+"""`docs/reference.md`: every command, setting and group. Written by `python -m hexlit.commands.manual.reference`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from hexlit.commands.manual.page import shown
+from hexlit.commands.manual.schema_places import own_tasks
+from hexlit.commands.manual.schemas import Setting
+from hexlit.commands.manual.source import MISSING, PACKAGE
+from hexlit.commands.manual.taken import Taken, taken
+from hexlit.commands.table import COMMANDS
+from hexlit.files import write_text_atomic
+
+TARGET = PACKAGE.parent / "docs" / "reference.md"
+COMMAND = "python -m hexlit.commands.manual.reference"
+"""Writes the page again."""
+
+FIRST_TASK = "hex"
+"""The task of `hexlit train` without `task=`."""
+
+INTRODUCTION = f"""# Reference
+
+Every command, every setting and every group of hexlit. `hexlit COMMAND --help` says the same of one command, with the
+values of your command line; `hexlit COMMAND --help NAME` says all about one setting, section or group.
+
+A setting is written `KEY=VALUE`, a group `GROUP=OPTION`. `null` means that nothing is set; the meaning of a setting
+says what happens then. `needed` marks settings without a default.
+
+This page is generated from the code by `{COMMAND}`.
+"""
+
+
+@dataclass
+class Section:
+    """One section of settings, as some command lines have it alike."""
+
+    name: str
+    about: str
+    settings: tuple[Setting, ...]
+    values: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Command line -> key -> default there."""
+
+
+def lines() -> dict[str, Taken]:
+    """The command lines that the page is about, and what they take."""
+    found: dict[str, Taken] = {}
+    for command in COMMANDS:
+        found[command] = taken(command)
+        if command == "train":
+            others = [task for task in own_tasks() if task != FIRST_TASK]
+            found |= {f"train task={task}": taken(command, [f"task={task}"]) for task in others}
+    return found
+
+
+def page() -> str:
+    """The whole text."""
+    known = lines()
+    sections = _sections(known)
+    parts = [INTRODUCTION, "## Commands\n"]
+    for line, entry in known.items():
+        parts.append("\n".join(_command(line, entry, sections)))
+    parts.append("## Sections\n\nDefaults are those of the first command named; others follow in brackets.\n")
+    parts += ["\n".join(_section(section)) for section in sections]
+    parts.append("## Groups\n")
+    parts += ["\n".join(_group(name, known)) for name in _group_names(known)]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _sections(known: Mapping[str, Taken]) -> list[Section]:
+    """Sections that several command lines have in common stand once."""
+    found: dict[tuple[str, tuple[tuple[str, str, str], ...]], Section] = {}
+    for line, entry in known.items():
+        for name in dict.fromkeys(setting.section for setting in entry.settings):
+            settings = tuple(setting for setting in entry.settings if setting.section == name)
+            if name:
+                alike = name, tuple((one.key, one.type, one.meaning) for one in settings)
+                section = found.setdefault(alike, Section(name, entry.sections.get(name, ""), settings))
+                section.values[line] = {one.key: _value(entry.values[one.key]) for one in settings}
+    return sorted(found.values(), key=lambda section: section.name)
+
+
+def _command(line: str, entry: Taken, sections: Iterable[Section]) -> Iterator[str]:
+    name, _, task = line.partition(" ")
+    yield f"### hexlit {line}\n"
+    if task:
+        yield f"As `hexlit {name}`, with the settings of another task.\n"
+    else:
+        summary = COMMANDS[name][1]
+        yield f"{summary[0].upper()}{summary[1:]}.\n"
+        yield f"```text\n{entry.text}\n```\n"
+        yield "```sh"
+        for example in entry.examples:
+            yield f"{example.command}  # {example.remark}" if example.remark else example.command
+        yield "```\n"
+    own = [setting for setting in entry.settings if not setting.section]
+    yield from _table(own, {setting.key: _value(entry.values[setting.key]) for setting in own})
+    mine = [f"`{section.name}`" for section in sections if line in section.values]
+    if mine:
+        yield f"Sections: {', '.join(mine)}.\n"
+    groups = [f"`{group.name}`" for group in entry.groups]
+    if groups:
+        yield f"Groups: {', '.join(groups)}.\n"
+
+
+def _section(section: Section) -> Iterator[str]:
+    (first, values), *others = section.values.items()
+    told = {}
+    for setting in section.settings:
+        differing: dict[str, list[str]] = {}
+        for line, there in others:
+            if there[setting.key] != values[setting.key]:
+                differing.setdefault(there[setting.key], []).append(line)
+        rest = "; ".join(f"{', '.join(names)}: {value}" for value, names in differing.items())
+        told[setting.key] = f"{values[setting.key]} ({rest})" if rest else values[setting.key]
+    yield f"### {section.name}\n"
+    yield f"{section.about} Of {', '.join(f'`hexlit {line}`' for line in (first, *dict(others)))}.\n"
+    yield from _table(section.settings, told)
+
+
+def _group_names(known: Mapping[str, Taken]) -> list[str]:
+    names = {group.name for entry in known.values() for group in entry.groups}
+    return sorted(names, key=lambda name: (name.startswith("hydra/"), name))
+
+
+def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
+    options: dict[str, str] = {}
+    users: list[str] = []
+    for line, entry in known.items():
+        for group in entry.groups:
+            if group.name == name:
+                users.append(f"`hexlit {line}`" + (f" ({group.chosen})" if group.chosen else ""))
+                options |= group.options
+    yield f"### {name}=\n"
+    yield f"Of {', '.join(users)}. The option in brackets is the default.\n"
+    yield "| option | what it is |\n|---|---|"
+    told = own_tasks() if name == "task" else options  # tasks of other packages may be installed, too
+    yield from (f"| `{option}` | {_cell(options[option])} |" for option in sorted(told))
+    yield ""
+
+
+def _table(settings: Iterable[Setting], defaults: Mapping[str, str]) -> Iterator[str]:
+    yield "| setting | type | default | meaning |\n|---|---|---|---|"
+    for setting in settings:
+        meaning = setting.meaning
+        if setting.choices:
+            meaning += f" Choices: {', '.join(f'`{choice}`' for choice in setting.choices)}."
+        kind = _cell(setting.type.replace("None", "null"))
+        yield f"| `{setting.key}` | {kind} | {_cell(defaults[setting.key])} | {_cell(meaning)} |"
+    yield ""
+
+
+def _value(value: object) -> str:
+    return "needed" if value == MISSING else f"`{shown(value)}`"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> None:
+    """Write the page."""
+    write_text_atomic(TARGET, page())
+    print(TARGET)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""The settings that a dataclass declares: key, type, default, meaning and choices, from its source."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hexlit.commands.manual.source import NotPlainError, class_of, source_of, value_of
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One key of a configuration."""
+
+    key: str
+    """Dotted: `optimizer.lr`."""
+    type: str
+    """As it is annotated: `float | None`."""
+    default: Any
+    """Of the dataclass; `???` where there is none."""
+    meaning: str
+    """The text below its declaration, in one line; empty where there is none."""
+    choices: tuple[str, ...] = ()
+    """The only values that the dataclass takes; empty where it takes others."""
+
+    @property
+    def section(self) -> str:
+        """The part of the key before the last dot."""
+        return self.key.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A dataclass and those nested in it."""
+
+    settings: tuple[Setting, ...]
+    sections: dict[str, str]
+    """Dotted key of each nested dataclass -> what it is about; the whole has the key ''."""
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The defaults as a nested mapping."""
+        nested: dict[str, Any] = {}
+        for setting in self.settings:
+            node = nested
+            *parents, leaf = setting.key.split(".")
+            for parent in parents:
+                node = node.setdefault(parent, {})
+            node[leaf] = setting.default
+        return nested
+
+
+@cache
+def schema_of(place: str) -> Schema:
+    """The settings of the dataclass at `module:Class`, those of its bases first."""
+    module, _, name = place.partition(":")
+    settings: list[Setting] = []
+    sections: dict[str, str] = {}
+    _read(module, name, "", settings, sections)
+    return Schema(tuple(settings), sections)
+
+
+def _read(module: str, name: str, prefix: str, settings: list[Setting], sections: dict[str, str]) -> None:
+    sections[prefix.rstrip(".")] = _summary(module, name)
+    fields: dict[str, tuple[str, ast.AnnAssign, str]] = {}
+    choices: dict[str, tuple[str, ...]] = {}
+    for home, node in _with_bases(module, name):
+        for field, meaning in _fields(node):
+            assert isinstance(field.target, ast.Name)
+            if "ClassVar" not in ast.unparse(field.annotation):
+                fields[field.target.id] = (home, field, meaning)
+        for function in node.body:
+            if isinstance(function, ast.FunctionDef) and function.name == "__post_init__":
+                choices |= _choices(function, home)
+    for key, (home, field, meaning) in fields.items():
+        nested = field.annotation.id if isinstance(field.annotation, ast.Name) else ""
+        if nested and class_of(home, nested) is not None:
+            _read(home, nested, f"{prefix}{key}.", settings, sections)
+        else:
+            known = choices.get(key, ())
+            settings.append(
+                Setting(f"{prefix}{key}", ast.unparse(field.annotation), _default(field, home), meaning, known)
+            )
+
+
+def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    """The class and its bases, the most general first, each with its module."""
+    found = class_of(module, name)
+    if found is None:
+        return
+    home, node = found
+    for base in node.bases:
+        if isinstance(base, ast.Name):
+            yield from _with_bases(home, base.id)
+    yield home, node
+
+
+def _fields(node: ast.ClassDef) -> Iterator[tuple[ast.AnnAssign, str]]:
+    """The declarations of the class, each with the text below it."""
+    for number, part in enumerate(node.body):
+        if isinstance(part, ast.AnnAssign):
+            below = node.body[number + 1] if number + 1 < len(node.body) else None
+            yield part, _text(below)
+
+
+def _text(node: ast.stmt | None) -> str:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return re.sub(r"\bNone\b", "null", " ".join(node.value.value.split()))  # as one writes it on the command line
+    return ""
+
+
+def _summary(module: str, name: str) -> str:
+    """The first paragraph of a class's docstring, in one line."""
+    found = class_of(module, name)
+    text = inspect.cleandoc(ast.get_docstring(found[1]) or "") if found else ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
+def _default(field: ast.AnnAssign, module: str) -> Any:
+    match field.value:
+        case ast.Call(func=ast.Name(id="field")) as call:
+            (made,) = [word.value for word in call.keywords if word.arg in ("default_factory", "default")]
+            match made:
+                case ast.Lambda():
+                    return value_of(made.body, module)
+                case ast.Name(id="list"):
+                    return []
+                case ast.Name(id="dict"):
+                    return {}
+            return value_of(made, module)
+        case None:
+            raise NotPlainError(f"{ast.unparse(field)} has no default")
+        case value:
+            return value_of(value, module)
+
+
+def _choices(function: ast.FunctionDef, module: str) -> dict[str, tuple[str, ...]]:
+    """What `function` holds its fields against: `self.key not in NAMES`, `check(self.key, NAMES)`, {key: NAMES}."""
+    found: dict[str, tuple[str, ...]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn):
+            known = _names(node.comparators[0], module)
+            found |= {key: known for key in _keys([node.left]) if known}
+        elif isinstance(node, ast.Call):
+            known = next((names for part in node.args if (names := _names(part, module))), ())
+            found |= {key: known for key in _keys(node.args) if known}
+        elif isinstance(node, ast.Name) and isinstance(source_of(module).constants.get(node.id), ast.Dict):
+            found |= _of_table(value_of(node, module))
+    return found
+
+
+def _keys(nodes: list[ast.expr]) -> list[str]:
+    """The fields among `nodes`: `self.key`, or its name as a text."""
+    selves = [node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"]
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return selves or texts
+
+
+def _names(node: ast.expr, module: str) -> tuple[str, ...]:
+    """The texts of a constant tuple or mapping; none where it holds anything else."""
+    if not isinstance(node, ast.Name | ast.Tuple):
+        return ()
+    try:
+        value = value_of(node, module)
+    except NotPlainError:
+        return ()
+    whole = isinstance(value, tuple | dict) and all(isinstance(entry, str) for entry in value)
+    return tuple(value) if whole else ()
+
+
+def _of_table(table: dict[Any, Any]) -> dict[str, tuple[str, ...]]:
+    entries = {key: value for key, value in table.items() if isinstance(value, tuple)}
+    return {
+        key: tuple(entry for entry in value if entry is not None)
+        for key, value in entries.items()
+        if all(isinstance(entry, str | None) for entry in value)
+    }

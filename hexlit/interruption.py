@@ -1,0 +1,52 @@
+"""Ctrl-C, and SIGTERM, by which batch systems end what runs: what is kept, and the one command that goes on."""
+
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+TOLD = "what is kept, and how to go on, was printed"
+"""Note on an interruption of which nothing further is to be said."""
+
+
+@contextmanager
+def says_how_to_go_on(command: str, kept: Callable[[], str], again: Callable[[], str]) -> Iterator[None]:
+    """Within the block SIGTERM is Ctrl-C, and either is answered by two lines on the error stream.
+
+    Args:
+        command: who says so, such as `hexlit match`.
+        kept: what is kept, and where.
+        again: the command, ready for a shell, that goes on.
+    """
+    try:
+        with terminated_as_interrupted():
+            yield
+    except (KeyboardInterrupt, SystemExit) as stop:
+        if is_interruption(stop) and TOLD not in getattr(stop, "__notes__", ()):
+            print(f"\n{command}: interrupted; {kept()}\nTo go on: {again()}", file=sys.stderr, flush=True)
+            stop.add_note(TOLD)
+        raise
+
+
+def is_interruption(stop: BaseException) -> bool:
+    """Whether `stop` is Ctrl-C, or the exit that Lightning makes of it."""
+    return isinstance(stop, KeyboardInterrupt) or isinstance(stop.__context__, KeyboardInterrupt)
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Make SIGTERM raise `KeyboardInterrupt`, so that what runs comes to an orderly end; in the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupted(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,231 @@
+"""Every command line of the README and of `docs/` works: its settings compose, and it runs."""
+
+import ast
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import IntervalSweep, Override
+from omegaconf import DictConfig, OmegaConf
+
+from hexlit.cli import COMMANDS as KNOWN
+from hexlit.cli import main
+from hexlit.commands import application
+from hexlit.commands.application import typed
+from tests.commands.preloaded import HEXLIT, run_apart
+from tests.docs.pages import ROOT, manual, name_of
+from tests.docs.shell import Command, commands_of, commands_of_line
+from tests.docs.stage import Stage
+from tests.docs.stand_ins import FOREIGN, OURS, Whole, is_searched, placed, shortened, whole
+
+HEADER = "tests/docs/stand_ins.py"
+LONGEST = 300.0
+"""Seconds that a shortened command may take."""
+
+
+def hexlit_commands() -> dict[str, Command]:
+    """Text -> the first command of the pages with this text; mentions such as `hexlit match` are left out."""
+    found: dict[str, Command] = {}
+    for page in manual():
+        for command in commands_of(page):
+            if command.words[0] == "hexlit" and not (command.inline and is_mention(command)):
+                found.setdefault(command.text, command)
+    return found
+
+
+def is_mention(command: Command) -> bool:
+    """Whether inline code names a command, without being a whole command line."""
+    words = command.words[1:]
+    return len(words) < 2 or "..." in words or "…" in words
+
+
+def entry_of(command: Command) -> Whole:
+    entry = whole(command.words[1:])
+    assert entry is not None, f"{command.place}: `{command.text}` is unknown here: add an entry to COMMANDS in {HEADER}"
+    return entry
+
+
+def first_values(words: Sequence[str]) -> list[str]:
+    """`words` with the first value of each that gives several, as a sweep would try them."""
+    singles = []
+    for word in words:
+        if "=" in word and not word.startswith("-") and is_searched(word):
+            override = OverridesParser.create().parse_override(word)
+            word = f"{override.input_line.partition('=')[0]}={first_value(override)}"
+        if word not in ("--multirun", "-m"):
+            singles.append(word)
+    return singles
+
+
+def first_value(override: Override) -> Any:
+    """The first value of a sweep, or the start of an interval."""
+    value = override.value()
+    if isinstance(value, IntervalSweep):
+        return value.start
+    if not override.is_sweep_override():
+        return Override._get_value_element_as_str(value)
+    return next(iter(override.sweep_string_iterator()))
+
+
+@pytest.fixture
+def composes_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In this test a command parses its command line, composes and checks its settings, and does nothing more."""
+    original = application._run
+
+    def check(config: DictConfig) -> None:
+        schema = OmegaConf.get_type(config)
+        assert isinstance(schema, type)
+        typed(config, schema)
+
+    def run(task: Any, config_name: str, argv: list[str], prepare: Any, command: str | None) -> int:
+        return original(check, config_name, argv, prepare, command)
+
+    monkeypatch.setattr(application, "_run", run)
+    with contextlib.chdir(Path.cwd()):
+        yield
+
+
+def call(words: Sequence[str]) -> int:
+    """`hexlit` with these arguments; `htp` by its entrance for flags, which leaves standard output alone."""
+    if words[0] == "htp":
+        from hexlit.commands.htp_program import explain
+
+        return explain(list(words[1:]))
+    return main(words)
+
+
+@pytest.mark.row("F14")
+@pytest.mark.usefixtures("composes_only")
+@pytest.mark.parametrize("page", manual(), ids=name_of)
+def test_the_settings_of_every_command_compose(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Through the parser of the real command line, so that a typo in a key, a group or a value is found."""
+    monkeypatch.chdir(tmp_path)
+    stage, wrong = Stage(tmp_path, real=False), []
+    for command in hexlit_commands().values():
+        if command.place.rpartition(":")[0] != name_of(page):
+            continue
+        words = [word.format_map(stage) for word in placed(command.words[1:], entry_of(command))]
+        if call(first_values(words)) != 0:
+            wrong.append(f"{command.place}: `{command.text}`: {capsys.readouterr().err.strip()}")
+        capsys.readouterr()
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.row("F14")
+@pytest.mark.parametrize("page", manual(), ids=name_of)
+def test_every_program_is_known(page: Path) -> None:
+    for command in commands_of(page):
+        program, *words = command.words
+        if program == "hexlit":
+            if is_mention(command):
+                assert not words or words[0] in KNOWN or words[0].startswith("-"), f"{command.place}: {words}"
+        elif program == "pytest":
+            check_pytest(command)
+        elif program in ("python", "python3"):
+            check_python(command)
+        else:
+            assert program in FOREIGN or program in OURS, (
+                f"{command.place}: {program!r} is unknown here: add it to FOREIGN in {HEADER}, and why it does not run"
+            )
+
+
+def check_pytest(command: Command) -> None:
+    """The paths are there, and the markers are declared."""
+    declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    words = list(command.words[1:])
+    for flag, value in zip(words, [*words[1:], ""], strict=False):
+        if flag == "-m":
+            for marker in set(re.findall(r"\w+", value)) - {"and", "or", "not"}:
+                assert re.search(rf'"{marker}[(:]', declared), f"{command.place}: no marker {marker!r}"
+        elif "/" in flag and not flag.startswith("-"):
+            file, _, test = flag.partition("::")
+            assert (ROOT / file).exists() or file in ("file",), f"{command.place}: there is no {file}"
+            if test:
+                assert re.search(rf"def {test.partition('[')[0]}\(", (ROOT / file).read_text(encoding="utf-8"))
+
+
+def check_python(command: Command) -> None:
+    """A script is there; a program on the command line is Python."""
+    words = command.words[1:]
+    if words[:1] == ("-c",):
+        ast.parse(words[1])
+    elif words:
+        assert (ROOT / words[0]).exists(), f"{command.place}: there is no {words[0]}"
+
+
+def runs(*, quick: bool) -> list[Any]:
+    """The commands to be run whole, the quick ones or the others."""
+    found = []
+    for command in hexlit_commands().values():
+        entry = whole(command.words[1:])
+        if entry is not None and not entry.refused and not command.elsewhere and entry.quick is quick:
+            found.append(pytest.param(command, id=f"{command.place}-{' '.join(command.words[1:3])}"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    return Stage(tmp_path_factory.mktemp("stage"), real=True)
+
+
+@pytest.fixture(autouse=True)
+def _own_slots(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no trial waits for a slot of the user's sweeps."""
+    monkeypatch.setenv("HEXLIT_SLOTS", str(tmp_path_factory.mktemp("slots")))
+
+
+def run_whole(command: Command, stage: Stage, folder: Path) -> None:
+    entry = entry_of(command)
+    words = shortened(placed(command.words[1:], entry), entry)
+    arguments = [word.format_map(stage) for word in words]
+    done = run_apart(HEXLIT, *arguments, folder=folder, seconds=LONGEST)
+    assert done.returncode == 0, f"{command.place}: {command.text}\nas {arguments}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.row("F14")
+@pytest.mark.parametrize("command", runs(quick=True))
+def test_a_quick_command_runs(command: Command, stage: Stage, tmp_path: Path) -> None:
+    run_whole(command, stage, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.row("F14")
+@pytest.mark.parametrize("command", runs(quick=False))
+def test_a_shortened_command_runs(command: Command, stage: Stage, tmp_path: Path) -> None:
+    run_whole(command, stage, tmp_path)
+
+
+def test_a_line_of_shell_is_taken_apart() -> None:
+    line = "A=1 .venv/bin/python -m pip install -e . && srun -n 2 hexlit train 'x=[a, b]' >log 2>&1 | head # why"
+    found = list(commands_of_line("page:1", line))
+    assert [command.words for command in found] == [
+        ("pip", "install", "-e", "."),
+        ("hexlit", "train", "x=[a, b]"),
+        ("head",),
+    ]
+    assert found[1].launcher == ("srun", "-n", "2")
+
+
+def test_a_typo_in_a_key_is_found(
+    composes_only: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(first_values(["train", "--multirun", "trainer.max_epoch=1,2"])) == 2
+    assert "did you mean 'trainer.max_epochs'" in capsys.readouterr().err
+
+
+def test_a_page_setting_is_made_small_and_what_is_searched_stays() -> None:
+    entry = Whole("train.*", ["board=3", "optimizer.lr=1", "net.channels=8"])
+    assert shortened(["train", "board=7", "optimizer.lr=1e-3,1e-2"], entry) == [
+        "train",
+        "board=3",
+        "optimizer.lr=1e-3,1e-2",
+        "net.channels=8",
+    ]

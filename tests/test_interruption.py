@@ -1,0 +1,115 @@
+"""Ctrl-C and SIGTERM: what is kept is told, and the one command that goes on; the exit code is 130."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import OmegaConf
+
+from hexlit.cli import main
+from hexlit.interruption import TOLD, says_how_to_go_on
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    GlobalHydra.instance().clear()
+
+
+def interrupted(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def terminated(*_: Any, **__: Any) -> None:
+    signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("ends", [interrupted, terminated])
+def test_it_says_what_is_kept_and_what_goes_on(ends: Callable[[], None], capsys: Captured) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), says_how_to_go_on("hexlit x", lambda: "it is in y", lambda: "hexlit x y"):
+        ends()
+    assert capsys.readouterr().err == "\nhexlit x: interrupted; it is in y\nTo go on: hexlit x y\n"
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsys: Captured) -> None:
+    stop = SystemExit(1)
+    stop.__context__ = KeyboardInterrupt()
+    for end, said in ((stop, True), (SystemExit(1), False), (ValueError(), False)):
+        with pytest.raises(type(end)), says_how_to_go_on("hexlit x", lambda: "kept", lambda: "again"):
+            raise end
+        assert ("To go on: again" in capsys.readouterr().err) == said
+
+
+def test_it_is_told_once(capsys: Captured) -> None:
+    told = KeyboardInterrupt()
+    told.add_note(TOLD)
+    with pytest.raises(KeyboardInterrupt), says_how_to_go_on("hexlit x", lambda: "kept", lambda: "again"):
+        raise told
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("ends", [interrupted, terminated])
+@pytest.mark.parametrize(
+    ("place", "arguments", "expected"),
+    [
+        (
+            "hexlit.commands.train.train_kept",
+            ["train", "board=3", "hydra.run.dir=my run"],
+            ["hexlit train: interrupted; the run is in my run", "To go on: hexlit train 'resume=my run'"],
+        ),
+        (
+            "hexlit.commands.match.play",
+            ["match", "players=[random,solver]", "board=3", "hydra.run.dir=m"],
+            ["hexlit match: interrupted; its games are kept in m", "To go on: hexlit match resume=m"],
+        ),
+        (
+            "hexlit.commands.games_actions.import_games",
+            ["games", "import", "source=a.sgf", "target=store"],
+            [
+                "hexlit games: interrupted; the games read are kept in store",
+                "To go on: hexlit games import source=a.sgf target=store",
+            ],
+        ),
+        (
+            "hexlit.accelerate.profile.build_profile",
+            ["strength", "checkpoint=net.ckpt", "output=s", "pairs=3"],
+            [
+                "hexlit strength: interrupted; what was measured is in s",
+                "To go on: hexlit strength checkpoint=net.ckpt pairs=3 output=s",
+            ],
+        ),
+    ],
+)
+def test_a_command_says_it(
+    place: str,
+    arguments: list[str],
+    expected: list[str],
+    ends: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
+) -> None:
+    Path("a.sgf").write_text("(;FF[4]GM[11]SZ[3];B[a1])")
+    monkeypatch.setattr("hexlit.tasks.hex.checkpoint.load_network", lambda path: SimpleNamespace(size=3))
+    monkeypatch.setattr(place, ends)
+    assert main(arguments) == 130
+    err = capsys.readouterr().err
+    assert err.splitlines()[-2:] == expected
+    assert "Traceback" not in err
+
+
+def test_the_command_that_goes_on_with_a_sweep_has_its_settings_and_its_folder(tmp_path: Path) -> None:
+    from hexlit.tuning.sweep import again
+
+    overrides = {"task": ["sweep=quick", "board=4", "sweep.resume=true"], "hydra": ["hydra.mode=MULTIRUN"]}
+    config = OmegaConf.create({"hydra": {"overrides": overrides}})
+    plan: Any = SimpleNamespace(folder=tmp_path / "runs" / "quick" / "x")
+    expected = "hexlit train --multirun sweep=quick board=4 hydra.sweep.dir=runs/quick/x sweep.resume=true"
+    assert again(plan, config) == expected
