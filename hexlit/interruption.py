@@ -1,4 +1,4 @@
-"""Ctrl-C, and SIGTERM, by which batch systems end what runs: what is kept, and the one command that goes on."""
+"""An orderly end after Ctrl-C or SIGTERM, the signal of batch systems: the user learns how to continue."""
 
 import signal
 import sys
@@ -8,24 +8,24 @@ from contextlib import contextmanager
 from typing import Any
 
 TOLD = "what is kept, and how to go on, was printed"
-"""Note on an interruption of which nothing further is to be said."""
+"""Note on an interruption that the user has been told about."""
 
 
 @contextmanager
-def says_how_to_go_on(command: str, kept: Callable[[], str], again: Callable[[], str]) -> Iterator[None]:
-    """Within the block SIGTERM is Ctrl-C, and either is answered by two lines on the error stream.
+def says_how_to_continue(command: str, kept: Callable[[], str], again: Callable[[], str]) -> Iterator[None]:
+    """In the block SIGTERM acts as Ctrl-C. Either prints two lines to the error stream.
 
     Args:
-        command: who says so, such as `hexlit match`.
-        kept: what is kept, and where.
-        again: the command, ready for a shell, that goes on.
+        command: the program, such as `hexlit match`.
+        kept: the saved results and their place.
+        again: the shell command that continues.
     """
     try:
         with terminated_as_interrupted():
             yield
     except (KeyboardInterrupt, SystemExit) as stop:
         if is_interruption(stop) and TOLD not in getattr(stop, "__notes__", ()):
-            print(f"\n{command}: interrupted; {kept()}\nTo go on: {again()}", file=sys.stderr, flush=True)
+            print(f"\n{command}: interrupted; {kept()}\nTo continue: {again()}", file=sys.stderr, flush=True)
             stop.add_note(TOLD)
         raise
 

@@ -11,7 +11,7 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf
 
 from hexlit.cli import main
-from hexlit.interruption import TOLD, says_how_to_go_on
+from hexlit.interruption import TOLD, says_how_to_continue
 
 Captured = pytest.CaptureFixture[str]
 
@@ -33,9 +33,9 @@ def terminated(*_: Any, **__: Any) -> None:
 @pytest.mark.parametrize("ends", [interrupted, terminated])
 def test_it_says_what_is_kept_and_what_goes_on(ends: Callable[[], None], capsys: Captured) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), says_how_to_go_on("hexlit x", lambda: "it is in y", lambda: "hexlit x y"):
+    with pytest.raises(KeyboardInterrupt), says_how_to_continue("hexlit x", lambda: "it is in y", lambda: "hexlit x y"):
         ends()
-    assert capsys.readouterr().err == "\nhexlit x: interrupted; it is in y\nTo go on: hexlit x y\n"
+    assert capsys.readouterr().err == "\nhexlit x: interrupted; it is in y\nTo continue: hexlit x y\n"
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -43,15 +43,15 @@ def test_what_lightning_makes_of_ctrl_c_is_told_too_and_other_ends_are_not(capsy
     stop = SystemExit(1)
     stop.__context__ = KeyboardInterrupt()
     for end, said in ((stop, True), (SystemExit(1), False), (ValueError(), False)):
-        with pytest.raises(type(end)), says_how_to_go_on("hexlit x", lambda: "kept", lambda: "again"):
+        with pytest.raises(type(end)), says_how_to_continue("hexlit x", lambda: "kept", lambda: "again"):
             raise end
-        assert ("To go on: again" in capsys.readouterr().err) == said
+        assert ("To continue: again" in capsys.readouterr().err) == said
 
 
 def test_it_is_told_once(capsys: Captured) -> None:
     told = KeyboardInterrupt()
     told.add_note(TOLD)
-    with pytest.raises(KeyboardInterrupt), says_how_to_go_on("hexlit x", lambda: "kept", lambda: "again"):
+    with pytest.raises(KeyboardInterrupt), says_how_to_continue("hexlit x", lambda: "kept", lambda: "again"):
         raise told
     assert capsys.readouterr().err == ""
 
@@ -63,19 +63,19 @@ def test_it_is_told_once(capsys: Captured) -> None:
         (
             "hexlit.commands.train.train_kept",
             ["train", "board=3", "hydra.run.dir=my run"],
-            ["hexlit train: interrupted; the run is in my run", "To go on: hexlit train 'resume=my run'"],
+            ["hexlit train: interrupted; the run is in my run", "To continue: hexlit train 'resume=my run'"],
         ),
         (
             "hexlit.commands.match.play",
             ["match", "players=[random,solver]", "board=3", "hydra.run.dir=m"],
-            ["hexlit match: interrupted; its games are kept in m", "To go on: hexlit match resume=m"],
+            ["hexlit match: interrupted; its games are kept in m", "To continue: hexlit match resume=m"],
         ),
         (
             "hexlit.commands.games_actions.import_games",
             ["games", "import", "source=a.sgf", "target=store"],
             [
                 "hexlit games: interrupted; the games read are kept in store",
-                "To go on: hexlit games import source=a.sgf target=store",
+                "To continue: hexlit games import source=a.sgf target=store",
             ],
         ),
         (
@@ -83,7 +83,7 @@ def test_it_is_told_once(capsys: Captured) -> None:
             ["strength", "checkpoint=net.ckpt", "output=s", "pairs=3"],
             [
                 "hexlit strength: interrupted; what was measured is in s",
-                "To go on: hexlit strength checkpoint=net.ckpt pairs=3 output=s",
+                "To continue: hexlit strength checkpoint=net.ckpt pairs=3 output=s",
             ],
         ),
     ],

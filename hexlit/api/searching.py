@@ -79,7 +79,7 @@ class Search:
     def run(self, board: Position) -> Searched:
         """Search the position on `board`; raises `UsageError` where the game is over."""
         machine, evaluator = self._made(board.size, self._swap_of(board), 1)
-        ply = len(board.moves) if board.swap else len(board.moves) + 2  # by then nobody may swap any more
+        ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
         colour = np.array([board.to_move], np.int8)
         result = machine.run(board.cells[None], colour, evaluator, ply=np.array([ply], np.int16))
         return Searched(_pictured(board), result, outline(machine))

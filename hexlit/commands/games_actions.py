@@ -14,7 +14,7 @@ from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
-from hexlit.interruption import says_how_to_go_on
+from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.game import ShownGame, draw_game
 from hexlit.reporting.game_svg import game_svg
 from hexlit.reporting.games import ReadingProgress, print_export, print_import, print_overview, print_verdict
@@ -37,7 +37,7 @@ def import_games_to_store(settings: GamesConfig) -> None:
     again = same_command("hexlit games import", without="action")
     try:
         with (
-            says_how_to_go_on("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
+            says_how_to_continue("hexlit games", lambda: f"the games read are kept in {target}", lambda: again),
             _progress(reader, "importing") as progress,
         ):
             result = import_games(

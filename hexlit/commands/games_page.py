@@ -27,7 +27,7 @@ def write_page(settings: GamesConfig, shown: ShownGame, reader: GameReader) -> N
     """Write the page of `shown`, the last game of `reader`, to the file `html`.
 
     Raises:
-        UsageError: the board is too large for the page, nobody can judge the game, or the file cannot be written.
+        UsageError: the board is too large for the page, no player can judge the game, or the file cannot be written.
     """
     record = shown.record
     if record.size > LARGEST_BOARD:

@@ -25,7 +25,7 @@ from hexlit.commands.report_files import write_beside
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
-from hexlit.interruption import says_how_to_go_on
+from hexlit.interruption import says_how_to_continue
 from hexlit.search.config import SearchConfig
 from hexlit.training.config import LoggerConfig
 from hexlit.tuning.space import quoted
@@ -165,7 +165,7 @@ def play_match(config: DictConfig, settings: MatchConfig, console: "Console") ->
         settings_writer(config, folder)()
     place = os.path.relpath(folder)
     again = f"hexlit match {shlex.join([f'resume={place}'])}"
-    with says_how_to_go_on("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
+    with says_how_to_continue("hexlit match", lambda: f"its games are kept in {place}", lambda: again):
         play(settings, specs, folder, console)
     return folder
 

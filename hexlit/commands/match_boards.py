@@ -17,7 +17,7 @@ _ENDS = {Ending.CONNECTED: "connects", Ending.RESIGNED: "wins by resignation", E
 def closest_games(games: Sequence[ArenaGame], count: int) -> list[ArenaGame]:
     """Up to `count` games: the longest one of each two players, those first whose score is the nearest to even.
 
-    Where there are fewer meetings than `count`, the second longest games follow, and so on.
+    With fewer meetings than `count`, the second longest games follow, and so on.
     """
     meetings: dict[frozenset[str], list[ArenaGame]] = defaultdict(list)
     for game in games:

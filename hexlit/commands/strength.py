@@ -24,7 +24,7 @@ from hexlit.commands.report_files import write_beside
 from hexlit.commands.strength_progress import Advance, progress
 from hexlit.commands.strength_results import Document, show, write
 from hexlit.errors import UsageError
-from hexlit.interruption import says_how_to_go_on
+from hexlit.interruption import says_how_to_continue
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
 
@@ -128,7 +128,7 @@ def strength(config: DictConfig) -> None:
     check_board(settings.what, size)
     folder = new_folder(settings.output)
     again = same_command("hexlit strength", f"output={os.path.relpath(folder)}")
-    with says_how_to_go_on("hexlit strength", lambda: f"what was measured is in {folder}", lambda: again):
+    with says_how_to_continue("hexlit strength", lambda: f"what was measured is in {folder}", lambda: again):
         profile = build_profile(settings.accelerator)
         numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
         profile.apply()

@@ -19,7 +19,7 @@ from hexlit.commands.requeued import requeued
 from hexlit.commands.run_folder import resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
-from hexlit.interruption import says_how_to_go_on
+from hexlit.interruption import says_how_to_continue
 from hexlit.tasks.run_config import RunConfig
 from hexlit.tuning import plugin
 from hexlit.tuning.space import quoted
@@ -112,7 +112,7 @@ def train(config: DictConfig) -> Any:
     say_hello(settings, folder)
     place = os.path.relpath(folder)
     again = f"hexlit train {shlex.join([f'resume={place}'])}"
-    with says_how_to_go_on("hexlit train", lambda: f"the run is in {place}", lambda: again):
+    with says_how_to_continue("hexlit train", lambda: f"the run is in {place}", lambda: again):
         train_kept(config, settings, folder, started=began)
     return None
 
@@ -179,6 +179,6 @@ def say_hello(settings: RunConfig, folder: Path) -> None:
     """Print the first line of a run, before imports that take seconds."""
     if not ranks().writes:
         return
-    verb = "begins" if settings.resume is None else "goes on"
+    verb = "begins" if settings.resume is None else "continues"
     where = f"{verb} in {os.path.relpath(folder)}; loading PyTorch"
     print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)

@@ -21,7 +21,7 @@ from rich.console import Console
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.errors import UsageError
 from hexlit.files import remove_temporary, write_text_atomic
-from hexlit.interruption import says_how_to_go_on
+from hexlit.interruption import says_how_to_continue
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, print_results
 from hexlit.tuning.address import STORAGE_VARIABLE, hidden_password
@@ -78,7 +78,7 @@ def run_sweep(
     with FolderLock(plan.folder):
         write_process_file(plan.folder)
         try:
-            with says_how_to_go_on(
+            with says_how_to_continue(
                 "hexlit train", lambda: f"the sweep is in {os.path.relpath(plan.folder)}", lambda: again(plan, config)
             ):
                 return Sweep(plan, config, make_launcher).run()
@@ -317,7 +317,7 @@ class Sweep:
 
 
 def again(plan: Plan, config: DictConfig) -> str:
-    """The command, ready for a shell, that goes on with the sweep of `plan`, which was composed as `config`."""
+    """The shell command that continues the sweep of `plan`, which was composed as `config`."""
     asked = [*config.hydra.overrides.task, *config.hydra.overrides.hydra]
     of_this_session = ("hydra.mode=", "hydra.sweep.dir=", "sweep.resume=", "sweep.join=")
     kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]

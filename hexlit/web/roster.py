@@ -146,7 +146,7 @@ class Seats:
             del self._players[name]
         player = made(size)
         with self._lock:
-            if self._closed:  # nobody would end it
+            if self._closed:  # it would never end
                 raise UsageError("the page has gone")
             self._players[name] = (size, swap), player
         player.begin(size, swap=swap)

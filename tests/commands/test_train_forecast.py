@@ -324,7 +324,9 @@ def test_weights_and_biases_logs_offline(table: Path, tmp_path: Path) -> None:
     assert {"best", "last"} <= {alias for artifact in found.artifacts for alias in artifact["aliases"]}
 
 
-def test_a_run_out_of_time_says_how_to_go_on(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_out_of_time_says_how_to_continue(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = train(tmp_path, table, "trainer.max_time=00:00:01", "trainer.max_epochs=100000", "trainer.patience=null")
     said = capsys.readouterr().out.rstrip().splitlines()
     assert said[-1] == "To continue to its end: hexlit train resume=run trainer.max_time=null"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+GENERATED = ROOT / "docs" / "reference.md"
+"""The page that comes from the code, with the examples of `--help`."""
 MARK = re.compile(r"<!-- +(.*?) +-->")
 FENCE = re.compile(r"(?P<indent> *)(?P<ticks>```+)(?P<language>[\w-]*).*")
 

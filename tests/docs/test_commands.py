@@ -17,7 +17,7 @@ from hexlit.cli import main
 from hexlit.commands import application
 from hexlit.commands.application import typed
 from tests.commands.preloaded import HEXLIT, run_apart
-from tests.docs.pages import ROOT, manual, name_of
+from tests.docs.pages import GENERATED, ROOT, manual, name_of
 from tests.docs.shell import Command, commands_of, commands_of_line
 from tests.docs.stage import Stage
 from tests.docs.stand_ins import FOREIGN, OURS, Whole, is_searched, placed, shortened, whole
@@ -31,6 +31,8 @@ def hexlit_commands() -> dict[str, Command]:
     """Text -> the first command of the pages with this text; mentions such as `hexlit match` are left out."""
     found: dict[str, Command] = {}
     for page in manual():
+        if page == GENERATED:  # tests/commands/test_help.py tries its examples
+            continue
         for command in commands_of(page):
             if command.words[0] == "hexlit" and not (command.inline and is_mention(command)):
                 found.setdefault(command.text, command)
@@ -54,8 +56,7 @@ def first_values(words: Sequence[str]) -> list[str]:
     singles = []
     for word in words:
         if "=" in word and not word.startswith("-") and is_searched(word):
-            override = OverridesParser.create().parse_override(word)
-            word = f"{override.input_line.partition('=')[0]}={first_value(override)}"
+            word = f"{word.partition('=')[0]}={first_value(OverridesParser.create().parse_override(word))}"
         if word not in ("--multirun", "-m"):
             singles.append(word)
     return singles
@@ -67,7 +68,7 @@ def first_value(override: Override) -> Any:
     if isinstance(value, IntervalSweep):
         return value.start
     if not override.is_sweep_override():
-        return Override._get_value_element_as_str(value)
+        return override.get_value_element_as_str()
     return next(iter(override.sweep_string_iterator()))
 
 

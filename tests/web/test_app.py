@@ -73,7 +73,8 @@ def test_no_path_leads_to_another_file(path: str) -> None:
         "client": ("127.0.0.1", 1),
         "server": (HOST, 80),
     }
-    asyncio.run(client().app(scope, receive, send))
+    app: Any = client().app
+    asyncio.run(app(scope, receive, send))
     assert sent[0]["status"] == 404
     assert b"hexlit" not in b"".join(message.get("body", b"") for message in sent)
 

@@ -45,7 +45,7 @@ class Scripts(HTMLParser):
 
 def game(*moves: str, size: int = 3, **fields: Any) -> GameRecord:
     cells = np.array(parse_moves(" ".join(moves), size), np.int16)
-    settings = {"winner": 0, "ending": Ending.UNFINISHED, "swap": "swap-pieces" in moves} | fields
+    settings: dict[str, Any] = {"winner": 0, "ending": Ending.UNFINISHED, "swap": "swap-pieces" in moves} | fields
     return GameRecord(game_id=0, size=size, moves=cells, **settings)
 
 
@@ -56,7 +56,8 @@ def content_of(page: str) -> dict[str, Any]:
 
 
 def main_line_of(content: dict[str, Any]) -> list[str]:
-    moves, at = [], 0
+    moves: list[str] = []
+    at = 0
     while True:
         following = [number for number, node in enumerate(content["nodes"]) if node["parent"] == at and number]
         if not following:

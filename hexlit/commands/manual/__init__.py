@@ -1,4 +1,5 @@
-"""What every command takes, read from `conf/` and the source of the dataclasses: `--help`, completion, reference.
+"""The settings and groups of every command, for `--help`, completion and the reference page.
 
-No module of hexlit is imported for it beyond this package, and Hydra neither, so that it answers at once.
+They are read from `conf/` and from the source of the dataclasses. Neither the commands nor Hydra are imported, so that
+the answer comes at once.
 """

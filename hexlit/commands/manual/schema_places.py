@@ -1,4 +1,4 @@
-"""Where the dataclasses stand that defaults lists name, as `module:Class`, and where tasks from elsewhere have YAML."""
+"""The dataclass of every schema in a defaults list, as `module:Class`, and the YAML folders of outside tasks."""
 
 import ast
 from collections.abc import Iterable

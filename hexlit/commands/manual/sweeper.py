@@ -23,7 +23,7 @@ HYDRA_GROUPS = {
     "hydra/sweeper/pruner": "median",
     "hydra/launcher": "basic",
 }
-"""Group -> what it is where nobody chooses."""
+"""Group -> its default option."""
 
 _SWEEPERS = {
     "basic": "every combination of the values on the command line",

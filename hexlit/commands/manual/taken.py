@@ -1,4 +1,4 @@
-"""What one command line takes: its settings with their values, its groups with their options, its examples."""
+"""The settings, values, groups, options and examples of one command line."""
 
 import inspect
 import itertools
@@ -39,11 +39,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a command takes, in the order in which it is told."""
+    """Everything that a command takes, in the order of the page."""
 
     command: str
     text: str
-    """What the command is for, over several lines."""
+    """The command's purpose, in several lines."""
     examples: tuple[Example, ...]
     settings: tuple[Setting, ...]
     values: dict[str, Any]
@@ -58,7 +58,7 @@ class Taken:
 
 
 def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False) -> Taken:
-    """What `hexlit COMMAND ARGUMENTS` takes; flags among the arguments are passed over.
+    """Everything that `hexlit COMMAND ARGUMENTS` takes; flags among the arguments are skipped.
 
     `lenient` leaves out overrides that do not fit.
 

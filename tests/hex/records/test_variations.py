@@ -81,7 +81,8 @@ def test_a_file_may_nest_deeply() -> None:
 @st.composite
 def trees(draw: st.DrawFn) -> list[Variation]:
     """Trees of legal moves; nodes are in the order in which a reader meets them."""
-    nodes, boards = [Variation(-1, -1)], [()]
+    nodes = [Variation(-1, -1)]
+    boards: list[tuple[int, ...]] = [()]
     for _ in range(draw(st.integers(0, 12))):
         parent = draw(st.integers(0, len(nodes) - 1))
         board = Board(SIZE, swap=True, moves=boards[parent])
