@@ -82,7 +82,7 @@ def _complete(arguments: list[str]) -> int:
 
 
 def _offered(line: str) -> list[str]:
-    """What may continue the last word of `line`, of which the first is the program."""
+    """Completions of the last word of `line`, whose first word is the program."""
     words = line.split()
     if not line or line[-1].isspace():
         words.append("")

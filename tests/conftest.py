@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numba
 import pytest
@@ -19,6 +20,9 @@ from hexlit.hex import jit as jit  # names the folder of the kernels
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.append(ROOT)
+
+if TYPE_CHECKING:
+    import torch
 
 WORKER_BYTES = 3 * 2**30
 """Host memory of one worker and the processes that its tests start."""
@@ -42,6 +46,38 @@ os.environ["WANDB_DATA_DIR"] = str(Path(tempfile.gettempdir()) / "hexlit-tests" 
 # The first call of a kernel compiles it, which no deadline of an example can foresee.
 settings.register_profile("hexlit", deadline=None)
 settings.load_profile("hexlit")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the command line name the device of the tests that can run on any."""
+    said = "device of the tests that take the fixture `device`: cpu, cuda, cuda:N, mps, or auto (the first that exists)"
+    parser.addoption("--device", default="cpu", metavar="DEVICE", help=said)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a device that is not there before any test runs; the standard one is not tried, for torch takes a while.
+
+    Raises:
+        pytest.UsageError: there is no such device on this machine; what to do is said.
+    """
+    name = config.getoption("--device")
+    if name == "cpu":
+        return
+    from hexlit.accelerate.device import choose_device
+    from hexlit.errors import UsageError
+
+    try:
+        choose_device(name)
+    except UsageError as error:
+        raise pytest.UsageError(str(error).replace("accelerator.device=", "--device=")) from error
+
+
+@pytest.fixture(scope="session")
+def device(request: pytest.FixtureRequest) -> "torch.device":
+    """The device of `pytest --device=...`, the CPU unless given; it is there."""
+    from hexlit.accelerate.device import choose_device
+
+    return choose_device(request.config.getoption("--device"))
 
 
 @pytest.hookimpl(optionalhook=True)  # xdist may not be there

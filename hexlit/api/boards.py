@@ -21,6 +21,15 @@ class Board(rules.Board):
     Moves are names such as `"b2"` or cell indices (`row * size + column`). With the swap rule, White's first move
     may be `"swap"`.
 
+    Attributes:
+        size: rows of the board, 2 to 26.
+        cells: the stones, int8 `[size*size]`: 1 black, -1 white, 0 empty (a copy).
+        to_move: 1 where Black is to move, -1 where White is.
+        winner: 1 or -1 once somebody has connected, else 0.
+
+    Raises:
+        UsageError: a size out of range, or a move that is not legal.
+
     >>> import hexlit
     >>> board = hexlit.Board(3, moves="b2 a1")
     >>> board.play("b1").play("a2").play("b3").winner  # Black, top to bottom

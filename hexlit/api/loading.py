@@ -22,6 +22,9 @@ def load(where: str | Path) -> Run | Sweep | Match | Model:
         UsageError: there is nothing of these.
 
     >>> import hexlit
+    >>> run = hexlit.load("runs/hex5/2026-01-31_12-00-00_abcd")  # doctest: +SKIP
+    >>> run.search(hexlit.Board(5)).move                         # doctest: +SKIP
+    'c3'
     >>> hexlit.load("no/such/folder")
     Traceback (most recent call last):
     ...

@@ -104,6 +104,11 @@ def doctor(compile: bool = False) -> Checkup:
 
     Args:
         compile: whether `torch.compile` is tried, too, which takes most of the time.
+
+    >>> import hexlit
+    >>> checkup = hexlit.doctor()
+    >>> "cpu" in checkup.devices["device"].tolist(), "torch" in checkup.versions["package"].tolist()
+    (True, True)
     """
     from hexlit.accelerate.inspection import inspect_machine
     from hexlit.commands.doctor import as_json, fused_obstacle

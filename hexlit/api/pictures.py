@@ -48,7 +48,7 @@ class Row:
         self.pictures = pictures
 
     def _repr_html_(self) -> str:
-        # Where there is less room, all shrink by the same factor; more than a row holds go on in the next.
+        # With less room all shrink by the same factor; pictures beyond a full row continue in the next.
         wrap = "nowrap" if len(self.pictures) <= IN_ONE_ROW else "wrap"
         cells = "".join(
             f"<div style='flex:0 1 {width_of(svg)}px;min-width:0'>{without_declaration(svg)}</div>"

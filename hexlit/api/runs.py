@@ -101,7 +101,7 @@ class Run(Model):
             }
             facts |= _figures(summary)
         else:
-            facts["state"] = "has no summary: it goes on, or was interrupted"
+            facts["state"] = "has no summary: it is running, or was interrupted"
         rows = "".join(
             f"<tr><th style='text-align:left;font-weight:normal;opacity:0.7'>{escape(name)}</th>"
             f"<td style='text-align:left'>{escape(value)}</td></tr>"

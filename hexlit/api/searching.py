@@ -33,6 +33,9 @@ class HasNetwork(Protocol):
 class Search:
     """Searches positions, one at a time, judged by a network or by random playouts.
 
+    A result has the policy of the search float32 `[A]`, its visits int32 `[A]` and the value in [-1, 1] for the player
+    to move; A is size*size, and one more where White may swap.
+
     >>> import hexlit
     >>> search = hexlit.Search(simulations=200)           # by random playouts
     >>> found = search.run(hexlit.Board(3, moves="a1"))   # White may take the middle, and wins
@@ -76,7 +79,7 @@ class Search:
     def run(self, board: Position) -> Searched:
         """Search the position on `board`; raises `UsageError` where the game is over."""
         machine, evaluator = self._made(board.size, self._swap_of(board), 1)
-        ply = len(board.moves) if board.swap else len(board.moves) + 2  # by then nobody may swap any more
+        ply = len(board.moves) if board.swap else len(board.moves) + 2  # the swap is no longer possible then
         colour = np.array([board.to_move], np.int8)
         result = machine.run(board.cells[None], colour, evaluator, ply=np.array([ply], np.int16))
         return Searched(_pictured(board), result, outline(machine))

@@ -13,6 +13,9 @@ from hexlit.hex.notation import format_cell
 class Solver:
     """Solves positions on boards of 2 to 8 rows: the winner with best play, and every winning move.
 
+    Raises:
+        UsageError: the game is over, or the board too large.
+
     >>> import hexlit
     >>> solution = hexlit.Solver().solve(hexlit.Board(5, moves="a2 c3 d4"))
     >>> solution.winner, solution.moves
@@ -33,6 +36,8 @@ class Solver:
 
     def openings(self, size: int) -> OpeningMap:
         """Whether each first move of Black wins; boards of 5 rows take a moment, of 7 half a minute.
+
+        Its `values` are float64 `[size*size]`: 1 where the move wins, -1 where it loses.
 
         >>> import hexlit
         >>> hexlit.Solver().openings(3).values.tolist()

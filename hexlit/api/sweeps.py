@@ -163,7 +163,7 @@ def _folder_of(argv: list[str]) -> Path:
     named = any(argument.startswith("hydra.sweep.dir=") for argument in argv)
     study = config.hydra.sweeper.get("study_name")
     if config.sweep.resume and not named and study is None:
-        raise UsageError("sweep.resume=true: name the sweep to go on with by hydra.sweep.dir=FOLDER")
+        raise UsageError("sweep.resume=true: name the sweep to continue with hydra.sweep.dir=FOLDER")
     return folder if named or study is None else folder.parent / str(study)
 
 

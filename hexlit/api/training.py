@@ -31,6 +31,8 @@ def train(*arguments: str, quiet: bool = False, **settings: Any) -> Run:
         UsageError: a mistake, in one line that says what would be right.
 
     >>> import hexlit
+    >>> run = hexlit.train("trainer.max_epochs=10", board=4)  # doctest: +SKIP
+    >>> run.metrics["train.loss"].plot()                      # doctest: +SKIP
     >>> hexlit.train("board=99")
     Traceback (most recent call last):
     ...

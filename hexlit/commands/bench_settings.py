@@ -21,9 +21,9 @@ class BenchConfig:
     """Settings of `hexlit bench`."""
 
     what: str = "all"
-    """Subject of the measurement. games, search, forward, train, selfplay, loader, workers, or all of these; leaves,
-    batch, compare, solver, trials. pace: the rates for `hexlit plan`. actors: those of the Ray cluster in the section
-    `ray`, beside as many workers of this machine."""
+    """Subject of the measurement: games, search, forward, train, selfplay, loader, workers, or `all` of these. Others
+    are leaves, batch, compare, solver, trials. `pace`: the rates for `hexlit plan`. `actors`: those of the Ray cluster
+    of the section `ray`, beside as many workers of this machine."""
     board: int = 11
     """Rows of the board, 2 to 19; 2 to 8 for the solver."""
     checkpoint: str | None = None

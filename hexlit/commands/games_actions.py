@@ -90,6 +90,10 @@ def show(settings: GamesConfig) -> None:
             write_text_atomic(Path(settings.svg), game_svg(shown))
         except OSError as error:
             raise UsageError(f"svg={settings.svg}: cannot be written ({error.strerror})") from error
+    if settings.html:
+        from hexlit.commands.games_page import write_page
+
+        write_page(settings, shown, reader)
     _console().print(draw_game(shown))
 
 

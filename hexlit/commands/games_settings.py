@@ -15,7 +15,7 @@ _CHOICES = {
     "winner": ("black", "white", None),
     "ending": ("connected", "resigned", "forfeited", "unfinished", None),
 }
-_LEAST = {"size": 2, "games": 1, "game": 1, "ply": 0, "opening_plies": 1, "most": 1}
+_LEAST = {"size": 2, "games": 1, "game": 1, "ply": 0, "simulations": 1, "opening_plies": 1, "most": 1}
 
 
 @dataclass
@@ -48,6 +48,17 @@ class GamesConfig:
     """Show: number of moves on the board. None: all."""
     svg: str | None = None
     """Show: file for a picture in addition to the text."""
+    html: str | None = None
+    """Show: file for a page that steps through the game without a server, in addition to the text."""
+    review: bool = False
+    """Show: whether `checkpoint` judges each position on that page."""
+    checkpoint: str | None = None
+    """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows; on larger
+    boards the packaged network that fits."""
+    simulations: int = 256
+    """Show: simulations for each position that a network judges."""
+    seconds: float = 10.0
+    """Show: longest time of the exact solver for a position, in seconds."""
     opening_plies: int = 2
     """Stats: number of moves in an opening."""
     most: int = 10
@@ -71,6 +82,12 @@ class GamesConfig:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{name}={value}: must be {least} or more")
+        if not 0.01 <= self.seconds <= 3600:
+            raise UsageError(f"seconds={self.seconds:g}: a time from 0.01 to 3600 is needed")
+        if self.review and self.html is None:
+            raise UsageError("review=true: the review is part of the page; add html=FILE")
+        if self.checkpoint is not None and not self.review:
+            raise UsageError(f"checkpoint={self.checkpoint}: a network reviews the game; add review=true html=FILE")
         if self.json and self.action == "show":
             raise UsageError("json=true: show draws; stats and verify answer as JSON")
 

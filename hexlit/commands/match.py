@@ -71,6 +71,8 @@ class MatchConfig:
     """Folder of an interrupted match to continue."""
     json: bool = False
     """Whether to print the content of `match.json` instead of tables."""
+    boards: int = 0
+    """Number of games whose last position is drawn at the end: the longest ones of the closest two players."""
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
     where: str = "here"
@@ -93,6 +95,8 @@ class MatchConfig:
         for name in ("pairs", "at_once", "workers"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
+        if self.boards < 0:
+            raise UsageError(f"boards={self.boards}: must be 0 or more")
         check_place(self.where)
         if self.mode not in MODES:
             raise UsageError(f"mode={self.mode}: choose one of {', '.join(MODES)}")
@@ -208,6 +212,10 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
         print(json.dumps(document, indent=2, allow_nan=False))
         return
     print_match(console, document)
+    if config.boards:
+        from hexlit.commands.match_boards import closest_games, draw_games
+
+        console.print(draw_games(closest_games(log.games, config.boards), log.size))
     console.print(f"\nEverything of this match: {os.path.relpath(folder)}", soft_wrap=True)
 
 

@@ -211,4 +211,4 @@ def spec_offer(settings: PlayConfig, spec: Any, title: str) -> "Offer":
         table = Table([spec], settings.search, settings.accelerator, board=size, seed=settings.seed)
         return table.contestant(spec).one_game()
 
-    return Offer(spec.label, title, one_game=one_game, foreign=spec.kind == "htp")
+    return Offer(spec.label, title, one_game=one_game, foreign=spec.kind == "htp", beside=not spec.of_network)

@@ -23,6 +23,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "hexlit.commands.monitor",
         "watch a run from outside: processor, memory, device; how many fit side by side",
     ),
-    "report": ("hexlit.commands.report", "the results of a sweep, finished or still going on: leaderboard, figures"),
+    "report": ("hexlit.commands.report", "the results of a sweep, finished or still running: leaderboard, figures"),
 }
 """Name of a command -> (module with `main(argv) -> exit code`, one line of help)."""

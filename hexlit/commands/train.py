@@ -179,6 +179,6 @@ def say_hello(settings: RunConfig, folder: Path) -> None:
     """Print the first line of a run, before imports that take seconds."""
     if not ranks().writes:
         return
-    verb = "begins" if settings.resume is None else "goes on"
+    verb = "begins" if settings.resume is None else "continues"
     where = f"{verb} in {os.path.relpath(folder)}; loading PyTorch"
     print(f"hexlit train · {settings.name} · {settings.subject} · {where}", flush=True)

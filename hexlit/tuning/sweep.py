@@ -317,7 +317,7 @@ class Sweep:
 
 
 def again(plan: Plan, config: DictConfig) -> str:
-    """The command, ready for a shell, that goes on with the sweep of `plan`, which was composed as `config`."""
+    """The shell command that continues the sweep of `plan`, which was composed as `config`."""
     asked = [*config.hydra.overrides.task, *config.hydra.overrides.hydra]
     of_this_session = ("hydra.mode=", "hydra.sweep.dir=", "sweep.resume=", "sweep.join=")
     kept = [str(override) for override in asked if not str(override).startswith(of_this_session)]

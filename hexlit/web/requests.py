@@ -17,8 +17,8 @@ A request has a number `id` and a field `do`. Its answers repeat the `id` and ha
 | openings | position, player | `openings`: value of each first stone for Black, without search |
 | solve | position | `solve`: winner, winning, must_play, links, nodes, seconds |
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
-| read | text | `game`: size, swap, moves, black, white, format; a game in any format of `hexlit games import` |
-| write | position, format, black, white, given_up | `text`: the game in `format` (sgf, hexworld, trmph, ...) |
+| read | text | `game`: size, swap, moves, nodes, unread, black, white, format; of any format of `hexlit games import` |
+| write | position, format, black, white, given_up, nodes | `text`: the game in `format` (sgf, hexworld, ...) |
 | stop | | `stopped`: the running work of this browser is stopped too |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show.
@@ -29,6 +29,9 @@ its edges.
 like `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in
 [-1, 1]:
 for the player to move in `look` and `study`, for the mover in `move`, and for Black in `openings` and `review`.
+`nodes` are a tree of variations, `[{"move": "", "parent": -1}, {"move": "a3", "parent": 0}, ...]`: the empty board
+first, and by first children the main line. Of the formats, `sgf` reads and writes them; `unread` says of each variation
+that is no game of Hex what is wrong with it.
 `candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}`
 or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for none.
 
@@ -44,6 +47,8 @@ from hexlit.errors import UsageError
 LONGEST_MESSAGE = 1 << 18
 """Most bytes of a message; the text of a game has a few thousand."""
 MOST_SIMULATIONS = 1_000_000
+MOST_NODES = 5000
+"""Of a tree of variations that is written; such a message is shorter than `LONGEST_MESSAGE`."""
 
 Simulations = Annotated[int, Field(ge=1, le=MOST_SIMULATIONS)]
 Name = Annotated[str, Field(max_length=100)]
@@ -143,8 +148,15 @@ class GivenUp(_Strict):
     how: Literal["resigned", "time"]
 
 
+class Node(_Strict):
+    """A move of a tree of variations, and the number of the node before it."""
+
+    move: Annotated[str, Field(max_length=12)]
+    parent: Annotated[int, Field(ge=-1)]
+
+
 class Write(_Numbered):
-    """A game as a text."""
+    """A game as a text; `nodes`, whose main line it is, go into formats that know variations."""
 
     do: Literal["write"]
     position: PositionText
@@ -152,6 +164,7 @@ class Write(_Numbered):
     black: Name = ""
     white: Name = ""
     given_up: GivenUp | None = None
+    nodes: Annotated[list[Node], Field(max_length=MOST_NODES)] = []
 
 
 class Stop(_Numbered):

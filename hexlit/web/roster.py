@@ -41,7 +41,9 @@ class Offer:
     one_game: Callable[[int], GamePlayer] | None = None
     """Rows of the board -> the player, if there is no judge."""
     foreign: bool = False
-    """Whether it is a program of its own, which needs no turn at this processor."""
+    """Whether it is a program of its own, which can be ended while it thinks."""
+    beside: bool = False
+    """Whether it moves without the baton. Its kernels need no thread of others, and release the GIL."""
     search: SearchConfig | None = None
     """Search of a player with a judge; None: the common settings."""
 
@@ -88,7 +90,7 @@ class Roster:
 
 
 class Seats:
-    """The players of one browser, with their trees; its own thread calls them, with the baton but for foreign ones."""
+    """The players of one browser, with their trees; its own thread calls them, with the baton or beside it."""
 
     def __init__(self, roster: Roster, tree_bytes: int) -> None:
         """Each tree may take `tree_bytes`."""
@@ -106,6 +108,10 @@ class Seats:
     def is_foreign(self, name: str) -> bool:
         """Whether the player `name` is a program of its own; raises `UsageError` where there is none of that name."""
         return self._roster.offer(name).foreign
+
+    def runs_beside(self, name: str) -> bool:
+        """Whether the player `name` moves without the baton; raises `UsageError` where there is none of that name."""
+        return self._roster.offer(name).beside
 
     def knows_swap(self, name: str, size: int) -> bool:
         """Whether the player `name`, who searches, was trained with the swap rule for boards of `size` rows."""
@@ -140,7 +146,7 @@ class Seats:
             del self._players[name]
         player = made(size)
         with self._lock:
-            if self._closed:  # nobody would end it
+            if self._closed:  # it would never end
                 raise UsageError("the page has gone")
             self._players[name] = (size, swap), player
         player.begin(size, swap=swap)

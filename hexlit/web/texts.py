@@ -1,5 +1,6 @@
 """Games as texts: what a page pastes or opens, and what it saves."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -7,12 +8,14 @@ import numpy as np
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
-from hexlit.hex.notation import format_cell
+from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
 from hexlit.hex.records.game import as_record
-from hexlit.web.requests import Read, Write
+from hexlit.hex.records.variations import Variation, Variations, main_line, read_variations, write_variations
+from hexlit.web.recorded import node_entry
+from hexlit.web.requests import Node, Read, Write
 
 LARGEST_BOARD = 19
 
@@ -31,6 +34,9 @@ def game_of(request: Read) -> dict[str, Any]:
     if isinstance(first, RecordError):
         raise UsageError(f"text, read as {form.name}: {first}")
     record = as_record(first)
+    found = Variations(main_line(record.moves.tolist()), [])
+    if form.name == "sgf":
+        found = read_variations(text.splitlines(keepends=True), first.place)
     if record.size > LARGEST_BOARD:
         raise UsageError(f"text: the game has a board of {record.size} rows; this page shows {LARGEST_BOARD} at most")
     return {
@@ -39,6 +45,8 @@ def game_of(request: Read) -> dict[str, Any]:
         "size": record.size,
         "swap": record.swap,
         "moves": [format_cell(int(move), record.size) for move in record.moves],
+        "nodes": [node_entry(node, record.size) for node in found.nodes],
+        "unread": [str(error) for error in found.unread],
         "black": record.black,
         "white": record.white,
         "final": True,
@@ -63,5 +71,38 @@ def text_of(request: Write, board: Board) -> dict[str, Any]:
         black=request.black,
         white=request.white,
     )
-    text = FORMATS[request.format].write(from_record(record))
+    if request.format == "sgf" and request.nodes:
+        text = write_variations(record, checked_nodes(request.nodes, board))
+    else:
+        text = FORMATS[request.format].write(from_record(record))
     return {"type": "text", "text": text, "suffix": FORMATS[request.format].suffixes[0], "final": True}
+
+
+def checked_nodes(given: Sequence[Node], board: Board) -> list[Variation]:
+    """The tree of a page, whose main line is the game on `board`.
+
+    Raises:
+        UsageError: it is no tree, its main line is another game, or a line has an illegal move.
+    """
+    if given[0].parent != -1 or any(not 0 <= node.parent < number for number, node in enumerate(given) if number):
+        raise UsageError("nodes: each but the first needs the number of an earlier node as its parent")
+    nodes = [Variation(-1, -1)]
+    nodes += [Variation(parse_cell(node.move, board.size), node.parent) for node in given[1:]]
+    parents = {node.parent for node in nodes}
+    ends = [number for number in range(len(nodes)) if number not in parents]
+    for end in ends:
+        line, at = [], end
+        while at > 0:
+            line.append(nodes[at].move)
+            at = nodes[at].parent
+        Board(board.size, swap=board.swap, moves=line[::-1])
+    first: dict[int, int] = {}
+    for number, node in enumerate(nodes):
+        first.setdefault(node.parent, number)
+    main, at = list[int](), 0
+    while at in first:
+        at = first[at]
+        main.append(nodes[at].move)
+    if tuple(main) != board.moves:
+        raise UsageError("nodes: their main line is not the game that is written")
+    return nodes

@@ -5,21 +5,22 @@ Each function is called by the holder of the baton, and passes it on between two
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from hexlit.arena.exact import proved_move
 from hexlit.arena.game_player import RESIGN, Forfeit
-from hexlit.arena.position import Position
+from hexlit.arena.review import fairest, opening_values, opens_fairly, review, seen
 from hexlit.arena.thinker import Thinker
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
-from hexlit.hex.geometry import WHITE
-from hexlit.hex.notation import format_cell
+from hexlit.hex.geometry import BLACK
+from hexlit.hex.notation import SWAP, format_cell
 from hexlit.web.baton import Baton, passing
 from hexlit.web.config import WebSettings
 from hexlit.web.positions import board_of, check_undecided, state_of
+from hexlit.web.recorded import review_entry
 from hexlit.web.requests import Look, Move, Openings, PositionText, Review, Study
 from hexlit.web.roster import Seats, before
 from hexlit.web.verdict import Verdicts
@@ -78,7 +79,7 @@ class Thinking:
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
         enough = before(time.monotonic() + seconds, until)
         if opens_fairly(thinker, board):
-            values = self._opening_values(thinker, board.size, enough)
+            values = opening_values(thinker, board.size, enough)
             cell = fairest(values)
             return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
         simulations = request.simulations or self._settings.simulations
@@ -108,9 +109,13 @@ class Thinking:
 
     @contextmanager
     def _alone(self, name: str, stopped: Callable[[], bool]) -> Iterator[None]:
-        """A foreign player thinks without the baton, and ends when `stopped` says so; any other keeps the baton."""
-        if not self._seats.is_foreign(name):
+        """A player that runs beside others gives the baton back; a foreign one also ends when `stopped` says so."""
+        if not self._seats.runs_beside(name):
             yield
+            return
+        if not self._seats.is_foreign(name):
+            with self._baton.aside():
+                yield
             return
         done = threading.Event()
 
@@ -129,8 +134,12 @@ class Thinking:
             watcher.join()
 
     def _study(self, request: Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
+        """The reports of a search that grows. A player that never learned to swap is told of the rule from outside."""
         check_undecided(board)
         thinker = self._thinker(request.player, board)
+        if opens_fairly(thinker, board):
+            yield _fair_openings(thinker, board.size, until)
+            return
         most = min(request.simulations or self._settings.live_simulations, self._settings.live_simulations)
         thought = thinker.study(seen(board), board.to_move, simulations=1, until=until)
         while not until():
@@ -140,8 +149,10 @@ class Thinking:
                 thought = thinker.study_more(left, until=before(deadline, until))
             left = most - sum(candidate.visits for candidate in thinker.candidates())
             final = left <= 0 or thinker.full
-            found = _found(thinker, board.size)
-            yield {"type": "study", "value": thought.value, "full": thinker.full, "final": final} | found
+            report = {"value": thought.value} | _found(thinker, board.size)
+            if board.may_swap and not thinker.swap:
+                report = _with_swap(report)
+            yield {"type": "study", "full": thinker.full, "final": final} | report
             if final:
                 return
 
@@ -157,75 +168,46 @@ class Thinking:
         return {"type": "look", "value": value, "policy": shares, "final": True}
 
     def _openings(self, name: str, board: Board, until: Callable[[], bool]) -> Answer:
-        values = self._opening_values(self._thinker(name, Board(board.size)), board.size, until)
+        values = opening_values(self._thinker(name, Board(board.size)), board.size, until)
         named = {format_cell(cell, board.size): value for cell, value in values.items()}
         return {"type": "openings", "values": named, "final": True}
 
-    def _opening_values(self, thinker: Thinker, size: int, until: Callable[[], bool]) -> dict[int, float]:
-        """Cell -> the value for Black of a first stone there, without search; at least of one cell."""
-        values: dict[int, float] = {}
-        for cell in range(size * size):
-            _, value = thinker.look(seen(Board(size, moves=[cell])), WHITE)
-            values[cell] = -value
-            if until():
-                break
-        return values
-
     def _review(self, request: Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
-        """Every position of the game: its value for Black, the best move, and the cost of the move that was played.
-
-        A cost is the winning chance that the mover gave away, 0 to 1: what the best move was worth, less what the
-        next position was worth. An adviser that does not know the swap judges the first stone by its map of openings:
-        the nearer to even, the better.
-        """
-        moves, simulations = board.moves, request.simulations or self._settings.simulations
-        swaps = board.swap
+        """Every position of the game, see `hexlit.arena.review`."""
         thinker = self._thinker(request.player, board)
-        earlier: Answer | None = None
-        first: dict[int, float] = {}
-        for ply in range(len(moves) + 1):
-            now = Board(board.size, swap=swaps, moves=moves[:ply])
-            if opens_fairly(thinker, now):
-                first = self._opening_values(thinker, now.size, until)
-                best = fairest(first)
-                answer: Answer = {"value": -abs(first[best]), "best": format_cell(best, now.size), "expected": []}
-            else:
-                answer = self._judged(thinker, now, simulations, until)
-            if until():
-                return
-            if earlier is not None:
-                after = -abs(first[moves[0]]) if ply == 1 and first else answer["value"]
-                lost = (earlier["value"] - after) / 2 * (1 if ply % 2 else -1)
-                yield earlier | {"cost": max(0.0, lost), "final": False}
-            earlier = {"type": "review", "ply": ply, "plies": len(moves)} | answer
-        assert earlier is not None
-        yield earlier | {"cost": 0.0, "final": True}
-
-    def _judged(self, thinker: Thinker, board: Board, simulations: int, until: Callable[[], bool]) -> Answer:
-        """The value for Black, the best move and the line expected after it."""
-        if board.winner:
-            return {"value": float(board.winner), "best": "", "expected": []}
-        thought = thinker.study(seen(board), board.to_move, simulations=simulations, until=until)
-        value, best = thought.value, thought.action
-        if board.may_swap and not thinker.swap and value < 0:
-            value, best = -value, board.size**2
-        line = [format_cell(action, board.size) for action in thinker.variation()] if best == thought.action else []
-        return {"value": value * board.to_move, "best": format_cell(best, board.size), "expected": line}
+        simulations = request.simulations or self._settings.simulations
+        plies = len(board.moves)
+        for found in review(thinker, board, simulations, until):
+            yield {"type": "review", "plies": plies, "final": found.ply == plies} | review_entry(found, board.size)
 
 
-def opens_fairly(thinker: Thinker, board: Board) -> bool:
-    """Whether the first stone may be swapped, and `thinker` does not know of that."""
-    return board.swap and not board.moves and not thinker.swap
+def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
+    """The study of the empty board under the swap rule: the fairer a first stone, the better, as it may be swapped."""
+    values = opening_values(thinker, size, until)
+    policy, _ = thinker.look(seen(Board(size)), BLACK)
+    fair = sorted(values, key=lambda cell: abs(values[cell]))
+    candidates = [
+        {
+            "move": format_cell(cell, size),
+            "visits": 1,
+            "value": -abs(values[cell]),
+            "prior": float(policy[cell]),
+            "line": [format_cell(cell, size)],
+        }
+        for cell in fair[:MOST_SHOWN]
+    ]
+    found = {"value": -abs(values[fair[0]]), "visits": len(values), "candidates": candidates}
+    return {"type": "study", "full": False, "final": True} | found | {"expected": candidates[0]["line"]}
 
 
-def fairest(values: Mapping[int, float]) -> int:
-    """The first stone that is the nearest to even, of Black's `values` by cell."""
-    return min(values, key=lambda cell: abs(values[cell]))
-
-
-def seen(board: Board) -> Position:
-    """The position of `board`, without its history."""
-    return Position(board.size, board.cells, board.to_move, board.winner)
+def _with_swap(report: Answer) -> Answer:
+    """The report with the swap among the candidates: it turns the sign of the value of all other moves."""
+    value, candidates = report["value"], report["candidates"]
+    visits = max((one["visits"] for one in candidates), default=0)
+    swap = {"move": SWAP, "visits": visits, "value": -value, "prior": 0.0, "line": [SWAP]}
+    if value >= 0:
+        return report | {"candidates": [*candidates, swap]}
+    return report | {"value": -value, "candidates": [swap, *candidates], "expected": [SWAP]}
 
 
 def played(request: Move, board: Board, move: int) -> Answer:

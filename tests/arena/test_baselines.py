@@ -11,16 +11,15 @@ from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlaye
 from hexlit.arena.baselines.perfect import SolverPlayer
 from hexlit.arena.baselines.rollout import RolloutPlayer
 from hexlit.arena.match import Player, play_match
-from hexlit.arena.players import RandomPlayer
+from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
-from hexlit.hex.engine import empty_stones, place_all
-from hexlit.hex.geometry import geometry
 from hexlit.hex.openings import solved_openings
-from hexlit.hex.playout import random_games
 from hexlit.hex.solver import Solver
-from hexlit.hex.symmetry import exchange_colours, exchange_moves
-from hexlit.hex.threats import winning_cells
 from hexlit.hex.truth import won_positions
+from hexlit.search.config import SearchConfig
+from hexlit.search.evaluator import RolloutEvaluator
+from hexlit.testing import PlayerConformance
+from hexlit.testing.positions import wins_at_once
 
 BASELINES: dict[str, Callable[[int, int], Player]] = {
     "two-distance, depth 1": lambda size, seed: TwoDistancePlayer(depth=1, seed=seed),
@@ -32,98 +31,37 @@ BASELINES: dict[str, Callable[[int, int], Player]] = {
     "rollouts, one simulation": lambda size, seed: RolloutPlayer(simulations=1, rollouts=5, seed=seed),
     "solver": lambda size, seed: SolverPlayer(size, node_limit=100, seed=seed, table_bits=14),
 }
-every_baseline = pytest.mark.parametrize("name", BASELINES)
 
 
-def sizes_of(name: str) -> range:
-    return range(2, 9 if name == "solver" else 14)
+class TestBaselines(PlayerConformance):
+    @pytest.fixture(autouse=True, params=BASELINES)
+    def _one_of_them(self, request: pytest.FixtureRequest) -> None:
+        self.name: str = request.param
+        self.sizes = range(2, 9 if self.name == "solver" else 14)
+
+    def make(self, size: int, seed: int) -> Player:
+        return BASELINES[self.name](size, seed)
 
 
-def games(size: int, count: int, seed: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
-    """Moves int16 `[count, size*size]` of complete random games, and how many of them were played."""
-    moves, lengths = np.zeros((count, size * size), np.int16), np.zeros(count, np.int16)
-    random_games(count, seed, geometry(size), moves, empty_stones(1, size), lengths)
-    return moves, lengths
+class TestChance(PlayerConformance):
+    takes_wins = stops_losses = colours_alike = False
+
+    def make(self, size: int, seed: int) -> Player:
+        return RandomPlayer(seed)
 
 
-def positions(
-    size: int, count: int, seed: int, *, before_the_end: bool = False
-) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Undecided positions of random games: of any length, or just before the winning move."""
-    cells, to_move = np.zeros((count, size * size), np.int8), np.zeros(count, np.int8)
-    random = np.random.default_rng(seed)
-    for row, (moves, length) in enumerate(zip(*games(size, count, seed), strict=True)):
-        plies = int(length) - 1 if before_the_end else int(random.integers(0, length))
-        cells[row, moves[:plies]] = [1 if ply % 2 == 0 else -1 for ply in range(plies)]
-        to_move[row] = 1 if plies % 2 == 0 else -1
-    return cells, to_move
+class TestSearched(PlayerConformance):
+    sizes = (2, 4)
+
+    def make(self, size: int, seed: int) -> Player:
+        return SearchPlayer(SearchConfig(simulations=200), RolloutEvaluator(8, seed), size=size, batch=8)
 
 
-def wins_at_once(cells: NDArray[np.int8], colour: int) -> list[int]:
-    size = round(len(cells) ** 0.5)
-    stones, found = empty_stones(1, size), np.zeros(len(cells), np.int16)
-    place_all(stones, 0, cells, geometry(size))
-    wins: list[int] = found[: winning_cells(stones, 0, colour, geometry(size), found)].tolist()
-    return wins
+class TestPolicyAlone(PlayerConformance):
+    takes_wins = stops_losses = False
 
-
-@every_baseline
-def test_moves_are_legal_on_every_board(name: str) -> None:
-    for size in sizes_of(name):
-        cells, to_move = positions(size, 8, seed=size)
-        given = cells.copy()
-        moves = BASELINES[name](size, 0).choose(cells, to_move)
-        assert moves.dtype == np.int16
-        assert np.array_equal(cells, given)
-        assert (cells[np.arange(len(cells)), moves] == 0).all()
-
-
-@every_baseline
-def test_a_win_in_one_move_is_taken(name: str) -> None:
-    for size in sizes_of(name):
-        cells, to_move = positions(size, 12, seed=size, before_the_end=True)
-        moves = BASELINES[name](size, 0).choose(cells, to_move)
-        for board, colour, move in zip(cells, to_move.tolist(), moves.tolist(), strict=True):
-            assert move in wins_at_once(board, colour)
-
-
-@every_baseline
-def test_a_loss_in_one_move_is_stopped_where_it_can_be(name: str) -> None:
-    """The same positions with the other player to move."""
-    stopped = 0
-    for size in sizes_of(name):
-        cells, to_move = positions(size, 12, seed=size, before_the_end=True)
-        moves = BASELINES[name](size, 0).choose(cells, -to_move)
-        for board, colour, move in zip(cells, to_move.tolist(), moves.tolist(), strict=True):
-            threats = wins_at_once(board, colour)
-            if len(threats) == 1 and not wins_at_once(board, -colour):
-                assert move == threats[0]
-                stopped += 1
-    assert stopped > 5
-
-
-@every_baseline
-def test_moves_depend_on_the_position_and_the_seed_alone(name: str) -> None:
-    """Not on the games played beside it, nor on what was asked before."""
-    cells, to_move = positions(5, 24, seed=1)
-    moves = BASELINES[name](5, 3).choose(cells, to_move)
-    assert np.array_equal(BASELINES[name](5, 3).choose(cells, to_move), moves)
-    player = BASELINES[name](5, 3)
-    if name == "solver":
-        player = SolverPlayer(5, seed=3, table_bits=14)
-        moves = player.choose(cells, to_move)
-    one_by_one = [player.choose(cells[row : row + 1], to_move[row : row + 1])[0] for row in range(len(cells))[::-1]]
-    assert np.array_equal(one_by_one[::-1], moves)
-
-
-@every_baseline
-def test_both_colours_play_alike(name: str) -> None:
-    """The transposed position with the colours exchanged gets the transposed move."""
-    for size in (3, 6):
-        cells, to_move = positions(size, 16, seed=2)
-        moves = BASELINES[name](size, 1).choose(cells, to_move)
-        mirrored = BASELINES[name](size, 1).choose(exchange_colours(cells), -to_move)
-        assert np.array_equal(mirrored, exchange_moves(moves, size))
+    def make(self, size: int, seed: int) -> Player:
+        return PolicyPlayer(RolloutEvaluator(2, seed), size=size, batch=8)
 
 
 @pytest.mark.parametrize("name", [name for name in BASELINES if "width" not in name])

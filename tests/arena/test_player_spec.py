@@ -71,7 +71,7 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         (["rnadom", "solver"], "'rnadom' names no kind of player: checkpoint, policy, random"),
         (["random solver"], "names more than one kind"),
         (["random=3"], "write random alone"),
-        (["checkpoint"], "write checkpoint=SOURCE, a run's folder or a .ckpt"),
+        (["checkpoint"], "write checkpoint=SOURCE, a run's folder, a .ckpt, a .safetensors or hexlit:NAME"),
         (["htp="], "write htp=SOURCE, a command line"),
         (["random depth=3"], "random has no setting 'depth': it has name"),
         (["rollouts simulations=many"], "simulations=many of rollouts: expected a whole number"),

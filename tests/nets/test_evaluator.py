@@ -19,8 +19,19 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.heads import masked_logits
 from hexlit.nets.tower import HexNet, build_net
+from hexlit.search.evaluator import Evaluator
+from hexlit.testing import EvaluatorConformance
 
 Floats = NDArray[np.float32]
+
+
+def profile_on(device: torch.device, precision: str = "fp32") -> DeviceProfile:
+    """Plain operators, which every device has."""
+    return build_profile(
+        AcceleratorConfig(
+            device=str(device), inference="eager", inference_precision=precision, matmul_precision="highest"
+        )
+    )
 
 
 def cpu_profile(inference: str = "fused", precision: str = "fp32") -> DeviceProfile:
@@ -128,20 +139,40 @@ def test_bf16_backend_agrees_on_the_best_move(backend: str) -> None:
     np.testing.assert_allclose(value, expected_value, atol=0.05)
 
 
-@pytest.mark.parametrize("swap", [True, False])
-def test_policy_is_a_distribution_over_legal_actions(swap: bool) -> None:
-    planes = random_positions(16, 4)
-    evaluator = NetworkEvaluator(trained_like(), size=4, swap=swap, batch=16, profile=cpu_profile())
-    policy, value = evaluated(evaluator, planes)
-    assert policy.shape == (16, 17 if swap else 16)
-    np.testing.assert_allclose(policy.sum(1), 1.0, rtol=1e-5)
-    stones = (planes[:, 0] | planes[:, 1]).reshape(16, 16) != 0
-    assert (policy[:, :16][stones] == 0).all()
-    assert (policy[:, :16][~stones] > 0).all()
-    assert (np.abs(value) <= 1).all()
-    if swap:
-        assert (policy[::2, 16] > 0).all()
-        assert (policy[1::2, 16] == 0).all()
+@pytest.mark.row("A26")
+@pytest.mark.parametrize("precision", ["fp32", "auto"])
+def test_on_every_device_it_says_what_the_plain_network_says_and_takes_new_weights(
+    device: torch.device, precision: str
+) -> None:
+    profile = profile_on(device, precision)
+    profile.apply()
+    evaluator = NetworkEvaluator(trained_like(0), size=7, swap=True, batch=64, profile=profile)
+    assert evaluator.backend == "eager"
+    planes, tolerance = random_positions(64, 7), 1e-3 if evaluator.dtype == torch.float32 else 0.1
+    for seed in (0, 1):
+        evaluator.refresh(trained_like(seed).to(device))
+        expected = plain(trained_like(seed), planes, 50)
+        for got, right in zip(evaluated(evaluator, planes), expected, strict=True):
+            np.testing.assert_allclose(got, right, atol=tolerance)
+
+
+@pytest.mark.row("A26")
+class TestNetwork(EvaluatorConformance):
+    sizes = (2, 4)
+
+    @pytest.fixture(autouse=True)
+    def _on(self, device: torch.device) -> None:
+        self.profile = profile_on(device)
+
+    def make(self, size: int, swap: bool, batch: int) -> Evaluator:
+        return NetworkEvaluator(trained_like(), size=size, swap=swap, batch=batch, profile=self.profile)
+
+
+class TestFused(EvaluatorConformance):
+    sizes = (4,)
+
+    def make(self, size: int, swap: bool, batch: int) -> Evaluator:
+        return NetworkEvaluator(trained_like(), size=size, swap=swap, batch=batch, profile=cpu_profile("fused"))
 
 
 @pytest.mark.parametrize("backend", ["fused", "eager"])

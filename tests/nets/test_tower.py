@@ -28,14 +28,16 @@ def small(**fields: object) -> NetConfig:
 
 @pytest.mark.row("A17")
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(layout: str) -> None:
+def test_resnet_layouts_have_their_depth_and_finite_gradients_on_boards_2_to_19(
+    layout: str, device: torch.device
+) -> None:
     block, blocks, convolutions = LAYOUTS[layout]
-    net = build_net(small(block=block, blocks=blocks))
+    net = build_net(small(block=block, blocks=blocks)).to(device)
     inner = [m for part in net.blocks for m in part.modules() if isinstance(m, torch.nn.Conv2d)]
     assert len(inner) == convolutions
     for size in range(2, 20):
         net.zero_grad()
-        output = net(planes_of(2, size))
+        output = net(planes_of(2, size).to(device))
         assert output.policy_logits.shape == (2, size * size + 1)
         assert output.value_logit.shape == (2,)
         (output.policy_logits.square().sum() + output.value_logit.sum()).backward()

@@ -1,42 +1,11 @@
-"""Positions to search, and evaluators whose answers depend on the position alone."""
-
-import hashlib
-from dataclasses import dataclass, field
+"""Games to search, in plain Python."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search, SearchResult
 from tests.hex.reference import Game
-
-
-@dataclass
-class KeyedEvaluator:
-    """Stands in for a network: continuous policies and values made from a digest of each position.
-
-    They come from SHAKE-256 and elementary arithmetic, so no version of NumPy changes them.
-    """
-
-    salt: bytes = b""
-    swap_weight: float = 1.0
-    """Factor on the weight of the swap action."""
-    seen: set[tuple[int, bool]] = field(default_factory=set)
-    """(stones, whether the mover may swap) of everything that was asked for."""
-
-    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
-        for row, position in enumerate(planes):
-            actions = policy.shape[1]
-            bits = hashlib.shake_256(self.salt + position.tobytes()).digest(4 * (actions + 1))
-            numbers = np.frombuffer(bits, "<u4").astype(np.float64) / 2**32
-            weights = np.exp2(4 * numbers[1:])
-            if actions > position[OWN].size:
-                weights[-1] *= self.swap_weight
-            policy[row] = weights / weights.sum()
-            value[row] = 1.8 * numbers[0] - 0.9
-            self.seen.add((int(position[[OWN, OPPONENT]].sum()), bool(position[MAY_SWAP].any())))
 
 
 def random_game(random: np.random.Generator, size: int, plies: int, *, swap: bool = False) -> Game:

@@ -16,8 +16,9 @@ import pytest
 from hexlit.hex.notation import format_cell, format_moves, parse_moves
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import KeyedEvaluator, search_games
+from tests.search.positions import search_games
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES: list[tuple[int, bool, str, int, float]] = [

@@ -5,8 +5,9 @@ import pytest
 
 from hexlit.search.config import GumbelConfig, SearchConfig
 from hexlit.search.gumbel import halving_row, halving_table
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import KeyedEvaluator, random_games, search_games
+from tests.search.positions import random_games, search_games
 from tests.search.reference import considered_visits, planes_of
 
 

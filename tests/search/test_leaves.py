@@ -9,9 +9,10 @@ from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchCon
 from hexlit.search.leaves import add_virtual_loss, advance_leaves, empty_leaf_batch, remove_virtual_losses
 from hexlit.search.search import Search, SearchResult
 from hexlit.search.tree import Tree
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search.batched_reference import BatchedSearch
-from tests.search.positions import KeyedEvaluator, random_games, search_games
+from tests.search.positions import random_games, search_games
 
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)
 

@@ -16,8 +16,9 @@ from hexlit.search.evaluator import UniformEvaluator
 from hexlit.search.live import LiveSearch
 from hexlit.search.search import SearchResult
 from hexlit.search.tree import NONE, Tree
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import KeyedEvaluator, random_game, random_games, search_games
+from tests.search.positions import random_game, random_games, search_games
 from tests.search.reference import considered_visits
 
 either = pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hexlit.search.config import PuctConfig, SearchConfig
 from hexlit.search.search import Search
-from tests.search.positions import KeyedEvaluator
+from hexlit.testing.stand_ins import KeyedEvaluator
 
 GAMES = 400
 

@@ -7,9 +7,10 @@ import pytest
 
 from hexlit.hex.rng import NOISE, gumbel, key
 from hexlit.search.config import ALGORITHMS, GumbelConfig, PuctConfig, SearchConfig
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
 from tests.search import reference
-from tests.search.positions import KeyedEvaluator, random_games, search_games
+from tests.search.positions import random_games, search_games
 
 VARIANTS = {
     "gumbel": [

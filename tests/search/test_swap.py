@@ -6,8 +6,9 @@ import pytest
 from hexlit.search.config import ALGORITHMS, SearchConfig
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.search.search import Search
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.hex.reference import Game
-from tests.search.positions import KeyedEvaluator, search_games
+from tests.search.positions import search_games
 
 pytestmark = pytest.mark.parametrize("algorithm", ALGORITHMS)
 SWAP = 9

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.search.evaluator import Evaluator
-from tests.search.positions import KeyedEvaluator
+from hexlit.testing import stand_ins
+from hexlit.testing.stand_ins import KeyedEvaluator
 
 
-class KeyedHost:
-    """Takes bytes for weights: the salt of a `KeyedEvaluator`. The salt `die` ends the process, `fail` raises."""
+class KeyedHost(stand_ins.KeyedHost):
+    """The salt `die` ends the process, `fail` raises."""
 
     def refreshed(self, weights: Any) -> Evaluator:
-        return Trap(weights) if weights in (b"die", b"fail") else KeyedEvaluator(salt=weights)
+        return Trap(weights) if weights in (b"die", b"fail") else super().refreshed(weights)
 
 
 class LargeHost(KeyedHost):

@@ -21,7 +21,7 @@ from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.window import ReplayWindow
 from hexlit.selfplay.workers import WorkerPlayers
-from tests.search.positions import KeyedEvaluator
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.selfplay.hosts import KeyedHost
 from tests.selfplay.test_window import games, rows
 from tests.selfplay.test_workers import PLACE, SETTINGS

@@ -1,5 +1,6 @@
 """A page without a browser: speaks the protocol with a server in this process."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -17,23 +18,30 @@ HOST = "127.0.0.1"
 NOWHERE = Path("/no/networks")
 
 
+NUMBERS = itertools.count(1)
+"""Of the requests of all pages: an answer that reaches another page than its own is known by its number."""
+
+
 class Page:
     """One WebSocket; it numbers its requests."""
 
     def __init__(self, socket: Any) -> None:
         self.socket = socket
         self.number = 0
+        self.own: set[int | None] = {None}
 
     def send(self, do: str, **content: Any) -> int:
-        self.number += 1
+        self.number = next(NUMBERS)
+        self.own.add(self.number)
         self.socket.send_text(json.dumps({"id": self.number, "do": do, **content}))
         return self.number
 
     def receive(self, number: int | None) -> list[dict[str, Any]]:
-        """The answers to the request `number` up to its last; those to others are passed over."""
+        """The answers to the request `number` up to its last; those to others of this page are passed over."""
         found: list[dict[str, Any]] = []
         while not found or not found[-1]["final"]:
             answer = self.socket.receive_json()
+            assert answer["id"] in self.own, f"an answer to another page: {answer}"
             if answer["id"] == number:
                 found.append(answer)
         return found

@@ -1,16 +1,24 @@
 """Who may talk to the server, and what it bears."""
 
+import asyncio
 import json
 import random
 import threading
+from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+from urllib.parse import unquote
 
 import pytest
+from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
-from hexlit.commands.play import PlayConfig
-from hexlit.web.app import MOST_WAITING, allowed_names, same_origin
-from tests.web.pages import HOST, client, game, opened
+from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.tasks.hex import packaged
+from hexlit.web.app import MOST_WAITING, allowed_names, make_app, same_origin
+from tests.web.pages import HOST, NOWHERE, client, game, opened
 
 
 @pytest.mark.row("F17")
@@ -23,7 +31,52 @@ def test_the_page_and_its_files_need_no_other_place() -> None:
         assert "http://" not in found.text.replace("http://www.w3.org/2000/svg", "")
         assert "https://" not in found.text.replace("https://hexworld.org", "")
     assert server.get("/docs").status_code == 404
-    assert server.get("/../pyproject.toml").status_code == 404
+
+
+@pytest.mark.row("F17")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../app.py",
+        "/../../../pyproject.toml",
+        "/%2e%2e/app.py",
+        "/..%2fapp.py",
+        "/./index.html",
+        "/index.html",
+        "/page/board.js",
+        "//etc/passwd",
+        "/board.js/../../app.py",
+        "/..\\app.py",
+    ],
+)
+def test_no_path_leads_to_another_file(path: str) -> None:
+    """The path reaches the server as it is here; a client would tidy it before."""
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(dict(message))
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(b"host", HOST.encode())],
+        "client": ("127.0.0.1", 1),
+        "server": (HOST, 80),
+    }
+    app: Any = client().app
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 404
+    assert b"hexlit" not in b"".join(message.get("body", b"") for message in sent)
 
 
 @pytest.mark.row("F17")
@@ -108,6 +161,45 @@ def test_pages_do_not_mix_and_share_the_processor() -> None:
         assert sorted(ends) == ["a1", "b2", "c3"]
         assert first.socket.receive_json()["id"] == study
         assert first.ask("stop")["type"] == "stopped"
+
+
+@pytest.mark.row("F17")
+def test_a_classic_player_that_thinks_keeps_nobody_waiting() -> None:
+    thinks, may_move = threading.Event(), threading.Event()
+
+    class Slow:
+        def begin(self, size: int, *, swap: bool = False) -> None:
+            pass
+
+        def answer(self, moves: Sequence[int]) -> int:
+            thinks.set()
+            assert may_move.wait(60)
+            return 0
+
+        def close(self) -> None:
+            pass
+
+    with patch.object(packaged, "FOLDER", NOWHERE):
+        shared = shared_by_all(PlayConfig(open=False, board=3, rollouts=1))
+    offers = shared.roster.offers
+    assert {name for name, offer in offers.items() if offer.beside} == {"two_distance", "resistance", "random"}
+    offers["two_distance"] = replace(offers["two_distance"], one_game=lambda size: Slow())
+    server = TestClient(make_app(shared), base_url=f"http://{HOST}")
+    with opened(server) as first, opened(server) as second:
+        slow = first.send("move", position=game(), player="two_distance")
+        try:
+            assert thinks.wait(60)
+            found: list[dict[str, Any]] = []
+            asks = threading.Thread(
+                target=lambda: found.append(second.ask("move", position=game("b2"), player="rollouts", simulations=4)),
+                daemon=True,
+            )
+            asks.start()
+            asks.join(60)
+            assert [answer["type"] for answer in found] == ["move"]
+        finally:
+            may_move.set()
+        assert first.receive(slow)[-1]["move"] == "a1"
 
 
 def test_a_page_that_reads_late_gets_every_answer() -> None:

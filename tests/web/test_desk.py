@@ -237,3 +237,50 @@ def test_a_request_that_cannot_be_carried_out_gets_one_line(page: Page, request_
     assert said in answer["text"]
     assert "\n" not in answer["text"]
     assert page.ask("position", position=game())["type"] == "position"  # and it goes on
+
+
+@pytest.mark.row("F17")
+def test_variations_are_read_and_written(page: Page) -> None:
+    text = "(;GM[11]SZ[3];B[a1](;W[b2])(;W[swap-pieces];B[c1])(;W[a1]))"
+    found = page.ask("read", text=text)
+    assert [node["move"] for node in found["nodes"]] == ["", "a1", "b2", "swap-pieces", "c1"]
+    assert [node["parent"] for node in found["nodes"]] == [-1, 0, 1, 1, 3]
+    assert len(found["unread"]) == 1
+    position = game("a1", "b2", swap=True)
+    written = page.ask("write", position=position, format="sgf", nodes=found["nodes"])["text"]
+    assert page.ask("read", text=written)["nodes"] == found["nodes"]
+    assert page.ask("write", position=position, format="sgf")["text"].endswith(";B[a1];W[b2])\n")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([("", -1), ("a1", 1)], "needs the number of an earlier node"),
+        ([("", 0), ("a1", 0)], "needs the number of an earlier node"),
+        ([("", -1), ("b2", 0)], "their main line is not the game"),
+        ([("", -1), ("a1", 0), ("a1", 1)], "the cell is taken"),
+        ([("", -1), ("a1", 0), ("z9", 0)], "z9"),
+    ],
+)
+def test_a_tree_that_is_none_is_refused(page: Page, nodes: list[tuple[str, int]], said: str) -> None:
+    given = [{"move": move, "parent": parent} for move, parent in nodes]
+    answer = page.ask("write", position=game("a1"), format="sgf", nodes=given)
+    assert answer["type"] == "error"
+    assert said in answer["text"]
+
+
+@pytest.mark.row("F18")
+def test_a_study_under_the_swap_rule_counts_the_swap(page: Page) -> None:
+    """Random playouts never learned to swap: the middle is to be swapped, and so not to be opened with."""
+    answer = page.ask("study", position=game("b2", swap=True), player="rollouts", simulations=200)
+    assert answer["expected"] == ["swap-pieces"]
+    assert answer["candidates"][0]["move"] == "swap-pieces"
+    assert answer["value"] > 0
+    without = page.ask("study", position=game("b2"), player="rollouts", simulations=200)
+    assert without["value"] < 0
+    assert "swap-pieces" not in {one["move"] for one in without["candidates"]}
+    opening = page.ask("study", position=game(swap=True), player="rollouts", simulations=50)
+    assert opening["expected"] != ["b2"]
+    values = {one["move"]: one["value"] for one in opening["candidates"]}
+    assert values["b2"] == min(values.values())
+    assert opening["value"] == max(values.values())

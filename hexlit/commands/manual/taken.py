@@ -1,4 +1,4 @@
-"""The settings, values, groups, options and examples of one command line."""
+"""The manual of one command line: its settings with their values, its groups with their options, its examples."""
 
 import inspect
 import itertools
@@ -39,11 +39,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Taken:
-    """Everything that a command takes, in the order of the page."""
+    """The parts of a command's manual, in their order."""
 
     command: str
     text: str
-    """The command's purpose, in several lines."""
+    """The purpose of the command, over several lines."""
     examples: tuple[Example, ...]
     settings: tuple[Setting, ...]
     values: dict[str, Any]
@@ -58,7 +58,7 @@ class Taken:
 
 
 def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False) -> Taken:
-    """Everything that `hexlit COMMAND ARGUMENTS` takes; flags among the arguments are skipped.
+    """The manual of `hexlit COMMAND ARGUMENTS`; flags among the arguments are ignored.
 
     `lenient` leaves out overrides that do not fit.
 

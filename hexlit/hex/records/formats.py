@@ -52,9 +52,10 @@ FORMATS = {
 BEGINNING = 1 << 16
 """Characters of a file that tell its format."""
 
-# In this order: a game of Little Golem is SGF, too, and a line of trmph is also a link of HexWorld.
+# In this order: a game of Little Golem is SGF, too, and a line of trmph is also a link of HexWorld. The first game
+# decides for Little Golem: a look at each would take time that grows as the square of the length.
 _LOOKS = {
-    "littlegolem": r"\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
+    "littlegolem": r"\A(?:[^(]|\((?!\s*;))*+\(\s*;(?:[^\[;()]*+\[[^\]]*+\])*+\s*;\s*[BW]\[[a-z]{2}\]",
     "sgf": r"^[ \t]*\(\s*;",
     "six": r"^BoardSize:",
     "htp": r"^(?:[^#\n]{0,100}[\s>:])?boardsize[ \t]+[0-9]",

@@ -69,7 +69,7 @@ def read_cells(lines: Iterable[str], file: str, parse: ParseCell) -> Iterator[Re
     """As `read_sgf`, with names of cells read by `parse`."""
     for game in read_main_lines(lines, file):
         try:
-            yield game if isinstance(game, RecordError) else _recorded(game, parse)
+            yield game if isinstance(game, RecordError) else recorded(game, parse)
         except RecordError as error:
             yield error
 
@@ -148,7 +148,8 @@ def _points(property_: Property, size: int, parse: ParseCell) -> Iterator[list[i
             yield [row * size + column for row in range(min(rows), max(rows) + 1) for column in across]
 
 
-def _recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
+def recorded(game: SgfGame, parse: ParseCell) -> RecordedGame:
+    """A line as its file says it; raises `RecordError` where a value is no move, no cell or no board."""
     size = check_board(*board_of(game), game.place)
     setup: dict[int, int] = {}
     moves: list[RecordedMove] = []

@@ -1,7 +1,7 @@
 """The syntax of SGF (FF[1] to FF[4]): the main line of every game of a collection, line by line.
 
-A tree of variations is never built: brackets are counted, and all after the first `)` of a game is skipped. So no
-recursion is as deep as the file is nested, and each character is read once.
+Brackets are counted, and all after the first `)` of a game is skipped; `variations` builds the tree. So no recursion is
+as deep as the file is nested, and each character is read once.
 """
 
 import re
@@ -41,7 +41,7 @@ class SgfGame:
 def read_main_lines(lines: Iterable[str], file: str = "") -> Iterator[SgfGame | RecordError]:
     """The games of a collection in order, or the error of one; text before the first game is skipped."""
     reader = _Reader(file)
-    for kind, text, line, column in _tokens(lines):
+    for kind, text, line, column in tokens(lines):
         yield from reader.take(kind, text, Place(file, line, column))
     yield from reader.end()
 
@@ -64,7 +64,12 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("]", "\\]")
 
 
-def _tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
+def capitals(name: str) -> str:
+    """The capitals of a property's name; other letters do not count."""
+    return name if name.isupper() else "".join(letter for letter in name if letter.isupper())
+
+
+def tokens(lines: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
     """(kind, text, line, column): kind is a bracket or `;`, `name`, `value`, `other`, or `open` for a value cut off."""
     value: list[str] = []
     start = (0, 0)
@@ -166,7 +171,7 @@ class _Reader:
             self._wrong(f"no SGF from {text[:20]!a} on", place)
 
     def _property(self, text: str, place: Place) -> Iterator[RecordError]:
-        name = text if text.isupper() else "".join(letter for letter in text if letter.isupper())
+        name = capitals(text)
         self.waiting = Property(name, [], place)
         if self.node is None:
             self._wrong(f"the property {text[:20]} stands before any ';'", place)

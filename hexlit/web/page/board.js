@@ -3,7 +3,7 @@
  * The page of `hexlit play`: a board to play and study Hex on.
  *
  * The page keeps the game with its variations. The server keeps none: every request holds the position that it is
- * about (see hexlit/web/requests.py). The upper half of this file are pure functions, which node tests without a
+ * about (see hexlit/web/requests.py). A page with a recorded game (see hexlit/web/recorded.py) has no server at all. The upper half of this file are pure functions, which node tests without a
  * browser; the lower half draws and acts:
  *
  *   1. cells and rules       4. clocks                  7. connection to the server
@@ -156,6 +156,30 @@ function addMove(tree, id, move) {
   tree.nodes.push({ move, parent: id, children: [] });
   tree.nodes[id].children.push(tree.nodes.length - 1);
   return tree.nodes.length - 1;
+}
+
+/** The tree of `nodes` ([{move, parent}], the empty board first); the first child of each is on the main line. */
+function treeFrom({ size, swap, nodes }) {
+  const tree = newTree(size, swap);
+  const ids = [0];
+  for (const { move, parent } of nodes.slice(1)) ids.push(addMove(tree, ids[parent], move));
+  return tree;
+}
+
+/** The nodes of `tree` as `treeFrom` takes them, with the nodes of `line` as the main line. */
+function nodesOf(tree, line) {
+  const nodes = [];
+  const on = new Set(line);
+  const waiting = [{ id: 0, parent: -1 }];
+  while (waiting.length) {
+    const { id, parent } = waiting.pop();
+    const { move, children } = tree.nodes[id];
+    nodes.push({ move, parent });
+    const number = nodes.length - 1;
+    const sorted = [...children.filter((child) => on.has(child)), ...children.filter((child) => !on.has(child))];
+    for (const child of sorted.reverse()) waiting.push({ id: child, parent: number });
+  }
+  return nodes;
 }
 
 /** The nodes from the empty board to `id`. */
@@ -532,6 +556,19 @@ class Connection {
     if (hear) hear(answer);
     else if (answer.type === "error" && typeof answer.id !== "number") this.failed(answer.text);
   }
+}
+
+/** In the place of a connection on a page without a server: never open. */
+class NoConnection {
+  constructor() {
+    this.open = false;
+  }
+
+  send() {
+    return 0;
+  }
+
+  forget() {}
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -1013,8 +1050,12 @@ class Analyst {
 const HUMAN = "human";
 const RESIGNED = "resigned";
 const MOST_ROWS = 10; // of a table of moves
+const MOST_NODES = 5000; // of a tree that is written; the server takes no more
 const LONGEST_TEXT = 200000; // bytes of a game; the server takes no longer message
 const STORED_GAME = "hexlit-game-1"; // the number changes with what is stored, so that nothing old is misread
+
+const FAR = 40; // pixels that a finger moves to step through a recorded game
+const NEED_SERVER = new Set(["study", "heat", "hint", "new", "open", "save", "pause", "undo", "redo"]);
 
 /** Keys, what they do, and what the list of keys says. */
 const KEYS = [
@@ -1064,6 +1105,8 @@ const stored = {
 class Page {
   constructor() {
     this.part = (id) => document.getElementById(id);
+    const embedded = this.part("recorded");
+    this.recorded = embedded ? JSON.parse(embedded.textContent) : null; // a game on a page without a server
     this.hello = null;
     this.players = { black: HUMAN, white: HUMAN };
     this.clock = null; // or {minutes, increment}, the increment in seconds
@@ -1076,13 +1119,16 @@ class Page {
     this.board = new BoardView(this.part("board"), (cell) => this.choose(cell));
     this.treeView = new TreeView(this.part("tree"), (node) => this.visit(node));
     this.graph = new GraphView(this.part("graph"), (ply) => this.visit(this.analyst.review?.line[ply] ?? -1));
-    this.connection = new Connection(
-      `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
-      (open, seconds) => this.connected(open, seconds),
-      (text) => this.complain(text),
-    );
+    this.connection = this.recorded
+      ? new NoConnection()
+      : new Connection(
+          `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws`,
+          (open, seconds) => this.connected(open, seconds),
+          (text) => this.complain(text),
+        );
     this.analyst = new Analyst(this.connection, this);
-    this.restore();
+    if (this.recorded) this.openRecorded();
+    else this.restore();
     this.listen();
     this.refresh();
     setInterval(() => this.tick(), 100);
@@ -1113,6 +1159,40 @@ class Page {
     } else {
       this.tree = game ? treeOf(game) : newTree(11, true);
     }
+  }
+
+  /** The recorded game, at the position of the address if the game has it, else at the one it was written for. */
+  openRecorded() {
+    const { size, swap, ply, names, about, end, review, version } = this.recorded;
+    this.tree = treeFrom(this.recorded);
+    this.fresh = false;
+    this.names = names;
+    const line = lineThrough(this.tree, 0);
+    if (end) this.tree.nodes[line.at(-1)].end = end;
+    let node = line[ply];
+    try {
+      const game = parseFragment(location.hash);
+      const found = game && game.size === size && game.swap === swap ? findNode(this.tree, game.moves) : -1;
+      if (found >= 0) node = found;
+    } catch {
+      // The address ends with something else than a game.
+    }
+    goTo(this.tree, node);
+    this.tab = "review";
+    if (review) {
+      const entries = [];
+      for (const one of review) entries[one.ply] = one;
+      this.analyst.review = { line, moves: movesTo(this.tree, line.at(-1)), entries, done: true };
+    }
+    for (const part of document.querySelectorAll("[data-needs=server]")) part.hidden = true;
+    this.part("study-part").hidden = !review;
+    for (const colour of [BLACK, WHITE]) {
+      this.part(`name-${colour}`).hidden = false;
+      this.part(`name-${colour}`).textContent = names[colour] || capital(colour);
+    }
+    this.part("about").hidden = false;
+    this.part("about").textContent = about;
+    this.part("connection").textContent = `hexlit ${version}`;
   }
 
   get node() {
@@ -1394,16 +1474,22 @@ class Page {
     }
     const sent = this.connection.send({ do: "read", text }, (answer) => {
       if (answer.type !== "game") return told(answer.text);
+      const unread = answer.unread.length;
       try {
-        const game = { size: answer.size, swap: answer.swap || answer.moves[1] === SWAP, moves: answer.moves };
-        replay(game);
-        this.begin(treeOf(game), { black: HUMAN, white: HUMAN });
+        const { size, nodes, moves } = answer;
+        const swap = answer.swap || nodes.some(({ move }) => move === SWAP);
+        replay({ size, swap, moves });
+        const tree = treeFrom({ size, swap, nodes });
+        goTo(tree, findNode(tree, moves));
+        this.begin(tree, { black: HUMAN, white: HUMAN });
         this.names = { black: answer.black, white: answer.white };
       } catch (error) {
         return told(error.message);
       }
       for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
-      return told("");
+      told("");
+      if (unread) this.complain(`${unread === 1 ? "1 variation" : `${unread} variations`} left out: ${answer.unread[0]}`);
+      return undefined;
     });
     return sent ? undefined : told("There is no connection to the server.");
   }
@@ -1428,6 +1514,14 @@ class Page {
       white: this.nameOf(WHITE),
     };
     const { end } = this.tree.nodes[lineThrough(this.tree, this.tree.at).at(-1)];
+    if (chosen === "sgf") {
+      const nodes = nodesOf(this.tree, lineThrough(this.tree, this.tree.at));
+      if (nodes.length > game.moves.length + 1) message.nodes = nodes;
+      if (nodes.length > MOST_NODES) {
+        told.textContent = `The game has ${short(nodes.length)} moves with its variations; ${MOST_NODES} are written.`;
+        return;
+      }
+    }
     if (end) message.given_up = { loser: other(end.winner), how: end.how === RESIGNED ? "resigned" : "time" };
     const sent = this.connection.send(message, (answer) => {
       if (format.value !== chosen) return; // another one was chosen meanwhile
@@ -1490,7 +1584,8 @@ class Page {
     }
     this.startClock();
     const { players, clock, paused, tab, studying, simulations } = this;
-    stored.write("sessionStorage", STORED_GAME, { tree, players, clock, paused, tab, studying, simulations });
+    if (!this.recorded)
+      stored.write("sessionStorage", STORED_GAME, { tree, players, clock, paused, tab, studying, simulations });
     this.analyst.think(this.situation);
     this.treeChanged = true;
     this.soon();
@@ -1534,7 +1629,7 @@ class Page {
     const shown = this.said || text;
     if (this.part("status").textContent !== shown) this.part("status").textContent = shown;
     this.part("status").classList.toggle("busy", busy);
-    document.title = `${text} – hexlit`;
+    if (!this.recorded) document.title = `${text} – hexlit`;
     for (const colour of [BLACK, WHITE]) {
       const card = this.part(`card-${colour}`);
       card.classList.toggle("to-move", !this.over && toMove === colour);
@@ -1994,7 +2089,7 @@ class Page {
       ),
     );
     part("keys").append(
-      ...KEYS.flatMap(([, , key, told]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, told)]),
+      ...this.keys.flatMap(([, , key, told]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, told)]),
     );
     document.addEventListener("click", (event) => {
       const button = event.target.closest("[data-do]");
@@ -2043,7 +2138,8 @@ class Page {
       });
     }
     this.listenToLines();
-    this.listenToDrops();
+    if (this.recorded) this.listenToFingers();
+    else this.listenToDrops();
     part("board").addEventListener("blur", () => this.board.moveCursor(-1));
     part("mistakes").addEventListener("click", (event) => {
       const button = event.target.closest("[data-ply]");
@@ -2090,6 +2186,25 @@ class Page {
     this.part("expected").addEventListener("mouseleave", () => point(null));
   }
 
+  /** A finger that moves over the board from side to side steps through the game. */
+  listenToFingers() {
+    let start = null;
+    this.part("board").addEventListener(
+      "touchstart",
+      ({ touches }) => {
+        start = touches.length === 1 ? [touches[0].clientX, touches[0].clientY] : null;
+      },
+      { passive: true },
+    );
+    this.part("board").addEventListener("touchend", ({ changedTouches }) => {
+      if (!start) return;
+      const [right, down] = [changedTouches[0].clientX - start[0], changedTouches[0].clientY - start[1]];
+      start = null;
+      if (Math.abs(right) < FAR || Math.abs(right) < 2 * Math.abs(down)) return;
+      this.actions[right < 0 ? "forward" : "back"]();
+    });
+  }
+
   listenToDrops() {
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
@@ -2121,6 +2236,7 @@ class Page {
       if (!game) return;
       const node = game.size === this.tree.size && game.swap === this.tree.swap ? findNode(this.tree, game.moves) : -1;
       if (node >= 0) this.visit(node);
+      else if (this.recorded) history.replaceState(null, "", this.key);
       else this.begin(treeOf(game), { black: HUMAN, white: HUMAN });
     } catch (error) {
       this.complain(error.message);
@@ -2128,13 +2244,26 @@ class Page {
     }
   }
 
+  /** The keys of this page, as in `KEYS`. */
+  get keys() {
+    if (!this.recorded) return KEYS;
+    const [arrows, ...others] = KEYS.filter(([, what]) => !NEED_SERVER.has(what));
+    const steps = [
+      [["ArrowLeft"], "back", "←", "one move back"],
+      [["ArrowRight"], "forward", "→", "one move forward"],
+    ];
+    const cells = [arrows[0], "", "↑ ↓", "on the board: a cursor, which all arrows move; in the tree: variations"];
+    return [...steps, cells, ...others];
+  }
+
   press(event, actions) {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.closest("input:not([type=checkbox], [type=radio]), select, textarea")) return;
     const onBoard = event.target.closest("#board") !== null;
-    if (onBoard && this.walk(event)) return;
+    const steps = this.recorded && this.board.cursor < 0 && /^Arrow(Left|Right)$/.test(event.key);
+    if (onBoard && !steps && this.walk(event)) return;
     if (event.target.closest("#tree") && this.climb(event)) return;
-    const found = KEYS.find(([keys, what]) => what && keys.includes(event.key));
+    const found = this.keys.find(([keys, what]) => what && keys.includes(event.key));
     if (!found) return;
     event.preventDefault();
     const button = this.button(found[1]);
@@ -2192,6 +2321,8 @@ if (typeof module !== "undefined") {
     ghosts,
     newTree,
     treeOf,
+    treeFrom,
+    nodesOf,
     addMove,
     childWith,
     pathTo,

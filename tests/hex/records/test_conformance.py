@@ -5,12 +5,11 @@ The one exception is what `RecordFormat.loses_endings` says of a format."""
 import pytest
 from hypothesis import given, settings
 
-from hexlit.hex.records.errors import RecordError
-from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
-from hexlit.hex.records.game import PASS, RecordedGame, RecordedMove, as_record
-from tests.hex.records.games import built, essence, games, kept, sound_games
-
-every_format = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
+from hexlit.hex.records.formats import FORMATS, RecordFormat
+from hexlit.hex.records.game import RecordedGame, as_record
+from hexlit.testing import RecordFormatConformance
+from hexlit.testing.formats import EXAMPLES
+from tests.hex.records.games import games
 
 SAYS = {
     "sgf": "plain swap-pieces swap-sides setup resign forfeit result claimed white",
@@ -21,17 +20,16 @@ SAYS = {
     "htp": "plain swap-pieces resign result white",
     "six": "plain swap-pieces resign forfeit result white",
 }
-EXAMPLES = {
-    "plain": built(10, 1, 100),
-    "swap-pieces": built(10, 1, 9, "swap-pieces", "resign"),
-    "swap-sides": built(10, 1, 9, "swap-sides", "resign"),
-    "setup": built(10, 4, 9, "setup"),
-    "resign": built(10, 1, 6, end="resign"),
-    "forfeit": built(10, 1, 6, end="forfeit"),
-    "result": built(10, 1, 6, end="resigned by result"),
-    "claimed": built(10, 1, 6, end="claimed"),
-    "white": built(10, 1, 5, end="resign", loser=-1, white=True),
-}
+
+
+class TestFormats(RecordFormatConformance):
+    random_games = 5  # hypothesis draws more of them below
+
+    @pytest.fixture(autouse=True, params=FORMATS)
+    def _one_of_them(self, request: pytest.FixtureRequest) -> None:
+        self.form = FORMATS[request.param]
+        self.says = frozenset(SAYS[request.param].split())
+        self.says_no_games = request.param == "sgf"
 
 
 def test_the_examples_are_of_their_kinds() -> None:
@@ -41,77 +39,10 @@ def test_the_examples_are_of_their_kinds() -> None:
     assert EXAMPLES["setup"].setup
 
 
-@every_format
-@pytest.mark.parametrize("what", EXAMPLES)
-def test_what_a_format_can_say_it_says_and_the_rest_it_refuses(form: RecordFormat, what: str) -> None:
-    game = from_record(as_record(EXAMPLES[what])) if what == "plain" else EXAMPLES[what]
-    if what in SAYS[form.name].split():
-        assert [essence(one) for one in sound_games(form, form.write(game))] == [kept(form, game)]
-    else:
-        with pytest.raises(RecordError) as caught:
-            form.write(game)
-        assert caught.value.reason == "cannot be written"
-
-
-def written(form: RecordFormat, game: RecordedGame) -> str | None:
-    """The text of the game, None where the format refuses it, for the one reason that it may have."""
-    try:
-        return form.write(game)
-    except RecordError as error:
-        reason = error.reason
-    assert reason == "cannot be written"
-    return None
-
-
-@every_format
+@pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)
 @settings(max_examples=60)
 @given(game=games())
 def test_a_game_written_and_read_is_the_same_game(form: RecordFormat, game: RecordedGame) -> None:
-    text = written(form, game)
-    if text is None:
-        return
-    (again,) = sound_games(form, text)
-    assert essence(again) == kept(form, game)
-    (third,) = sound_games(form, form.write(again))
-    assert essence(third) == kept(form, game)
-
-
-@every_format
-@settings(max_examples=30)
-@given(game=games())
-def test_a_stored_game_is_written_or_refused_and_comes_back_as_it_was(form: RecordFormat, game: RecordedGame) -> None:
-    record = as_record(game, 7)
-    text = written(form, from_record(record))
-    if text is None:
-        return
-    (again,) = sound_games(form, text)
-    assert essence(again)[2:4] == (record.moves.tolist(), record.winner)
-    assert essence(again)[4] == kept(form, from_record(record))[4]
-
-
-@every_format
-def test_games_of_one_file_are_read_in_order_each_at_its_place(form: RecordFormat) -> None:
-    some = [from_record(as_record(built(10, seed, 100))) for seed in range(4)]
-    found = sound_games(form, "".join(form.write(game) for game in some))
-    assert [essence(game) for game in found] == [essence(game) for game in some]
-    lines = [game.place.line for game in found]
-    assert lines == sorted(set(lines))
-    assert all(game.place.file == "f" and game.place.column for game in found)
-
-
-@every_format
-def test_line_ends_of_other_systems_and_a_byte_order_mark_change_nothing(form: RecordFormat) -> None:
-    game = from_record(as_record(built(10, 3, 100)))
-    text = "\ufeff" + form.write(game).replace("\n", "\r\n")
-    assert [essence(one) for one in sound_games(form, text)] == [essence(game)]
-
-
-@every_format
-def test_what_is_no_legal_game_is_refused_or_written_as_it_is(form: RecordFormat) -> None:
-    """SGF alone also writes what is no game of Hex, such as passes; on no board does anybody."""
-    passed = RecordedGame(10, (RecordedMove(1, 5), RecordedMove(-1, PASS), RecordedMove(1, 6)), winner=1)
-    nowhere = (RecordedGame(1, ()), RecordedGame(27, ()), RecordedGame(10, (RecordedMove(1, 100),), winner=1))
-    for game in (*nowhere, RecordedGame(10, (RecordedMove(1, -9),), winner=1), *[passed] * (form.name != "sgf")):
-        with pytest.raises(RecordError) as caught:
-            form.write(game)
-        assert caught.value.reason == "cannot be written"
+    suite = RecordFormatConformance()
+    suite.form = form
+    suite.check_round_trip(game)

@@ -20,8 +20,8 @@ from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.player import BackgroundSelfPlayer
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
+from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.cluster.fake_ray import FakeRay, OutOfDiskError
-from tests.search.positions import KeyedEvaluator
 from tests.selfplay.test_workers import PLACE
 from tests.selfplay.test_workers import SETTINGS as PLAIN_SETTINGS
 

@@ -64,6 +64,10 @@ def fit(module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, 
     return trainer
 
 
+ACCELERATORS = {"cpu": "cpu", "cuda": "gpu", "mps": "mps"}
+"""Names of the devices to Lightning."""
+
+
 def losses_of(module: HexModule, batch: Batch) -> dict[str, float]:
     losses = module.losses(module.output(batch), batch)
     return {name: float(value.detach()) for name, value in losses.items()}
@@ -138,11 +142,19 @@ def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
 @pytest.mark.row("A6")
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
-def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(precision: str, optimizer: str) -> None:
-    module = make_module(optimizer=OptimizerConfig(name=optimizer, lr=0.02, warmup_steps=0, schedule="constant"))
+def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(
+    precision: str, optimizer: str, device: torch.device
+) -> None:
+    settings = OptimizerConfig(name=optimizer, lr=0.02, warmup_steps=0, schedule="constant")
+    module = make_module(optimizer=settings, accelerator={"device": str(device)})
     batch = make_batch()
     before = losses_of(module, batch)
-    fit(module, [batch] * 30, precision=precision)
+    where: dict[str, Any] = {
+        "accelerator": ACCELERATORS[device.type],
+        "devices": [device.index] if device.index is not None else 1,
+    }
+    fit(module, [batch] * 30, precision=precision, **where)
+    module.to("cpu")
     assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
     after = losses_of(module.train(), batch)
     assert after["policy_loss"] < before["policy_loss"] - 0.01

@@ -76,3 +76,8 @@ def test_a_packaged_network_loads_and_is_stored_in_float16(name: str) -> None:
 
 def test_packaged_networks_are_small() -> None:
     assert sum(file.stat().st_size for file in FOLDER.glob("*")) < MOST_BYTES
+
+
+@pytest.mark.row("F20")
+def test_the_package_holds_the_networks_that_it_promises() -> None:
+    assert set(packaged_networks()) == {"hexlit:small", "hexlit:medium"}

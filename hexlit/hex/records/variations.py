@@ -1,0 +1,158 @@
+"""The tree of variations of a game in SGF: read, and written. The main line is that of first children.
+
+The tree is a flat list of nodes, so that nothing is as deep as a file is nested.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import GameRecord
+from hexlit.hex.records.boards import parse_point
+from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.records.formats import from_record
+from hexlit.hex.records.game import NAMES, as_record
+from hexlit.hex.records.sgf import recorded, write_sgf
+from hexlit.hex.records.sgf_tree import Property, SgfGame, capitals, tokens
+
+MOST_STEPS = 200_000
+"""Nodes of all lines of a game together, each counted from the root: what is read of one game."""
+
+
+_OPEN, _CLOSE = -1, -2
+
+
+class Variation(NamedTuple):
+    """A node of the tree: a move, and the number of the node before it."""
+
+    move: int
+    """Cell (row * size + column), or `size*size` for swap-pieces; -1 of node 0, the empty board."""
+    parent: int
+    """-1 of node 0; else smaller than the node's own number."""
+
+
+class Variations(NamedTuple):
+    """The lines of a game."""
+
+    nodes: list[Variation]
+    unread: list[RecordError]
+    """One for each line that is no game of Hex; the nodes before its first wrong move are missing, too."""
+
+
+def main_line(moves: Iterable[int]) -> list[Variation]:
+    """The nodes of a game without variations."""
+    return [Variation(-1, -1), *(Variation(move, ply) for ply, move in enumerate(moves))]
+
+
+def read_variations(lines: Iterable[str], place: Place | None = None) -> Variations:
+    """The tree of a game that `read_games` takes; its moves are those of `as_record`, Black's first.
+
+    Args:
+        lines: of the file.
+        place: of the game in it; None for the first one.
+
+    Raises:
+        RecordError: the game has more variations than are read.
+    """
+    nodes = [Variation(-1, -1)]
+    numbers: dict[tuple[int, int], int] = {}
+    unread = []
+    for line in _lines(_branches(lines, place)):
+        try:
+            moves = as_record(recorded(line, parse_point)).moves.tolist()
+        except RecordError as error:
+            unread.append(error)
+            continue
+        at = 0
+        for move in moves:
+            if (at, move) not in numbers:
+                numbers[at, move] = len(nodes)
+                nodes.append(Variation(move, at))
+            at = numbers[at, move]
+    return Variations(nodes, unread)
+
+
+def write_variations(record: GameRecord, nodes: Sequence[Variation]) -> str:
+    """A game of SGF with its variations, to be read by `read_sgf` (the main line alone) and by `read_variations`.
+
+    Args:
+        record: the game; its moves are the main line of `nodes`.
+        nodes: the tree.
+    """
+    game = from_record(record)
+    root = write_sgf(replace(game, moves=())).rstrip().removesuffix(")")
+    children: list[list[int]] = [[] for _ in nodes]
+    colours = [WHITE] * len(nodes)  # of the empty board, after which Black moves
+    for number, node in enumerate(nodes[1:], 1):
+        children[node.parent].append(number)
+        colours[number] = -colours[node.parent]
+    given_up = "".join(_step(move.colour, NAMES[move.action]) for move in game.moves[len(record.moves) :])
+    text, waiting, main = [root], [0], True
+    while waiting:
+        number = waiting.pop()
+        if number < 0:
+            text.append("(" if number == _OPEN else ")")
+            continue
+        if number:
+            text.append(_step(colours[number], format_cell(nodes[number].move, record.size)))
+        following = children[number]
+        if not following and main:
+            text.append(given_up)
+            main = False
+        if len(following) == 1:
+            waiting.append(following[0])
+        for child in reversed(following) if len(following) > 1 else ():
+            waiting += [_CLOSE, child, _OPEN]
+    return f"{''.join(text)})\n"
+
+
+def _step(colour: int, word: str) -> str:
+    return f";{'B' if colour == BLACK else 'W'}[{word}]"
+
+
+class _Node(NamedTuple):
+    parent: int
+    properties: list[Property]
+
+
+def _branches(lines: Iterable[str], place: Place | None) -> list[_Node]:
+    """All nodes of a game, parents first."""
+    nodes: list[_Node] = []
+    at, left = -1, list[int]()
+    for kind, text, line, column in tokens(lines):
+        if not left and (kind != "(" or (place is not None and (line, column) < (place.line, place.column))):
+            continue  # before the game
+        if kind == "(":
+            left.append(at)
+        elif kind == ")":
+            at = left.pop()
+            if not left:
+                break
+        elif kind == ";":
+            nodes.append(_Node(at, []))
+            at = len(nodes) - 1
+        elif kind == "name":
+            nodes[at].properties.append(Property(capitals(text), [], Place("", line, column)))
+        elif kind == "value":
+            nodes[at].properties[-1].values.append(text)
+    return nodes
+
+
+def _lines(nodes: Sequence[_Node]) -> Iterator[SgfGame]:
+    """Each line from the root to an end, the main one first."""
+    parents = {node.parent for node in nodes}
+    steps = 0
+    for end in range(len(nodes)):
+        if end in parents:
+            continue
+        line, at = [], end
+        while at >= 0:
+            line.append(nodes[at].properties)
+            at = nodes[at].parent
+        steps += len(line)
+        if steps > MOST_STEPS:
+            said = f"more variations than are read ({MOST_STEPS:,} moves, those of each line counted)"
+            raise RecordError("variations", said)
+        yield SgfGame(line[::-1], Place())

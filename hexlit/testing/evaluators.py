@@ -1,0 +1,89 @@
+"""What every evaluator has to keep."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.geometry import geometry
+from hexlit.search.evaluator import Evaluator
+from hexlit.testing.positions import Positions, random_positions
+
+
+class EvaluatorConformance:
+    """The promises of `hexlit.search.evaluator.Evaluator`; see `hexlit.testing` for how to run them.
+
+    Attributes:
+        sizes: boards to try.
+        batch: positions a call, 2 at least.
+        tolerance: by how much an answer may differ where the same position stands elsewhere in a batch.
+    """
+
+    sizes: tuple[int, ...] = (2, 3, 5)
+    batch = 8
+    tolerance = 1e-5
+
+    def make(self, size: int, swap: bool, batch: int) -> Evaluator:
+        """An evaluator of `batch` positions a call on boards of `size`, with or without the swap action."""
+        raise NotImplementedError
+
+    def test_policies_are_distributions_over_the_legal_actions(self) -> None:
+        """Every answer is written anew, sums to 1, and is exactly 0 for what is illegal in the mover's frame."""
+        for size, swap, positions, evaluator in self._cases():
+            policy, _ = _answers(evaluator, positions, size * size + swap)
+            legal = _in_movers_frame(positions.legal(size * size + swap), positions.to_move, size)
+            place = f"on {size}x{size}, swap={swap}"
+            assert (policy >= 0).all(), f"{place}: a probability is below 0, or no number"
+            assert np.allclose(policy.sum(1), 1, atol=1e-3), f"{place}: policies sum to {policy.sum(1)}"
+            assert not policy[~legal].any(), f"{place}: an illegal action has a probability"
+
+    def test_values_lie_between_a_loss_and_a_win(self) -> None:
+        """In [-1, 1], and a number."""
+        for size, swap, positions, evaluator in self._cases():
+            _, value = _answers(evaluator, positions, size * size + swap)
+            assert (np.abs(value) <= 1).all(), f"on {size}x{size}, swap={swap}: values {value}"
+
+    def test_positions_are_only_read(self) -> None:
+        """The planes are the search's own, which writes only the stones of the next leaf."""
+        for size, swap, positions, evaluator in self._cases():
+            planes = positions.planes
+            _evaluated(evaluator, planes, size * size + swap)
+            assert np.array_equal(planes, positions.planes), f"on {size}x{size}: the planes were changed"
+
+    def test_an_answer_depends_on_the_position_alone(self) -> None:
+        """Not on its row, on the positions beside it, nor on what was asked before."""
+        for size, swap, positions, evaluator in self._cases():
+            actions = size * size + swap
+            order = np.arange(self.batch)[::-1]
+            first = _answers(evaluator, positions, actions)
+            turned = _answers(evaluator, positions.rows(order), actions)
+            alike = _answers(evaluator, positions.rows(np.full(self.batch, 1)), actions)
+            for whole, backwards, one in zip(first, turned, alike, strict=True):
+                place = f"on {size}x{size}, swap={swap}"
+                assert np.allclose(whole, backwards[order], atol=self.tolerance), f"{place}: the row matters"
+                assert np.allclose(one, whole[1], atol=self.tolerance), f"{place}: the rest of the batch matters"
+
+    def _cases(self) -> "list[tuple[int, bool, Positions, Evaluator]]":
+        return [
+            (size, swap, random_positions(size, self.batch, size, swap=swap), self.make(size, swap, self.batch))
+            for size in self.sizes
+            for swap in (False, True)
+        ]
+
+
+Answers = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+
+def _answers(evaluator: Evaluator, positions: Positions, actions: int) -> Answers:
+    return _evaluated(evaluator, positions.planes, actions)
+
+
+def _evaluated(evaluator: Evaluator, planes: NDArray[np.int8], actions: int) -> Answers:
+    """Policies `[B, A]` and values `[B]`, which begin as NaN."""
+    policy = np.full((len(planes), actions), np.nan, np.float32)
+    value = np.full(len(planes), np.nan, np.float32)
+    evaluator.evaluate(planes, policy, value)
+    return policy, value
+
+
+def _in_movers_frame(legal: NDArray[np.bool_], to_move: NDArray[np.int8], size: int) -> NDArray[np.bool_]:
+    turned = legal[:, geometry(size).transposed[: legal.shape[1]]]
+    return np.where(to_move[:, None] > 0, legal, turned)

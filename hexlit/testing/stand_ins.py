@@ -1,0 +1,50 @@
+"""Stand-ins for a network: answers that depend on the position alone, and a host for processes that play."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
+from hexlit.search.evaluator import Evaluator
+
+
+@dataclass
+class KeyedEvaluator:
+    """Stands in for a network: continuous policies and values made from a digest of each position.
+
+    They come from SHAKE-256 and elementary arithmetic, so no version of NumPy changes them. Illegal actions get
+    weight, too: a search has to leave them out itself.
+    """
+
+    salt: bytes = b""
+    swap_weight: float = 1.0
+    """Factor on the weight of the swap action."""
+    seen: set[tuple[int, bool]] = field(default_factory=set)
+    """(stones, whether the mover may swap) of everything that was asked for."""
+
+    def evaluate(self, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]) -> None:
+        """See `hexlit.search.evaluator.Evaluator`, but for the illegal actions."""
+        for row, position in enumerate(planes):
+            actions = policy.shape[1]
+            bits = hashlib.shake_256(self.salt + position.tobytes()).digest(4 * (actions + 1))
+            numbers = np.frombuffer(bits, "<u4").astype(np.float64) / 2**32
+            weights = np.exp2(4 * numbers[1:])
+            if actions > position[OWN].size:
+                weights[-1] *= self.swap_weight
+            policy[row] = weights / weights.sum()
+            value[row] = 1.8 * numbers[0] - 0.9
+            self.seen.add((int(position[[OWN, OPPONENT]].sum()), bool(position[MAY_SWAP].any())))
+
+
+class KeyedHost:
+    """A `hexlit.selfplay.player.NetworkHost` that takes bytes for weights: the salt of a `KeyedEvaluator`.
+
+    It can be sent to other processes.
+    """
+
+    def refreshed(self, weights: Any) -> Evaluator:
+        """See `NetworkHost`."""
+        return KeyedEvaluator(salt=weights)

@@ -1,0 +1,108 @@
+"""A recorded game as one HTML file: the page of `hexlit play` with the game in it, and without a server.
+
+The file holds everything that it needs, so it opens from a disk or an attachment, without a network.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from hexlit import __version__
+from hexlit.arena.review import Judgement
+from hexlit.hex.geometry import BLACK
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.records.variations import Variation, main_line
+
+STYLE = '  <link rel="stylesheet" href="style.css">\n'
+SCRIPT = '  <script src="board.js" defer></script>\n'
+"""Lines of the page that name its other files."""
+_HOW = {Ending.RESIGNED: "resigned", Ending.FORFEITED: "forfeited"}
+
+
+def recorded_page(
+    record: GameRecord,
+    *,
+    ply: int,
+    facts: Sequence[str] = (),
+    nodes: Sequence[Variation] = (),
+    review: Sequence[Judgement] = (),
+) -> str:
+    """The page of a game, complete HTML.
+
+    Args:
+        record: the game.
+        ply: moves on the board when the page opens.
+        facts: more to be said of the game.
+        nodes: its tree, the main line by first children; empty for the main line alone.
+        review: what is said of its positions; empty shows no review.
+    """
+    folder = files("hexlit.web").joinpath("page")
+    page, style, script = (
+        folder.joinpath(n).read_text(encoding="utf-8") for n in ("index.html", "style.css", "board.js")
+    )
+    content = as_script(
+        {
+            "version": __version__,
+            "size": record.size,
+            "swap": record.size**2 in record.moves[1:2] or any(node.move == record.size**2 for node in nodes),
+            "nodes": [node_entry(node, record.size) for node in nodes or main_line(record.moves.tolist())],
+            "ply": ply,
+            "names": {"black": record.black, "white": record.white},
+            "about": " · ".join(facts),
+            "end": _end(record),
+            "review": [review_entry(found, record.size) for found in review] or None,
+        }
+    )
+    allowed = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src '{_digest(script)}'"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
+    title = escape(f"{record.black or 'Black'} – {record.white or 'White'}, {record.size}×{record.size}")
+    data = f'<script type="application/json" id="recorded">{content}</script>'
+    for old, new in (
+        ('<html lang="en">', '<html lang="en" data-recorded>'),
+        ("<title>hexlit</title>", f"<title>{title}</title>\n  {policy}"),
+        (STYLE, f"  <style>\n{style}</style>\n"),
+        (SCRIPT, ""),
+        ("</body>", f"{data}\n<script>{script}</script>\n</body>"),
+    ):
+        assert page.count(old) == 1, old
+        page = page.replace(old, new)
+    return page
+
+
+def as_script(content: Any) -> str:
+    """JSON that may stand inside `<script>`: no text in it can end the script or begin a comment."""
+    text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def review_entry(found: Judgement, size: int) -> dict[str, Any]:
+    """The judgement of a position as the page takes it."""
+    return {
+        "ply": found.ply,
+        "value": found.value,
+        "best": "" if found.best is None else format_cell(found.best, size),
+        "expected": [format_cell(action, size) for action in found.expected],
+        "cost": found.cost,
+    }
+
+
+def node_entry(node: Variation, size: int) -> dict[str, Any]:
+    """A node of the tree as the page takes it."""
+    return {"move": "" if node.move < 0 else format_cell(node.move, size), "parent": node.parent}
+
+
+def _end(record: GameRecord) -> dict[str, str] | None:
+    """The end of a game that the board does not show."""
+    if record.ending not in _HOW or not record.winner:
+        return None
+    return {"winner": "black" if record.winner == BLACK else "white", "how": _HOW[record.ending]}
+
+
+def _digest(script: str) -> str:
+    """A script's own name in a content security policy: no other script runs."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

@@ -1,0 +1,47 @@
+"""The examples run, and the one file that has it all stays one that can be read in one sitting."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+ONE_FILE = Path(__file__).resolve().parents[1] / "examples" / "selfplay_in_one_file.py"
+
+
+@pytest.fixture(scope="module")
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("selfplay_in_one_file", ONE_FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.row("F10")
+@pytest.mark.row("F16")
+def test_the_core_loop_goes_from_the_rules_to_a_measured_network(
+    example: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shares = example.main(["--size", "3", "--epochs", "1", "--games", "16", "--simulations", "8"])
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("epoch  1")
+    assert f"openings right {shares[0]:4.0%}  wins kept {shares[1]:4.0%}" in said[0]
+    assert all(0 < share <= 1 for share in shares)
+
+
+@pytest.mark.row("F16")
+def test_it_can_be_read_in_one_sitting() -> None:
+    assert len(ONE_FILE.read_text(encoding="utf-8").splitlines()) < 300
+
+
+@pytest.mark.slow
+@pytest.mark.row("F10")
+def test_it_learns_to_play_perfectly_on_3x3(example: ModuleType) -> None:
+    torch.set_num_threads(1)
+    openings, kept = example.main(["--size", "3", "--epochs", "15"])
+    assert openings == 1.0
+    assert kept >= 0.97
