@@ -29,7 +29,7 @@ def candidates(command: str, words: Sequence[str], word: str) -> list[str]:
     key, equals, value = word.partition("=")
     if equals:
         return [f"{key}={one}" for one in _values(found, key.lstrip("+"), value)]
-    return sorted({name for name in _names(found, word, first=not words) if name.startswith(word)})
+    return list(dict.fromkeys(name for name in _names(found, word, first=not words) if name.startswith(word)))
 
 
 def _names(found: Taken, word: str, *, first: bool) -> Iterator[str]:
@@ -38,12 +38,11 @@ def _names(found: Taken, word: str, *, first: bool) -> Iterator[str]:
     if actions and first:
         yield from actions
         return
-    for group in found.groups:
-        if word.startswith(HYDRA) or not group.name.startswith(f"{HYDRA}/"):
-            yield f"{group.name}="
-    for setting in found.settings:
-        if setting.key != ACTION and (word.startswith(HYDRA) or not setting.key.startswith(f"{HYDRA}.")):
-            yield _until_the_next_dot(setting.key, word)
+    groups = [f"{group.name}=" for group in found.groups]
+    settings = [_until_the_next_dot(setting.key, word) for setting in found.settings if setting.key != ACTION]
+    for name in sorted([*groups, *settings]):
+        if word.startswith(HYDRA) or not name.startswith((f"{HYDRA}/", f"{HYDRA}.")):
+            yield name
 
 
 def _until_the_next_dot(key: str, word: str) -> str:
