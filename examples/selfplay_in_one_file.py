@@ -1,6 +1,6 @@
 """Hex from nothing in one file: from the rules to a network that has been measured against perfect play.
 
-    python examples/selfplay_in_one_file.py              # 4x4: about a minute on two cores
+    python examples/selfplay_in_one_file.py              # 4x4: a minute or two on two cores
     python examples/selfplay_in_one_file.py --epochs 1   # seconds, and no strength
 
 `hexlit train` does the same with everything that a real run needs. This file has the core alone, in the order in which
@@ -214,7 +214,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     """Learn, print the progress, and return the two shares of `strength` at the end."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", type=int, default=4, help="rows of the board, 3 to 5")
-    parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("--epochs", type=int, default=25)
     parser.add_argument("--games", type=int, default=128, help="games an epoch, all at once")
     parser.add_argument("--simulations", type=int, default=24, help="of the search for each move")
     parser.add_argument("--seed", type=int, default=0)

@@ -143,7 +143,7 @@ def match(
         UsageError: a mistake, in one line that says what would be right.
 
     >>> import hexlit
-    >>> played = hexlit.match({"one": "random seed=1", "two": "random seed=2"}, board=3, pairs=2, quiet=True)
+    >>> played = hexlit.match({"one": "random", "two": "random"}, board=3, pairs=2, quiet=True)
     >>> len(played), sorted(played.ratings["name"])
     (4, ['one', 'two'])
     >>> hexlit.match(["random"])

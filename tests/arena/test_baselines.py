@@ -29,7 +29,10 @@ BASELINES: dict[str, Callable[[int, int], Player]] = {
     "resistance, depth 3": lambda size, seed: ResistancePlayer(depth=3, width=4, seed=seed),
     "rollouts": lambda size, seed: RolloutPlayer(simulations=40, seed=seed),
     "rollouts, one simulation": lambda size, seed: RolloutPlayer(simulations=1, rollouts=5, seed=seed),
-    "solver": lambda size, seed: SolverPlayer(size, node_limit=100, seed=seed, table_bits=14),
+    # Where the solver gives up depends on what it has proved before, so it may do so on large boards alone.
+    "solver": lambda size, seed: SolverPlayer(
+        size, seed=seed, table_bits=14, node_limit=100 if size > 5 else 1_000_000
+    ),
 }
 
 

@@ -121,7 +121,7 @@ COMMANDS: list[Whole] = [
     Whole(r"bench .*what=solver.*", ["board=4"]),
     Whole(r"bench .*what=trials.*", refused="whole trainings side by side; tests/bench/test_trials.py runs small ones"),
     Whole(r"bench.*", ["board=3", "net.channels=8", "net.blocks=[1]", *PLAYS[:1], "selfplay.games=8", *MEASURES]),
-    Whole(r"plan.*", quick=True),
+    Whole(r"plan.*", ["hosts=4"], quick=True),
     Whole(r"doctor.*", ["compile=false"]),
     Whole(r"monitor.*", refused="watches a run that is going on; tests/commands/test_monitor.py starts one"),
 ]

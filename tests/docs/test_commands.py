@@ -56,8 +56,7 @@ def first_values(words: Sequence[str]) -> list[str]:
     singles = []
     for word in words:
         if "=" in word and not word.startswith("-") and is_searched(word):
-            override = OverridesParser.create().parse_override(word)
-            word = f"{override.input_line.partition('=')[0]}={first_value(override)}"
+            word = f"{word.partition('=')[0]}={first_value(OverridesParser.create().parse_override(word))}"
         if word not in ("--multirun", "-m"):
             singles.append(word)
     return singles
@@ -69,7 +68,7 @@ def first_value(override: Override) -> Any:
     if isinstance(value, IntervalSweep):
         return value.start
     if not override.is_sweep_override():
-        return Override._get_value_element_as_str(value)
+        return override.get_value_element_as_str()
     return next(iter(override.sweep_string_iterator()))
 
 

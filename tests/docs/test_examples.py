@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.docs.pages import Fence, fences, manual, name_of

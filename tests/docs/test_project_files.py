@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 import pytest
-import yaml  # type: ignore[import-untyped]
+import yaml
 from packaging.requirements import Requirement
 
 import hexlit

@@ -16,7 +16,7 @@ ACTION = "action"
 
 
 def candidates(command: str, words: Sequence[str], word: str) -> list[str]:
-    """Completions of `word`, the unfinished last one behind `hexlit COMMAND WORDS`."""
+    """The words that may stand for the unfinished `word` after `hexlit COMMAND WORDS`."""
     try:
         found = taken(command, words, lenient=True)
     except (UsageError, OSError, ImportError):  # a line that is still being written may name what is not there

@@ -1,7 +1,7 @@
 """The configuration that a command's YAML files make up: Hydra's rules for defaults lists, without Hydra.
 
-It answers help and completion, which cannot wait for Hydra's import and grammar. Hydra composes the settings
-of a run; tests compare the two, for every command, task and option.
+Help and completion use it, as they cannot wait for Hydra's import and grammar. Commands run with what Hydra composes.
+Tests compare the two for every command and task.
 """
 
 import copy
@@ -92,7 +92,7 @@ class _Tree:
         self.chosen: dict[str, str] = {}
 
     def expanded(self, name: str, group: str) -> list[tuple[str, Any]]:
-        """The content of the file and its defaults lists, (package, content), in the order of merging."""
+        """The content of the file and of its defaults lists, as (package, content), in the order of merging."""
         path = self._folders.path(name)
         if path is None:
             raise UsageError(f"{group}={name.rpartition('/')[2]}: there is no such option; {self._options(group)}")

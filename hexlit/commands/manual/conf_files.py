@@ -33,7 +33,7 @@ class Example:
 
     command: str
     remark: str
-    """Its purpose or result; may be empty."""
+    """Its purpose; may be empty."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Head:
 
     examples: tuple[Example, ...]
     package: str | None
-    """Package of the content, `_global_` for the root; None for the name of the group."""
+    """The package of the content: `_global_` is the root, None the name of the group."""
     text: str
     """The lines that are no commands, as one."""
 
@@ -55,7 +55,7 @@ class Head:
 
 @dataclass(frozen=True)
 class Folders:
-    """Folders of YAML files, the first one first."""
+    """The folders that hold YAML files; the first one wins."""
 
     paths: tuple[Path, ...] = (CONF,)
 

@@ -159,7 +159,7 @@ def _examples(examples: Sequence[Example], width: int) -> Iterator[str]:
 
 
 def _command(command: str, width: int) -> Iterator[str]:
-    """A command that the shell still reads: long ones continue after a backslash, between two words of it."""
+    """The lines of a command, which a shell can read: a backslash stands between two words of a long one."""
     line = " "
     for word in re.findall(r"""(?:'[^']*'|"[^"]*"|\S)+""", command):
         if line.strip() and len(line) + 1 + len(word) > width - 2:

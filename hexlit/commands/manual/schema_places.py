@@ -1,4 +1,4 @@
-"""Places of the dataclasses in defaults lists, as `module:Class`, and of the YAML files of external tasks."""
+"""The dataclass of every schema in a defaults list, as `module:Class`, and the YAML folders of outside tasks."""
 
 import ast
 from collections.abc import Iterable

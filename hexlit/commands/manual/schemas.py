@@ -138,7 +138,7 @@ def _default(field: ast.AnnAssign, module: str) -> Any:
 
 
 def _choices(function: ast.FunctionDef, module: str) -> dict[str, tuple[str, ...]]:
-    """Allowed values in the checks of `function`: `self.key not in NAMES`, `check(self.key, NAMES)`, {key: NAMES}."""
+    """The names that `function` allows a field: `self.key not in NAMES`, `check(self.key, NAMES)`, {key: NAMES}."""
     found: dict[str, tuple[str, ...]] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn):

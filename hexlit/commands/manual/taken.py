@@ -1,4 +1,4 @@
-"""The manual of one command line: its settings with their values, its groups with their options, its examples."""
+"""The settings, values, groups, options and examples of one command line."""
 
 import inspect
 import itertools
@@ -39,11 +39,11 @@ class Group:
 
 @dataclass(frozen=True)
 class Taken:
-    """The parts of a command's manual, in their order."""
+    """Everything that a command takes, in the order of the page."""
 
     command: str
     text: str
-    """The purpose of the command, over several lines."""
+    """The command's purpose, in several lines."""
     examples: tuple[Example, ...]
     settings: tuple[Setting, ...]
     values: dict[str, Any]
@@ -58,7 +58,7 @@ class Taken:
 
 
 def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False) -> Taken:
-    """The manual of `hexlit COMMAND ARGUMENTS`; flags among the arguments are ignored.
+    """Everything that `hexlit COMMAND ARGUMENTS` takes; flags among the arguments are skipped.
 
     `lenient` leaves out overrides that do not fit.
 

@@ -149,11 +149,8 @@ def test_steps_lower_the_loss_on_a_fixed_batch_and_parameters_stay_fp32(
     module = make_module(optimizer=settings, accelerator={"device": str(device)})
     batch = make_batch()
     before = losses_of(module, batch)
-    where: dict[str, Any] = {
-        "accelerator": ACCELERATORS[device.type],
-        "devices": [device.index] if device.index is not None else 1,
-    }
-    fit(module, [batch] * 30, precision=precision, **where)
+    devices: Any = 1 if device.index is None else [device.index]
+    fit(module, [batch] * 30, precision=precision, accelerator=ACCELERATORS[device.type], devices=devices)
     module.to("cpu")
     assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
     after = losses_of(module.train(), batch)
