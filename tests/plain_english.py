@@ -87,6 +87,8 @@ def paragraphs(text: str) -> Iterator[tuple[int, str]]:
 def reasons(text: str) -> Iterator[tuple[str, str]]:
     """Reason and sentence of everything suspect in a docstring or a paragraph."""
     for block in END_OF_BLOCK.split(text):
+        if block.lstrip().startswith(">>>"):  # an example
+            continue
         for sentence in END_OF_SENTENCE.split(" ".join(block.split())):
             plain = re.sub(r"`[^`]*`", "code", sentence)
             yield from ((reason, sentence) for reason, pattern in SUSPECT.items() if re.search(pattern, plain))

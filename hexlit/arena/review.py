@@ -15,7 +15,7 @@ from hexlit.hex.solver.bitboard import MAX_SIZE
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is said of one position of a game."""
+    """Review of one position of a game."""
 
     ply: int
     """Moves before the position."""

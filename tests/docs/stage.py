@@ -38,7 +38,7 @@ class Stage(dict[str, str]):
 
     def hexlit(self, *arguments: str) -> None:
         """Run a command in the folder of the stage."""
-        done = run_apart(HEXLIT, *arguments, folder=self.folder, seconds=300)
+        done = run_apart(HEXLIT, *arguments, folder=self.folder, seconds=900)
         assert done.returncode == 0, f"hexlit {' '.join(arguments)}\n{done.stdout}{done.stderr}"
 
 

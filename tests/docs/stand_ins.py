@@ -150,7 +150,18 @@ FOREIGN: dict[str, str] = {
 }
 """Programs of others -> why no test runs them."""
 
-OURS = ("pytest", "mkdocs", "ruff", "mypy", "python", "python3", ".ci/run", "run", "lowest")
+OURS = (
+    "pytest",
+    "mkdocs",
+    "ruff",
+    "mypy",
+    "python",
+    "python3",
+    ".ci/run",
+    "run",
+    "lowest",
+    "hexlit.commands.manual.reference",
+)
 """Further programs whose arguments are checked; what they do, `.ci/run` does."""
 
 

@@ -23,7 +23,7 @@ from tests.docs.stage import Stage
 from tests.docs.stand_ins import FOREIGN, OURS, Whole, is_searched, placed, shortened, whole
 
 HEADER = "tests/docs/stand_ins.py"
-LONGEST = 300.0
+LONGEST = 900.0
 """Seconds that a shortened command may take."""
 
 

@@ -22,7 +22,7 @@ from tests.commands.preloaded import HEXLIT, run_apart
 from tests.docs.pages import Fence, fences, manual, name_of
 from tests.docs.shell import SHELLS, commands_of_fence
 
-LONGEST = 300.0
+LONGEST = 900.0
 """Seconds that a block may take."""
 
 

@@ -269,7 +269,7 @@ def test_without_flock_optunas_lock_is_used(
     def refuse(file: Any) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(storage_module, "_flock", refuse)
+    monkeypatch.setattr(storage_module, "flock", refuse)
     journal = HealingJournal(tmp_path / "study.journal")
     journal.append_logs([STUDY])
     with journal.held():

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from hexlit import __version__
 from hexlit.errors import UsageError
@@ -72,7 +72,7 @@ def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: 
         for name, tensor in net.state_dict().items()
     }
     with replacing(path) as temporary:
-        save_file(tensors, temporary, metadata)
+        temporary.write_bytes(save(tensors, metadata))  # `save_file` keeps the file from all other users
 
 
 def read_safetensors(path: Path, key: str = "checkpoint") -> tuple[HexNet, int, bool]:
