@@ -12,7 +12,7 @@ from hexlit.testing import SelfPlayConformance
 from hexlit.testing.selfplay import played, workplace
 from tests.selfplay.hosts import KeyedHost
 
-PLACE = workplace()
+PLACE = Workplace(workplace().settings, KeyedHost)
 SETTINGS = PLACE.settings
 
 
@@ -92,7 +92,7 @@ def test_a_worker_that_ends_or_fails_is_told_and_leaves_no_process(
     weights: bytes, error: type[Exception], message: str
 ) -> None:
     before = psutil.Process().children()
-    player = make_player(Workplace(PLACE.settings, KeyedHost), 1)
+    player = make_player(PLACE, 1)
     try:
         with pytest.raises(error, match=message):
             played(player, 10, weights)
