@@ -51,7 +51,7 @@ class GamesConfig:
     html: str | None = None
     """Show: file for a page that steps through the game without a server, in addition to the text."""
     review: bool = False
-    """Show: whether `checkpoint` judges each position on that page."""
+    """Show: whether that page has a judgement of each position, by the exact solver or by a network."""
     checkpoint: str | None = None
     """Show: network that judges, as for `hexlit play`. Null: the exact solver on boards of up to 8 rows; on larger
     boards the packaged network that fits."""

@@ -60,7 +60,7 @@ def judge_by_packaged(size: int, accelerator: AcceleratorConfig, ahead: int | No
         name = fitting_network(rows)
         assert name is not None, "the caller has looked"
         if rows > largest_board(name):
-            log.warning("%s plays on %d rows; it was trained for boards of up to %d", name, rows, largest_board(name))
+            log.warning("%s plays on %d rows; it is meant for boards of up to %d", name, rows, largest_board(name))
         return loaded(name)
 
     first = network_for(size)

@@ -1,4 +1,4 @@
-"""What every evaluator has to keep."""
+"""The promises of every evaluator."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ class EvaluatorConformance:
         raise NotImplementedError
 
     def test_policies_are_distributions_over_the_legal_actions(self) -> None:
-        """Every answer is written anew, sums to 1, and is exactly 0 for what is illegal in the mover's frame."""
+        """Every answer is written again, sums to 1, and is exactly 0 for what is illegal in the mover's frame."""
         for size, swap, positions, evaluator in self._cases():
             policy, _ = _answers(evaluator, positions, size * size + swap)
             legal = _in_movers_frame(positions.legal(size * size + swap), positions.to_move, size)

@@ -1,4 +1,4 @@
-"""What every format of game records has to keep: a game written and read is the same game, or is refused."""
+"""The promises of every format of game records: a game written and read is the same game, or is refused."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What every player of the arena has to keep that plays one game after another."""
+"""The promises of every player of the arena that plays one game after another."""
 
 from hexlit.arena.game_player import RESIGN, GamePlayer
 from hexlit.hex.board import Board

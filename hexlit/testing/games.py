@@ -51,7 +51,7 @@ def built(
 
 
 def essence(game: RecordedGame) -> tuple[int, bool, Sequence[int], int, Ending]:
-    """What has to be the same when a game has been written and read."""
+    """The facts of a game that stay the same when it is written and read."""
     record = as_record(game)
     return record.size, record.swap, record.moves.tolist(), record.winner, record.ending
 

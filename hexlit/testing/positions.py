@@ -30,7 +30,7 @@ class Positions(NamedTuple):
 
     @property
     def planes(self) -> NDArray[np.int8]:
-        """What an evaluator sees, `[B, PLANES, size, size]`."""
+        """Input of an evaluator, `[B, PLANES, size, size]`."""
         return encode(self.cells, self.to_move, self.may_swap)
 
     def legal(self, actions: int) -> NDArray[np.bool_]:
@@ -61,7 +61,7 @@ def random_positions(
 
 
 def wins_at_once(cells: NDArray[np.int8], colour: int) -> list[int]:
-    """Cells by which `colour` wins the position `cells` `[size*size]` in one move."""
+    """Cells that win at once for `colour` in the position `cells` `[size*size]`."""
     size = round(len(cells) ** 0.5)
     stones, found = empty_stones(1, size), np.zeros(len(cells), np.int16)
     place_all(stones, 0, cells, geometry(size))

@@ -1,4 +1,4 @@
-"""What every search algorithm has to keep, whatever it is."""
+"""The promises of every search algorithm."""
 
 from dataclasses import fields
 from typing import Protocol
@@ -16,7 +16,7 @@ from hexlit.testing.stand_ins import KeyedEvaluator
 
 
 class BatchSearch(Protocol):
-    """What the suite calls: `hexlit.search.search.Search.run`."""
+    """The suite calls: `hexlit.search.search.Search.run`."""
 
     def run(
         self,

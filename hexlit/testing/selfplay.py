@@ -1,4 +1,4 @@
-"""What every player of self-play has to keep, wherever the games are played."""
+"""The promises of every player of self-play, on any machine."""
 
 from typing import Any
 

@@ -58,7 +58,7 @@ def test_each_board_is_judged_by_the_network_that_fits_it(caplog: pytest.LogCapt
         np.testing.assert_allclose(values_of(evaluator, size), expected(name, size), atol=1e-5)
         assert found.knows_swap(size) == (name == "hexlit:medium")
     said = [record.getMessage() for record in caplog.records if record.name.startswith("hexlit.commands")]
-    assert said == ["hexlit:medium plays on 15 rows; it was trained for boards of up to 13"]
+    assert said == ["hexlit:medium plays on 15 rows; it is meant for boards of up to 13"]
 
 
 @pytest.mark.row("F20")

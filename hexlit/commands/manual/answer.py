@@ -9,6 +9,8 @@ from hexlit.commands.manual.taken import taken
 from hexlit.errors import UsageError
 
 FLAGS = ("-h", "--help")
+VALUED = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn", "--package", "-p")
+"""Hydra's flags whose next word is their value."""
 FINE, MISTAKE = 0, 2
 
 
@@ -24,7 +26,8 @@ def answer(command: str, arguments: Sequence[str]) -> int:
         The exit code: 2 after a mistake, told in one line on the error stream.
     """
     at = min(arguments.index(flag) for flag in FLAGS if flag in arguments)
-    names = [word for word in arguments[at + 1 :] if "=" not in word and not word.startswith("-")]
+    after = zip(arguments[at:], arguments[at + 1 :], strict=False)
+    names = [word for flag, word in after if "=" not in word and not word.startswith("-") and flag not in VALUED]
     try:
         found = taken(command, arguments)
         text = topics(found, names, terminal_width()) if names else overview(found, terminal_width())

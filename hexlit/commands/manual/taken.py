@@ -52,10 +52,6 @@ class Taken:
     """Section -> what it is about; the settings outside of all are in ''."""
     groups: tuple[Group, ...]
 
-    def section(self, name: str) -> list[Setting]:
-        """The settings of the section `name` and of those within."""
-        return [setting for setting in self.settings if f"{setting.section}.".startswith(f"{name}.")]
-
 
 def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False) -> Taken:
     """Everything that `hexlit COMMAND ARGUMENTS` takes; flags among the arguments are skipped.

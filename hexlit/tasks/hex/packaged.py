@@ -13,7 +13,7 @@ FOLDER = Path(str(files("hexlit.tasks.hex"))) / "networks"
 """Holds one file in safetensors for each name."""
 
 LARGEST_BOARD = {"small": 7, "medium": 13}
-"""Name -> rows of the largest board that the network was trained for, in ascending order."""
+"""Name -> rows of the largest board that the network is meant for, in ascending order."""
 
 
 def is_packaged(where: str | Path) -> bool:
