@@ -44,12 +44,12 @@ class PlayerConformance:
             assert legal, f"on {size}x{size} the moves {moves} are not all empty cells"
 
     def test_the_answer_to_a_first_stone_is_a_free_cell_or_the_swap(self) -> None:
-        """`size*size` swaps."""
+        """`size*size` swaps. Of larger boards 25 to 49 stones are tried, spread over the board."""
         for size in self.sizes:
-            cells = np.eye(size * size, dtype=np.int8)
+            own = np.arange(0, size * size, max(1, size * size // 25))
+            cells = np.eye(size * size, dtype=np.int8)[own]
             replies = self.make(size, 0).reply(cells)
             assert replies.dtype == np.int16, f"replies are {replies.dtype}, int16 is needed"
-            own = np.arange(size * size)
             legal = (replies >= 0) & (replies <= size * size) & (replies != own)
             assert legal.all(), f"on {size}x{size}, reply {replies[~legal]} to the stone on {own[~legal]}"
 
