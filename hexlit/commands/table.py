@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("hexlit.commands.export", "a trained network as a file for other programs: ONNX, safetensors"),
     "bench": ("hexlit.commands.bench", "measure this machine: positions, games and training steps a second"),
     "plan": ("hexlit.commands.plan", "hours and cost of a recipe on machines one does not have, from measured rates"),
-    "doctor": ("hexlit.commands.doctor", "what this machine can do, tried: devices, precisions, compiling, memory"),
+    "doctor": ("hexlit.commands.doctor", "tries this machine: devices, precisions, compiling, memory"),
     "monitor": (
         "hexlit.commands.monitor",
         "watch a run from outside: processor, memory, device; how many fit side by side",

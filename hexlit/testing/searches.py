@@ -16,7 +16,7 @@ from hexlit.testing.stand_ins import KeyedEvaluator
 
 
 class BatchSearch(Protocol):
-    """The suite calls: `hexlit.search.search.Search.run`."""
+    """The method that the suite calls: `hexlit.search.search.Search.run`."""
 
     def run(
         self,
