@@ -82,8 +82,11 @@ def device(request: pytest.FixtureRequest) -> "torch.device":
 
 @pytest.hookimpl(optionalhook=True)  # xdist may not be there
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker a usable core, as far as the memory goes."""
-    return max(1, min(usable_cores(), free_host_bytes() // WORKER_BYTES))
+    """One worker more than usable cores, as far as the memory goes.
+
+    Many tests wait for processes, servers and time limits. Two workers leave a quarter of two cores idle.
+    """
+    return max(1, min(usable_cores() + 1, free_host_bytes() // WORKER_BYTES))
 
 
 @pytest.hookimpl(tryfirst=True)
