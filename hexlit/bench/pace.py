@@ -19,7 +19,7 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
 from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.player import Workplace
+from hexlit.selfplay.player import Order, Workplace
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, weights_of
 
@@ -114,19 +114,14 @@ def measure_processes(
     weights = weights_of(net)
 
     def play(rounds: int) -> float:
-        counts = player.play(
-            weights,
-            positions=NO_END,
-            network_version=0,
-            on_games=no_games,
-            deadline=time.monotonic() + effort.seconds * rounds,
-        )
+        deadline = time.monotonic() + effort.seconds * rounds
+        counts = player.play(Order(weights, NO_END, 0, no_games, deadline))
         return (counts.evaluations + counts.recalled) / sample.leaves_per_position
 
     with closing(player):
         # In ongoing self-play the games are at different stages, and late positions are faster to search.
         deadline = time.monotonic() + WARM_UP * effort.seconds
-        player.play(weights, positions=2 * each * processes, network_version=0, on_games=no_games, deadline=deadline)
+        player.play(Order(weights, 2 * each * processes, 0, no_games, deadline))
         what = f"self-play {net_name(net)}, {processes} process{'es' if processes > 1 else ''} of {each} games"
         on = Setting(str(profile.device), processes, short(profile.inference_dtype))
         return measure_rate(effort, play, what=what, unit="positions/s", on=on, profile=profile)

@@ -17,7 +17,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.player import NetworkHost, SelfPlayer, Workplace
+from hexlit.selfplay.player import NetworkHost, Order, SelfPlayer, Workplace
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.host import HostMaker, Weights, weights_of
 
@@ -95,13 +95,8 @@ def measure_player(
     ended: list[tuple[int, float]] = []
 
     def play(rounds: int) -> float:
-        counts = player.play(
-            weights,
-            positions=10**9,
-            network_version=0,
-            on_games=lambda records, counts: None,
-            deadline=time.monotonic() + effort.seconds * rounds,
-        )
+        deadline = time.monotonic() + effort.seconds * rounds
+        counts = player.play(Order(weights, 10**9, 0, on_games=lambda records, counts: None, deadline=deadline))
         ended.append((counts.games, counts.seconds))
         return float(counts.evaluations)
 

@@ -28,6 +28,26 @@ class NetworkHost(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Order:
+    """A round of self-play, as a player gets it."""
+
+    weights: Any
+    """Weights of the network, as `NetworkHost.refreshed` takes them."""
+    positions: int
+    """Least number of positions in the games that end, for all processes that play."""
+    network_version: int
+    """Version of these weights, for the records of the games."""
+    on_games: OnGames
+    """Gets the games as they end, with the counts so far."""
+    deadline: float | None = None
+    """Time on `time.monotonic()` when the round is cut short. None: never."""
+    past: PastPositions | None = None
+    """Positions to be searched again."""
+    on_targets: OnTargets = no_targets
+    """Gets the new targets of `past`, in any order."""
+
+
 class Played(NamedTuple):
     """A round of self-play that has ended."""
 
@@ -60,21 +80,10 @@ class SelfPlayer(Protocol):
         """Compile or load the kernels of play."""
         ...
 
-    def play(
-        self,
-        weights: Any,
-        *,
-        positions: int,
-        network_version: int,
-        on_games: OnGames,
-        deadline: float | None = None,
-        past: PastPositions | None = None,
-        on_targets: OnTargets = no_targets,
-    ) -> SelfPlayCounts:
-        """Play with `weights` until the games that ended hold this player's share of `positions` positions.
+    def play(self, order: Order) -> SelfPlayCounts:
+        """Play until the games that ended hold this player's share of the positions; see `SelfPlay.play`.
 
-        See `SelfPlay.play`. Then search this player's share of `past` positions again, unless `deadline` is over;
-        `on_targets` gets the new targets, in any order.
+        Then search this player's share of the past positions again, unless the deadline is over.
         """
         ...
 
@@ -99,20 +108,8 @@ class SelfPlayer(Protocol):
 class BackgroundSelfPlayer(SelfPlayer, Protocol):
     """A player that also plays while its caller does something else."""
 
-    def begin(
-        self,
-        weights: Any,
-        *,
-        positions: int,
-        network_version: int,
-        on_games: OnGames,
-        deadline: float | None = None,
-        past: PastPositions | None = None,
-        on_targets: OnTargets = no_targets,
-    ) -> Future[Played]:
-        """As `play`, for the games after the round begun before; `on_games` and `on_targets` are called in another
-        thread.
-        """
+    def begin(self, order: Order) -> Future[Played]:
+        """As `play`, for the games after the round begun before; the functions of `order` run in another thread."""
         ...
 
 
@@ -145,29 +142,19 @@ class LocalPlayer:
             assert past is not None
             actor.search_again(UniformEvaluator(), past, counts)
 
-    def play(
-        self,
-        weights: Any,
-        *,
-        positions: int,
-        network_version: int,
-        on_games: OnGames,
-        deadline: float | None = None,
-        past: PastPositions | None = None,
-        on_targets: OnTargets = no_targets,
-    ) -> SelfPlayCounts:
+    def play(self, order: Order) -> SelfPlayCounts:
         """See `SelfPlayer`."""
-        evaluator = self._host.refreshed(weights)
+        evaluator = self._host.refreshed(order.weights)
         counts = self._actor.play(
             evaluator,
-            positions=share_of(positions, *self._share),
-            network_version=network_version,
-            on_games=on_games,
-            deadline=deadline,
+            positions=share_of(order.positions, *self._share),
+            network_version=order.network_version,
+            on_games=order.on_games,
+            deadline=order.deadline,
         )
-        again = None if past is None else past.part(*self._share[1:])
-        if again is not None and len(again.ply) and (deadline is None or time.monotonic() < deadline):
-            on_targets(self._actor.search_again(evaluator, again, counts))
+        again = None if order.past is None else order.past.part(*self._share[1:])
+        if again is not None and len(again.ply) and (order.deadline is None or time.monotonic() < order.deadline):
+            order.on_targets(self._actor.search_again(evaluator, again, counts))
         return counts
 
     def snapshot(self) -> list[Snapshot]:

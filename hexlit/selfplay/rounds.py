@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
-from hexlit.selfplay.player import BackgroundSelfPlayer, Played, SelfPlayer, sum_of
+from hexlit.selfplay.player import BackgroundSelfPlayer, Order, Played, SelfPlayer, sum_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
 
@@ -99,7 +99,7 @@ class SelfPlayRounds:
         current = self._queue.popleft() if self._queue else _Round(Begun(weights, network_version))
         if current.ended is None:
             current.past = past
-            current.counts = self.player.play(current.begun.weights, **self._settings(current, show))
+            current.counts = self.player.play(self._order(current, show))
             if self._queue:
                 self._in_progress = self.player.snapshot()
         else:
@@ -153,9 +153,9 @@ class SelfPlayRounds:
     def _begin(self, current: _Round) -> None:
         if current.ended is None:
             assert isinstance(self.player, BackgroundSelfPlayer)
-            current.ended = self.player.begin(current.begun.weights, **self._settings(current, lambda _: None))
+            current.ended = self.player.begin(self._order(current, lambda _: None))
 
-    def _settings(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> dict[str, Any]:
+    def _order(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> Order:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
             if self.store is not None:
                 with self._storing:
@@ -164,11 +164,12 @@ class SelfPlayRounds:
             current.counts = counts
             show(counts)
 
-        return {
-            "positions": self._positions - (0 if current.past is None else len(current.past.ply)),
-            "network_version": current.begun.network_version,
-            "on_games": on_games,
-            "deadline": self._deadline,
-            "past": current.past,
-            "on_targets": current.targets.append,
-        }
+        return Order(
+            current.begun.weights,
+            self._positions - (0 if current.past is None else len(current.past.ply)),
+            current.begun.network_version,
+            on_games=on_games,
+            deadline=self._deadline,
+            past=current.past,
+            on_targets=current.targets.append,
+        )

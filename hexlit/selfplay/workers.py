@@ -18,8 +18,8 @@ import psutil
 from hexlit.hex.compiled import is_compiled
 from hexlit.lifeline import spawn_tied
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, part_of
-from hexlit.selfplay.player import LocalPlayer, OnGames, OnTargets, Played, SelfPlayer, Workplace, no_targets, sum_of
-from hexlit.selfplay.reanalysis import NewTargets, PastPositions
+from hexlit.selfplay.player import LocalPlayer, Order, Played, SelfPlayer, Workplace, sum_of
+from hexlit.selfplay.reanalysis import NewTargets
 
 NICENESS = 5
 """Niceness of worker processes: the training beside them, which they would wait for, should find its cores free."""
@@ -64,23 +64,14 @@ class WorkerPlayers:
             for worker, connection in together:
                 self._receive(worker, connection)
 
-    def play(
-        self,
-        weights: Any,
-        *,
-        positions: int,
-        network_version: int,
-        on_games: OnGames,
-        deadline: float | None = None,
-        past: PastPositions | None = None,
-        on_targets: OnTargets = no_targets,
-    ) -> SelfPlayCounts:
+    def play(self, order: Order) -> SelfPlayCounts:
         """See `SelfPlayer`. Games arrive as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
         # Clocks of processes may differ; durations agree.
-        seconds = None if deadline is None else deadline - time.monotonic()
+        seconds = None if order.deadline is None else order.deadline - time.monotonic()
+        told = (order.weights, order.positions, order.network_version, seconds, order.past)
         for worker, connection in enumerate(self._connections):
-            self._send(worker, connection, ("play", weights, positions, network_version, seconds, past))
+            self._send(worker, connection, ("play", *told))
         counts = [SelfPlayCounts() for _ in self._connections]
         playing = dict(zip(self._connections, range(len(counts)), strict=True))
         while playing:
@@ -89,38 +80,19 @@ class WorkerPlayers:
                 worker = playing[connection]
                 found, counted, done = self._receive(worker, connection)
                 if isinstance(found, NewTargets):
-                    on_targets(found)
+                    order.on_targets(found)
                     continue
                 counts[worker] = counted
-                on_games(found, sum_of(counts, time.perf_counter() - start))
+                order.on_games(found, sum_of(counts, time.perf_counter() - start))
                 if done:
                     del playing[connection]
         return sum_of(counts, time.perf_counter() - start)
 
-    def begin(
-        self,
-        weights: Any,
-        *,
-        positions: int,
-        network_version: int,
-        on_games: OnGames,
-        deadline: float | None = None,
-        past: PastPositions | None = None,
-        on_targets: OnTargets = no_targets,
-    ) -> Future[Played]:
+    def begin(self, order: Order) -> Future[Played]:
         """See `BackgroundSelfPlayer`. Rounds are played one after the other."""
 
         def played() -> Played:
-            counts = self.play(
-                weights,
-                positions=positions,
-                network_version=network_version,
-                on_games=on_games,
-                deadline=deadline,
-                past=past,
-                on_targets=on_targets,
-            )
-            return Played(counts, self.snapshot())
+            return Played(self.play(order), self.snapshot())
 
         return self._rounds.submit(played)
 
@@ -190,16 +162,16 @@ def _work(connection: Connection, workplace: Workplace) -> None:
             command, *arguments = connection.recv()
             if command == "play":
                 weights, positions, network_version, seconds, past = arguments
-                counts = player.play(
+                order = Order(
                     weights,
-                    positions=positions,
-                    network_version=network_version,
+                    positions,
+                    network_version,
                     on_games=lambda records, counts: connection.send((records, counts, False)),
                     deadline=None if seconds is None else time.monotonic() + seconds,
                     past=past,
                     on_targets=lambda targets: connection.send((targets, None, False)),
                 )
-                connection.send(([], counts, True))
+                connection.send(([], player.play(order), True))
             elif command == "prepare":
                 player.prepare()
                 connection.send(None)

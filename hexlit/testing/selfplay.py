@@ -9,7 +9,7 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, Order, SelfPlayer, Workplace
 from hexlit.testing.stand_ins import KeyedHost
 
 Games = dict[int, GameRecord]
@@ -88,7 +88,7 @@ class SelfPlayConformance:
     def test_a_deadline_that_is_over_ends_the_round_at_the_first_position(self) -> None:
         """So that every round has something to learn from."""
         player = self.make(workplace())
-        counts = player.play(b"a", positions=10**9, network_version=0, on_games=lambda *_: None, deadline=0.0)
+        counts = player.play(Order(b"a", 10**9, 0, on_games=lambda *_: None, deadline=0.0))
         assert 0 < counts.positions < 1000, f"{counts.positions} positions"
 
     def _played(self, weights: bytes = b"a") -> tuple[SelfPlayer, Games, SelfPlayCounts]:
@@ -101,9 +101,7 @@ class SelfPlayConformance:
 def played(player: SelfPlayer, positions: int, weights: Any = b"a") -> tuple[Games, SelfPlayCounts]:
     """The games, by number, of a round of `positions` positions, and its counts."""
     games: list[GameRecord] = []
-    counts = player.play(
-        weights, positions=positions, network_version=1, on_games=lambda records, _: games.extend(records)
-    )
+    counts = player.play(Order(weights, positions, 1, on_games=lambda records, _: games.extend(records)))
     found = {game.game_id: game for game in games}
     assert len(found) == len(games), "one game was played twice"
     return found, counts

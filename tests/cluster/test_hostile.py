@@ -18,7 +18,7 @@ from hexlit.cluster.config import RayConfig
 from hexlit.commands.match import main
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import Workplace
+from hexlit.selfplay.player import Order, Workplace
 from tests.cluster.local_cluster import STORE, cluster_of
 from tests.commands.test_train import as_a_process
 from tests.selfplay.cluster.learner import SETTINGS
@@ -68,7 +68,7 @@ def match(folder: Path, capsys: pytest.CaptureFixture[str], what: str, *settings
 def play(address: str, weights: bytes = b"a") -> None:
     players = RayPlayers(PLACE, 1, RayConfig(address=address))
     try:
-        players.play(weights, positions=10, network_version=0, on_games=lambda *_: None)
+        players.play(Order(weights, 10, 0, on_games=lambda *_: None))
     finally:
         players.close()
 

@@ -20,7 +20,7 @@ LONGEST = 5.0
 MAIN = """
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import Workplace
+from hexlit.selfplay.player import Order, Workplace
 from hexlit.selfplay.workers import WorkerPlayers
 from tests.selfplay.hosts import KeyedHost
 settings = {
@@ -30,7 +30,7 @@ print("ready", flush=True)
 players = WorkerPlayers(Workplace(settings, KeyedHost), 2)
 players.prepare()
 print("playing", flush=True)
-players.play(b"a", positions=10**9, network_version=1, on_games=lambda *_: None)
+players.play(Order(b"a", 10**9, 1, on_games=lambda *_: None))
 """
 
 

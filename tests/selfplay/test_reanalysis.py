@@ -15,7 +15,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.search.search import Search
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, Order, SelfPlayer, Workplace
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
@@ -160,9 +160,7 @@ def test_workers_find_what_one_process_finds(two: WorkerPlayers) -> None:
 
     def found(player: SelfPlayer) -> NewTargets:
         parts: list[NewTargets] = []
-        counts = player.play(
-            b"a", positions=20, network_version=1, on_games=lambda *_: None, past=past, on_targets=parts.append
-        )
+        counts = player.play(Order(b"a", 20, 1, lambda *_: None, past=past, on_targets=parts.append))
         assert counts.renewed == 15
         return NewTargets.joined(parts)
 
@@ -171,15 +169,8 @@ def test_workers_find_what_one_process_finds(two: WorkerPlayers) -> None:
 
 def test_after_the_deadline_nothing_is_searched_again() -> None:
     parts: list[NewTargets] = []
-    LocalPlayer(PLACE).play(
-        b"a",
-        positions=20,
-        network_version=1,
-        on_games=lambda *_: None,
-        deadline=0.0,
-        past=past_of(games(20, 3), 15),
-        on_targets=parts.append,
-    )
+    past = past_of(games(20, 3), 15)
+    LocalPlayer(PLACE).play(Order(b"a", 20, 1, lambda *_: None, deadline=0.0, past=past, on_targets=parts.append))
     assert not parts
 
 

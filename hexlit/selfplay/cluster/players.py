@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,8 +11,7 @@ from hexlit.cluster.config import RayConfig
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.shares import Round, Share, Shares, check_parts
-from hexlit.selfplay.player import OnGames, OnTargets, Played, Workplace, no_targets
-from hexlit.selfplay.reanalysis import PastPositions
+from hexlit.selfplay.player import Order, Played, Workplace
 
 
 class RayPlayers:
@@ -39,49 +39,20 @@ class RayPlayers:
         self._start()
         self._actors.wait()
 
-    def begin(
-        self,
-        weights: Any,
-        *,
-        positions: int,
-        network_version: int,
-        on_games: OnGames,
-        deadline: float | None = None,
-        past: PastPositions | None = None,
-        on_targets: OnTargets = no_targets,
-    ) -> Future[Played]:
+    def begin(self, order: Order) -> Future[Played]:
         """See `BackgroundSelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
-        assert past is None, "the configuration refuses reanalysis on Ray"
+        assert order.past is None, "the configuration refuses reanalysis on Ray"
         shares = self._start()
-        if self._published is None or self._published[0] is not weights:
-            self._published = weights, self._actors.put(weights)
-        round_ = Round(self._published[1], network_version, positions, on_games, deadline, time.monotonic())
+        if self._published is None or self._published[0] is not order.weights:
+            self._published = order.weights, self._actors.put(order.weights)
+        round_ = Round(replace(order, weights=self._published[1]), time.monotonic())
         self._in_progress = round_.ended
         self._actors.order(lambda: shares.add(round_))
         return round_.ended
 
-    def play(
-        self,
-        weights: Any,
-        *,
-        positions: int,
-        network_version: int,
-        on_games: OnGames,
-        deadline: float | None = None,
-        past: PastPositions | None = None,
-        on_targets: OnTargets = no_targets,
-    ) -> SelfPlayCounts:
+    def play(self, order: Order) -> SelfPlayCounts:
         """See `SelfPlayer`."""
-        ended = self.begin(
-            weights,
-            positions=positions,
-            network_version=network_version,
-            on_games=on_games,
-            deadline=deadline,
-            past=past,
-            on_targets=on_targets,
-        )
-        return ended.result().counts
+        return self.begin(order).result().counts
 
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`; it waits for the last round that was begun."""

@@ -20,7 +20,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, share_of, slots_of
 from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.player import OnGames, Played
+from hexlit.selfplay.player import Order, Played
 from hexlit.selfplay.store import to_table
 
 
@@ -47,17 +47,10 @@ class GameNews:
 class Round:
     """Games that are played with one network."""
 
-    weights: Any
-    """The weights, or a reference to them; it is only passed on."""
-    network_version: int
-    positions: int
-    """Least number of positions to collect in all parts together."""
-    on_games: OnGames
-    """Gets games as they come in."""
-    deadline: float | None = None
-    """Time when it is cut short, on the clock of the player."""
-    begun: float = 0.0
-    """Time when it was added, on the same clock."""
+    order: Order
+    """What is to be played. Its weights, or a reference to them, are only passed on."""
+    begun: float
+    """Time when it was added, on the clock of the order's deadline."""
     ended: Future[Played] = field(default_factory=Future)
     accepted: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     """The games that were taken over, of all parts."""
@@ -151,7 +144,7 @@ class Shares:
             round=round_,
             number=self._next[part],
             part=part,
-            positions=share_of(round_.positions, self._games, part, self.parts),
+            positions=share_of(round_.order.positions, self._games, part, self.parts),
             start=self._starts[part],
         )
         self._playing[part] = share
@@ -164,12 +157,12 @@ class Shares:
 
     def arguments(self, share: Share) -> tuple[Any, ...]:
         """The arguments of `GameActor.play`. Clocks of hosts may differ, so it gets durations."""
-        order = share.round
+        order = share.round.order
         seconds = None if order.deadline is None else order.deadline - self._clock()
         return order.weights, share.part, share.start, share.positions, order.network_version, seconds
 
     def heard(self, share: Share, news: GameNews) -> None:
-        """Pass on the games of `news`. Errors of `Round.on_games` are passed on, too.
+        """Pass on the games of `news`. Errors of `Order.on_games` are passed on, too.
 
         Raises:
             WrongNewsError: games that are invalid, or not those of `share`.
@@ -180,7 +173,7 @@ class Shares:
         done = [] if news.after is None else self.finish(share, news.after)
         now = self._clock()
         if fresh:
-            share.round.on_games(fresh, share.round.counts(now))
+            share.round.order.on_games(fresh, share.round.counts(now))
         for ended in done:
             in_progress = [ended.after[part] for part in range(self.parts)]
             ended.ended.set_result(Played(ended.counts(now), in_progress))
