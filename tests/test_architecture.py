@@ -52,6 +52,7 @@ ARROWS: dict[str, set[str]] = {
     "hex": set(),
 }
 FOR_ALL = {
+    "choices",
     "errors",
     "files",
     "interruption",

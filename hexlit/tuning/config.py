@@ -7,6 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from hexlit.choices import check_word, check_words, one_of
 from hexlit.errors import UsageError
 
 COMPARED_AT = ("epochs", "budget")
@@ -35,8 +36,8 @@ class SweepConfig:
     """Steps between two reports of the monitored metric to the pruner. A report is the mean over these steps; the
     metric
     is a training loss, or another that is logged in every step. Null: one report per epoch that measured the metric."""
-    compare_at: str = "epochs"
-    """When the pruner compares trials: `epochs` or `budget`. `epochs`: after equally many epochs. `budget`: after
+    compare_at: str = one_of(COMPARED_AT, "epochs")
+    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after
     equally
     many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings
     count in the same steps."""
@@ -65,6 +66,7 @@ class SweepConfig:
     """Longest wait for a database server that no longer answers, in seconds. Then the sweep and its trials end."""
 
     def __post_init__(self) -> None:
+        check_words(self, "sweep")
         self.objectives()
         if self.join and self.resume:
             raise UsageError("sweep.join=true: sweep.resume=true continues a folder that has joined; choose one")
@@ -75,8 +77,6 @@ class SweepConfig:
                 f"sweep.comparable={self.comparable}: name a loss without its data, such as comparable_loss for "
                 "train.comparable_loss and val.comparable_loss"
             )
-        if self.compare_at not in COMPARED_AT:
-            raise UsageError(f"sweep.compare_at={self.compare_at}: choose {' or '.join(COMPARED_AT)}")
         if self.compare_at == "budget" and self.report_every is not None:
             raise UsageError(
                 f"sweep.report_every={self.report_every}: counts steps, and sweep.compare_at=budget does not"
@@ -115,8 +115,7 @@ def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
     given = [direction] if isinstance(direction, str) or not isinstance(direction, Sequence) else list(direction)
     names = [getattr(entry, "name", entry) for entry in given]
     for name in names:
-        if name not in DIRECTIONS:
-            raise UsageError(f"hydra.sweeper.direction={name}: choose {' or '.join(DIRECTIONS)}")
+        check_word("hydra.sweeper.direction", name, DIRECTIONS)
     if len(names) != len(objectives):
         raise UsageError(
             f"hydra.sweeper.direction={','.join(names)}: sweep.objective has {len(objectives)} "
@@ -137,7 +136,7 @@ class OptunaSweeperConf:
     """Sampler of the next trial: an entry of the group, or any class of `optuna.samplers` by `_target_`."""
     pruner: Any = MISSING
     """Pruner that ends hopeless trials: an entry of the group, or any class of `optuna.pruners` by `_target_`."""
-    direction: Any = None
+    direction: Any = one_of(DIRECTIONS, None)
     """`minimize`, `maximize`, or a list with one for each objective. Null: the objective's name decides."""
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,

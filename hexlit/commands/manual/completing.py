@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from hexlit.choices import NUMBERED
 from hexlit.commands.manual.answer import asks_for_help
 from hexlit.commands.manual.page import shown
 from hexlit.commands.manual.schemas import Setting
@@ -65,8 +66,10 @@ def _values(found: Taken, key: str, value: str) -> list[str]:
 def _choices(setting: Setting, found: Taken, value: str) -> list[str]:
     """The values of a setting: all that there are, or files where it is a text, or the one that it has."""
     null = ["null"] if "None" in setting.type else []
+    if setting.several and setting.choices:
+        return [*(f"[{word}]" for word in setting.choices), f"[{','.join(setting.choices)}]"]
     if setting.choices:
-        return [*setting.choices, *null]
+        return [*(word for word in setting.choices if not word.endswith(NUMBERED)), *null]
     if setting.type.startswith("bool"):
         return ["true", "false", *null]
     files = _files(value) if setting.type.startswith(("str", "Any")) else []

@@ -129,8 +129,8 @@ def _setting(setting: Setting, value: Any, width: int, *, whole: bool) -> list[s
     meaning = setting.meaning if whole else shortened(setting.meaning)
     if value == "???":
         value, meaning = "", f"(needed) {meaning}"
-    if whole and setting.choices and not all(choice in meaning for choice in setting.choices):
-        meaning = f"{meaning} One of {', '.join(setting.choices)}."
+    if not all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", meaning) for word in setting.choices):
+        meaning = f"{meaning} {'Some' if setting.several else 'One'} of {', '.join(setting.choices)}."
     return _row(
         f"{setting.key}: {shown(value) if value != '' or setting.type == 'str' else ''}".rstrip(), meaning, width
     )
