@@ -269,6 +269,13 @@ def test_neither_help_nor_completion_imports_anything_heavy() -> None:
         ("train hydra.", {"hydra.sweeper."}, {"hydra.run.", "hydra.job."}),
         ("train net=", {"net=small", "net=se"}, {"net=hex"}),
         ("train optimizer.name=", {"optimizer.name=sgd"}, set()),
+        ("train hydra.sweeper.", {"hydra.sweeper.n_trials=", "hydra.sweeper.sampler.", "hydra.sweeper.pruner."}, set()),
+        (
+            "train hydra/sweeper/sampler=qmc hydra.sweeper.sampler.qmc_type=",
+            {"hydra.sweeper.sampler.qmc_type=halton"},
+            set(),
+        ),
+        ("train --help s", {"sampler", "sweeper", "sweep", "seed"}, {"launcher"}),
         ("train selfplay.where=", {"selfplay.where=here", "selfplay.where=ray"}, set()),
         ("train accelerator.device=", {"accelerator.device=cuda"}, {"accelerator.device=cuda:N"}),
         ("train task=forecast data.calendar=", {"data.calendar=[weekday]"}, {"data.calendar=[hour]weekday"}),
