@@ -54,6 +54,7 @@ ARROWS: dict[str, set[str]] = {
 FOR_ALL = {
     "choices",
     "errors",
+    "extras",
     "files",
     "interruption",
     "lifeline",

@@ -8,6 +8,7 @@ from omegaconf import MISSING, DictConfig
 from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 """Format -> suffix of its files."""
@@ -62,7 +63,7 @@ def export(config: DictConfig) -> None:
         try:
             write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
         except ImportError as error:
-            raise UsageError(f"format=onnx needs {error.name}: pip install 'hexlit[onnx]'") from error
+            raise UsageError(f"format=onnx needs {error.name}: {install('onnx')}") from error
         print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {inputs_file(target)} tells its input and output")
     else:
         write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)

@@ -10,6 +10,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import WebSettings
@@ -98,7 +99,7 @@ def check_installed(*packages: str) -> None:
     """Raise `UsageError` if one of the packages is not installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise UsageError(f"play needs {', '.join(missing)}: pip install 'hexlit[web]'")
+        raise UsageError(f"play needs {', '.join(missing)}: {install('web')}")
 
 
 def shared_by_all(settings: PlayConfig) -> "Shared":

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tracking.config import WandbConfig as WandbConfig
 
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
@@ -125,4 +126,4 @@ class LoggerConfig:
 
     def __post_init__(self) -> None:
         if self.tensorboard and not (find_spec("tensorboard") or find_spec("tensorboardX")):
-            raise UsageError('logger.tensorboard=true: needs a package; pip install "hexlit[tensorboard]"')
+            raise UsageError(f"logger.tensorboard=true: needs a package; {install('tensorboard')}")
