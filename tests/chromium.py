@@ -15,7 +15,7 @@ DESKTOP, PHONE = 1280, 400
 @contextmanager
 def chromium(profile: Path) -> Iterator[Any]:
     """A driver of Chromium that logs its console; the test is skipped where something is missing."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="pip install 'hexlit[browser]'")
+    webdriver = pytest.importorskip("selenium.webdriver", reason="the extra browser is not installed")
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if program is None or driver is None:
         pytest.skip("chromium and chromedriver are not installed")

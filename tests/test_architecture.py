@@ -52,7 +52,9 @@ ARROWS: dict[str, set[str]] = {
     "hex": set(),
 }
 FOR_ALL = {
+    "choices",
     "errors",
+    "extras",
     "files",
     "interruption",
     "lifeline",

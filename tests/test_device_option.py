@@ -34,7 +34,7 @@ def test_what_every_machine_has_is_taken(name: str) -> None:
 @pytest.mark.row("A1")
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("cuda:99", "--device=cuda:99: .*CUDA"), ("tpu", "--device=tpu: must be auto, cpu, cuda, cuda:N or mps")],
+    [("cuda:99", "--device=cuda:99: .*CUDA"), ("tpu", "--device=tpu: choose one of auto, cpu, cuda, cuda:N, mps")],
 )
 def test_a_device_that_is_not_there_is_refused_before_any_test(name: str, said: str) -> None:
     with pytest.raises(pytest.UsageError, match=said) as refused:

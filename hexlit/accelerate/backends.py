@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import torch
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 PACKAGES = {"onnxruntime": ("onnxruntime", "onnx"), "openvino": ("openvino",)}
 """Packages that each optional backend imports."""
@@ -33,7 +34,7 @@ def installed_backends(dtype: torch.dtype | None = None) -> list[str]:
 
 def install_command(backend: str) -> str:
     """The command that installs the optional `backend`."""
-    return f'pip install "hexlit[{EXTRAS[backend]}]"'
+    return install(EXTRAS[backend])
 
 
 def require_backend(backend: str) -> None:

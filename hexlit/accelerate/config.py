@@ -1,11 +1,11 @@
 """The `accelerator` section of the configuration: a user's choices for the hardware."""
 
-import re
 from dataclasses import dataclass
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 
-DEVICE_FORM = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
+DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
 TRAINING_PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
 INFERENCE_PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 MATMUL_PRECISIONS = ("highest", "high", "medium")
@@ -21,22 +21,22 @@ class AcceleratorConfig:
         UsageError: a value is out of range; the message names the dotted key.
     """
 
-    device: str = "auto"
-    """Device: auto (cuda, then mps, then cpu), cpu, cuda, cuda:N or mps."""
+    device: str = one_of(DEVICES, "auto")
+    """Device. auto takes the first one that is there: cuda, mps or cpu."""
 
     devices: int | None = None
     """Number of devices that train together, each with a process (rank) of its own: cuda's first ones, or parts of the
     cpu. Null: the number of processes that torchrun or srun has started, else 1. Each holds the whole network; FSDP is
     out of scope."""
 
-    precision: str = "auto"
-    """Precision of training: auto, 32-true, bf16-mixed or 16-mixed. Parameters stay fp32 in all of them."""
+    precision: str = one_of(TRAINING_PRECISIONS, "auto")
+    """Precision of training. Parameters stay fp32 in all of them."""
 
-    inference_precision: str = "auto"
-    """Number format of evaluating the network: auto, fp32, bf16 or fp16."""
+    inference_precision: str = one_of(INFERENCE_PRECISIONS, "auto")
+    """Number format of evaluating the network."""
 
-    matmul_precision: str = "high"
-    """Inner precision of fp32 products, as in `torch.set_float32_matmul_precision`: highest, high or medium."""
+    matmul_precision: str = one_of(MATMUL_PRECISIONS, "high")
+    """Inner precision of fp32 products, as in `torch.set_float32_matmul_precision`."""
 
     channels_last: bool | None = None
     """Whether images have the memory layout NHWC (true) or NCHW (false). Null: the better one for the device."""
@@ -51,10 +51,10 @@ class AcceleratorConfig:
     compile: bool = False
     """Whether to compile the network for training; takes up to a minute at the start."""
 
-    compile_mode: str = "default"
-    """Mode of `torch.compile`: default, reduce-overhead, max-autotune or max-autotune-no-cudagraphs."""
+    compile_mode: str = one_of(COMPILE_MODES, "default")
+    """Mode of `torch.compile`."""
 
-    inference: str = "auto"
+    inference: str = one_of(INFERENCE_PATHS, "auto")
     """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused, winograd
     (fp32 only), onnxruntime or openvino. On a CPU auto is the fastest of these four, measured once and remembered."""
 
@@ -97,15 +97,9 @@ class AcceleratorConfig:
     """CPU threads of torch and of all other computations. 0: all cores that this process may use."""
 
     def __post_init__(self) -> None:
-        if not DEVICE_FORM.fullmatch(self.device):
-            raise UsageError(f"accelerator.device={self.device}: must be auto, cpu, cuda, cuda:N or mps")
+        check_words(self, "accelerator")
         if (self.devices or 1) > 1 and (self.device == "mps" or self.device.startswith("cuda:")):
             raise UsageError(f"accelerator.devices={self.devices}: accelerator.device={self.device} is one device")
-        _one_of("precision", self.precision, TRAINING_PRECISIONS)
-        _one_of("inference_precision", self.inference_precision, INFERENCE_PRECISIONS)
-        _one_of("matmul_precision", self.matmul_precision, MATMUL_PRECISIONS)
-        _one_of("inference", self.inference, INFERENCE_PATHS)
-        _one_of("compile_mode", self.compile_mode, COMPILE_MODES)
         for key in ("devices", "train_batch", "micro_batch", "evaluation_batch", "prefetch"):
             _at_least(key, getattr(self, key), 1)
         for key in ("workers", "threads"):
@@ -131,11 +125,6 @@ class LoadingDefaults:
     """Examples in one call when the network is only evaluated."""
     workers: int
     """Number of processes that load data; there are none inside a notebook."""
-
-
-def _one_of(key: str, value: str, valid: tuple[str, ...]) -> None:
-    if value not in valid:
-        raise UsageError(f"accelerator.{key}={value}: must be one of {', '.join(valid)}")
 
 
 def _at_least(key: str, value: int | None, least: int) -> None:

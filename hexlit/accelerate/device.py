@@ -5,7 +5,8 @@ import platform
 
 import torch
 
-from hexlit.accelerate.config import DEVICE_FORM
+from hexlit.accelerate.config import DEVICES
+from hexlit.choices import check_word
 from hexlit.errors import UsageError
 
 log = logging.getLogger(__name__)
@@ -21,8 +22,7 @@ def choose_device(requested: str | torch.device = "auto") -> torch.device:
         UsageError: a device named explicitly is missing or fails its test; the message tells what to do.
     """
     name = str(requested)
-    if not DEVICE_FORM.fullmatch(name):
-        raise UsageError(f"accelerator.device={name}: must be auto, cpu, cuda, cuda:N or mps")
+    check_word("accelerator.device", name, DEVICES)
     if name == "auto":
         return _choose_automatically()
     device = torch.device("cuda:0" if name == "cuda" else name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,7 @@ def frame_of_csv(path: Path) -> "pd.DataFrame":
 def pandas_here() -> Any:
     """The package pandas; raises `UsageError` where it is not installed."""
     if find_spec("pandas") is None:
-        raise UsageError('data frames need pandas, which is not installed: pip install "hexlit[notebooks]"')
+        raise UsageError(f"data frames need pandas, which is not installed: {install('notebooks')}")
     import pandas
 
     return pandas

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.boards import NAMES, Board
 from hexlit.api.frames import frame
+from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
@@ -139,8 +140,7 @@ class Games(Sequence[Game]):
         Raises:
             UsageError: the folder cannot take these games.
         """
-        if duplicates not in list(Duplicates):
-            raise UsageError(f"duplicates={duplicates}: choose one of {', '.join(Duplicates)}")
+        check_word("duplicates", duplicates, Duplicates)
         result = import_games(GameReader(find_sources(self._paths)), Path(target), duplicates=Duplicates(duplicates))
         return Stored(Path(target), result.as_json())
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hexlit.api.arguments import overrides
 from hexlit.api.frames import pandas_here
+from hexlit.choices import check_word
 from hexlit.commands.in_process import settings_of, untouched_process
 from hexlit.commands.tasks import found, known_tasks
 from hexlit.commands.train import whole_arguments
@@ -52,8 +53,7 @@ def judged(run_settings: dict[str, Any], task: str, checkpoint: Path, split: str
     entry = known_tasks().get(task)
     if entry is None or entry.judged_table is None:
         raise UsageError(f"judged: a run of task {task} has no table of examples; {_tasks_with_tables()} have")
-    if split not in SPLITS:
-        raise UsageError(f"split={split}: choose one of {', '.join(SPLITS)}")
+    check_word("split", split, SPLITS)
     from omegaconf import OmegaConf
 
     with untouched_process():

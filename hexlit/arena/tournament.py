@@ -10,14 +10,13 @@ from hexlit.arena.game_log import GameLog
 from hexlit.arena.opening_set import position_key
 from hexlit.arena.pairing import Contestant, Pair
 from hexlit.arena.ratings import PairCounts
-from hexlit.errors import UsageError
+from hexlit.choices import check_word
 from hexlit.hex.geometry import geometry
 
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
     """Pairings: all players meet all others, or in a `gauntlet` only the first one does."""
-    if mode not in MODES:
-        raise UsageError(f"mode={mode}: choose one of {', '.join(MODES)}")
+    check_word("mode", mode, MODES)
     return list(combinations(names, 2)) if mode == "round_robin" else [(names[0], name) for name in names[1:]]
 
 

@@ -6,12 +6,7 @@ from dataclasses import dataclass, field
 from hexlit.errors import UsageError
 
 PLACES = ("here", "ray")
-
-
-def check_place(where: str, key: str = "where") -> None:
-    """Raise `UsageError` unless `where`, the value of the setting `key`, is this machine or a cluster."""
-    if where not in PLACES:
-        raise UsageError(f"{key}={where}: choose {' or '.join(PLACES)}")
+"""Places of work: this machine, or the actors of a cluster."""
 
 
 @dataclass

@@ -12,6 +12,7 @@ import psutil
 
 from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 SECONDS_TO_ANSWER = 5.0
 """Longest silence of a head, in seconds; then it counts as absent."""
@@ -59,7 +60,7 @@ def connect(config: RayConfig, actors: int) -> Connection:
     try:
         import ray
     except ImportError as error:
-        raise UsageError(f"where=ray: {error}; pip install 'hexlit[ray]'") from error
+        raise UsageError(f"where=ray: {error}; {install('ray')}") from error
     if ray.is_initialized():
         return Connection(ray, owned=False)
     if local and imported_before:  # the processes it starts would read other settings than it has, and never meet it

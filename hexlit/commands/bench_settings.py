@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.choices import check_words, one_of
 from hexlit.cluster.config import RayConfig
 from hexlit.commands.application import register_schema
 from hexlit.errors import UsageError
@@ -20,10 +21,10 @@ KINDS = (*QUICK, "leaves", "batch", "compare", "solver", "trials", "pace", "acto
 class BenchConfig:
     """Settings of `hexlit bench`."""
 
-    what: str = "all"
-    """Subject of the measurement: games, search, forward, train, selfplay, loader, workers, or `all` of these. Others
-    are leaves, batch, compare, solver, trials. `pace`: the rates for `hexlit plan`. `actors`: those of the Ray cluster
-    of the section `ray`, beside as many workers of this machine."""
+    what: str = one_of((*KINDS, "all"), "all")
+    """Subject of the measurement. `all`: games, search, forward, train, selfplay, loader and workers. `pace`: the rates
+    for `hexlit plan`. `actors`: those of the Ray cluster of the section `ray`, beside as many workers of this
+    machine."""
     board: int = 11
     """Rows of the board, 2 to 19; 2 to 8 for the solver."""
     checkpoint: str | None = None
@@ -52,8 +53,7 @@ class BenchConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
-        if self.what not in (*KINDS, "all"):
-            raise UsageError(f"what={self.what}: choose one of {', '.join((*KINDS, 'all'))}")
+        check_words(self)
         if not 2 <= self.board <= 19:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to 19 rows")
         if self.what == "solver" and self.board > 8:

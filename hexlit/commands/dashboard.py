@@ -7,6 +7,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tracking.config import check_project
 from hexlit.tracking.environment import has_credentials
 
@@ -45,7 +46,7 @@ def built(entity: str, project: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("wandb_workspaces"):
             raise
-        raise UsageError(f'wandb={entity}/{project}: needs a package; pip install "hexlit[dashboard]"') from error
+        raise UsageError(f"wandb={entity}/{project}: needs a package; {install('dashboard')}") from error
     return build_workspace(entity, project)
 
 

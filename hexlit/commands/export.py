@@ -5,11 +5,14 @@ from pathlib import Path
 
 from omegaconf import MISSING, DictConfig
 
+from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 FORMATS = {"onnx": ".onnx", "safetensors": ".safetensors"}
 """Format -> suffix of its files."""
+DTYPES = ("float32", "float16")
 
 
 @dataclass
@@ -18,18 +21,17 @@ class ExportConfig:
 
     checkpoint: str = MISSING
     """Checkpoint of a Hex network, the folder of its run, or a packaged network such as `hexlit:small`."""
-    format: str = "onnx"
-    """File format: onnx or safetensors. onnx: for other programs, every board. safetensors: for hexlit, weights and
+    format: str = one_of(FORMATS, "onnx")
+    """File format. onnx: for other programs, every board. safetensors: for hexlit, weights and
     shape without the training."""
-    dtype: str = "float32"
-    """Number format of the weights in safetensors: float32 or float16."""
+    dtype: str = one_of(DTYPES, "float32")
+    """Number format of the weights in safetensors."""
     target: str | None = None
     """File to write. Null: the name of the run's folder, in the working folder."""
 
     def __post_init__(self) -> None:
-        if self.format not in FORMATS:
-            raise UsageError(f"format={self.format}: choose one of {', '.join(FORMATS)}")
-        if self.dtype not in ("float32", "float16") or (self.dtype != "float32" and self.format == "onnx"):
+        check_words(self)
+        if self.dtype != "float32" and self.format == "onnx":
             raise UsageError(f"dtype={self.dtype}: float32, or float16 with format=safetensors")
         suffix = FORMATS[self.format]
         if self.target is not None and Path(self.target).suffix != suffix:
@@ -61,7 +63,7 @@ def export(config: DictConfig) -> None:
         try:
             write_onnx(loaded.net, target, size=loaded.size, swap=loaded.swap)
         except ImportError as error:
-            raise UsageError(f"format=onnx needs {error.name}: pip install 'hexlit[onnx]'") from error
+            raise UsageError(f"format=onnx needs {error.name}: {install('onnx')}") from error
         print(f"{target}: {target.stat().st_size / 1e6:.2f} MB; {inputs_file(target)} tells its input and output")
     else:
         write_safetensors(loaded.net, target, size=loaded.size, swap=loaded.swap, dtype=settings.dtype)

@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 
 ACTIONS = ("import", "export", "show", "stats", "verify")
 EXAMPLE = "hexlit games import source=FILE_OR_FOLDER target=FOLDER"
-_CHOICES = {
-    "duplicates": ("symmetric", "exact", "keep"),
-    "on_error": ("skip", "stop"),
-    "winner": ("black", "white", None),
-    "ending": ("connected", "resigned", "forfeited", "unfinished", None),
-}
+FORMATS = ("sgf", "littlegolem", "trmph", "hexworld", "wolve", "htp", "six")
+"""Names of the formats of `hexlit.hex.records.formats`, which is imported only to read or write them."""
+DUPLICATES = ("symmetric", "exact", "keep")
+ON_ERROR = ("skip", "stop")
+WINNERS = ("black", "white")
+ENDINGS = ("connected", "resigned", "forfeited", "unfinished")
 _LEAST = {"size": 2, "games": 1, "game": 1, "ply": 0, "simulations": 1, "opening_plies": 1, "most": 1}
 
 
@@ -22,24 +23,24 @@ _LEAST = {"size": 2, "games": 1, "game": 1, "ply": 0, "simulations": 1, "opening
 class GamesConfig:
     """Settings of `hexlit games`."""
 
-    action: str = ""
-    """Action: import, export, show, stats or verify; the first word on the command line."""
+    action: str = one_of(ACTIONS, "")
+    """Action; the first word on the command line."""
     source: Any = None
     """Games to read: a file, a store, a folder of these, or a list of them."""
     target: str | None = None
     """Import: folder of the store. Export: file."""
-    duplicates: str = "symmetric"
+    duplicates: str = one_of(DUPLICATES, "symmetric")
     """Import: equal games to drop. symmetric (also those turned by 180 degrees), exact, keep (none)."""
-    on_error: str = "skip"
+    on_error: str = one_of(ON_ERROR, "skip")
     """Import: treatment of unreadable games. skip (and count them), or stop."""
-    format: str | None = None
+    format: str | None = one_of(FORMATS, None)
     """Export: name of the format. None: from the name of target."""
     size: int | None = None
     """Export, stats: rows of the board; only games on such boards. None: all games."""
-    winner: str | None = None
-    """Export, stats: winner, black or white; only games that it won. None: all games."""
-    ending: str | None = None
-    """Export, stats: ending, one of connected, resigned, forfeited, unfinished; only such games. None: all games."""
+    winner: str | None = one_of(WINNERS, None)
+    """Export, stats: winner; only games that it won. None: all games."""
+    ending: str | None = one_of(ENDINGS, None)
+    """Export, stats: ending; only such games. None: all games."""
     games: int | None = None
     """Export, stats: number of games; only the first ones. None: all games."""
     game: int = 1
@@ -75,9 +76,7 @@ class GamesConfig:
         if self.action in ("import", "export") and not self.target:
             what = "FOLDER" if self.action == "import" else "FILE"
             raise UsageError(f"target has no value: add target={what} to {self.action}")
-        for name, choices in _CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise UsageError(f"{name}={getattr(self, name)}: choose one of {', '.join(filter(None, choices))}")
+        check_words(self)
         for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and value < least:

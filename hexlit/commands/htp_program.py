@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.htp.config import PlaySettings
+from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
@@ -32,7 +33,7 @@ BOARD_WITHOUT_NETWORK = 11
 class HtpConfig(PlaySettings):
     """Settings of `hexlit htp`."""
 
-    player: str = "network"
+    player: str = one_of(PLAYERS, "network")
     """Judge of positions: network (of `checkpoint`), rollouts (random playouts) or uniform (no judgement)."""
     checkpoint: str | None = None
     """Checkpoint of the network, the folder of its run, or a packaged network such as `hexlit:small`. Null is the
@@ -53,8 +54,7 @@ class HtpConfig(PlaySettings):
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
         super().__post_init__()
-        if self.player not in PLAYERS:
-            raise UsageError(f"player={self.player}: choose one of {', '.join(PLAYERS)}")
+        check_words(self)
         if self.player != "network" and self.checkpoint is not None:
             raise UsageError(
                 f"player={self.player} checkpoint={self.checkpoint}: a network is played from a checkpoint, "

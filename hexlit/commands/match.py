@@ -17,7 +17,8 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.arena.config import MODES, OpeningsConfig, SprtConfig
-from hexlit.cluster.config import RayConfig, check_place
+from hexlit.choices import check_words, one_of
+from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.place import refuse_unused
@@ -59,7 +60,7 @@ class MatchConfig:
     """Openings for each meeting of two players; each is played twice, with colours exchanged."""
     swap: bool = False
     """Whether the swap rule holds: an opening is one move, and the second player may answer it with swap-pieces."""
-    mode: str = "round_robin"
+    mode: str = one_of(MODES, "round_robin")
     """Who meets whom. `round_robin`: all players meet each other; `gauntlet`: the first player meets all others."""
     at_once: int = 128
     """Most games that a player moves in at once; twice as many games run at the same time."""
@@ -75,7 +76,7 @@ class MatchConfig:
     """Number of games whose last position is drawn at the end: the longest ones of the closest two players."""
     report: bool = True
     """Whether to write `report.html` at the end of the match."""
-    where: str = "here"
+    where: str = one_of(PLACES, "here")
     """Place of the games: `here` (in this process) or `ray` (actors of a Ray cluster, see the section `ray`). Both play
     the same games."""
     workers: int = 2
@@ -89,6 +90,7 @@ class MatchConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
+        check_words(self)
         refuse_tensorboard(self.logger)
         if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: players take boards of 2 to {LARGEST_BOARD} rows")
@@ -97,9 +99,6 @@ class MatchConfig:
                 raise UsageError(f"{name}={getattr(self, name)}: must be 1 or more")
         if self.boards < 0:
             raise UsageError(f"boards={self.boards}: must be 0 or more")
-        check_place(self.where)
-        if self.mode not in MODES:
-            raise UsageError(f"mode={self.mode}: choose one of {', '.join(MODES)}")
         self.openings.length(swap=self.swap)
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"seed={self.seed}: a whole number from 0 to 2^32 - 1")

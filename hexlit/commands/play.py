@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import WebSettings
@@ -42,8 +44,8 @@ class PlayConfig(WebSettings):
     """Whether to play on the terminal instead of the page; swap, you and against belong to it."""
     swap: bool = False
     """Whether White may swap."""
-    you: str = "black"
-    """Your colour: black, white, both or none."""
+    you: str = one_of(YOU, "black")
+    """Your colour."""
     against: str | None = None
     """Name of the other player. Null: the first on offer."""
     rollouts: int = 32
@@ -56,10 +58,9 @@ class PlayConfig(WebSettings):
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
         super().__post_init__()
+        check_words(self)
         if self.board is not None and not 2 <= self.board <= 19:
             raise UsageError(f"board={self.board}: the page shows boards of 2 to 19 rows")
-        if self.you not in YOU:
-            raise UsageError(f"you={self.you}: choose one of {', '.join(YOU)}")
         if self.rollouts < 1 or self.seed < 0:
             raise UsageError(f"rollouts={self.rollouts}, seed={self.seed}: 1 playout or more, a seed of 0 or more")
 
@@ -98,7 +99,7 @@ def check_installed(*packages: str) -> None:
     """Raise `UsageError` if one of the packages is not installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        raise UsageError(f"play needs {', '.join(missing)}: pip install 'hexlit[web]'")
+        raise UsageError(f"play needs {', '.join(missing)}: {install('web')}")
 
 
 def shared_by_all(settings: PlayConfig) -> "Shared":

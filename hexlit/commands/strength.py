@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import MISSING, DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.cluster.config import RayConfig, check_place
+from hexlit.choices import check_words, one_of
+from hexlit.cluster.config import PLACES, RayConfig
 from hexlit.commands.again import same_command
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
@@ -42,7 +43,7 @@ class StrengthConfig:
 
     checkpoint: str = MISSING
     """Checkpoint, the folder of a run (its best checkpoint, else its last), or a packaged network: `hexlit:small`."""
-    what: str = "truth"
+    what: str = one_of(KINDS, "truth")
     """Subject of the measurement. `truth`: openings, optimality and calibration against the exact solver. `search`:
     strength and cost of searches."""
     board: int | None = None
@@ -69,7 +70,7 @@ class StrengthConfig:
     """Whether to write `report.html` beside the results."""
     output: str | None = None
     """Folder for the results. Null: a new one below runs/strength."""
-    where: str = "here"
+    where: str = one_of(PLACES, "here")
     """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
     workers: int = 2
     """Number of actors of the cluster; each judges `games` positions at a time."""
@@ -80,12 +81,10 @@ class StrengthConfig:
 
     def __post_init__(self) -> None:
         """Refuse impossible combinations."""
+        check_words(self)
         refuse_tensorboard(self.logger)
-        check_place(self.where)
         if self.where == "ray" and self.what == "search":
             raise UsageError("where=ray: what=search measures the speed of this machine; leave one of them out")
-        if self.what not in KINDS:
-            raise UsageError(f"what={self.what}: choose one of {', '.join(KINDS)}")
         if self.board is not None and not 2 <= self.board <= LARGEST_BOARD:
             raise UsageError(f"board={self.board}: networks and search take boards of 2 to {LARGEST_BOARD} rows")
         if not self.simulations or not all(1 <= number <= MOST_SIMULATIONS for number in self.simulations):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 
 BLOCKS = ("basic", "bottleneck")
@@ -29,18 +30,18 @@ class NetConfig:
     blocks: list[int] = field(default_factory=lambda: [6])
     """Residual blocks of each stage."""
 
-    block: str = "basic"
+    block: str = one_of(BLOCKS, "basic")
     """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels)."""
 
-    kernel: str = "square"
+    kernel: str = one_of(KERNELS, "square")
     """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours). The two
     other weights of hex stay 0. They are still multiplied, so it saves neither time nor operations."""
 
-    activation: str = "relu"
-    """Activation: relu, gelu, silu, mish or leaky_relu. Only relu has the fast backends of the CPU."""
+    activation: str = one_of(ACTIVATIONS, "relu")
+    """Activation. Only relu has the fast backends of the CPU."""
 
-    attention: str = "none"
-    """Attention: none, se or self. With se each residual block weighs its channels by the whole board. With self each
+    attention: str = one_of(ATTENTIONS, "none")
+    """Attention. With se each residual block weighs its channels by the whole board. With self each
     stage ends with attention of every cell to every other; it has none of the fast backends of the CPU."""
 
     attention_heads: int = 4
@@ -62,21 +63,14 @@ class NetConfig:
     """Hidden units of the value head."""
 
     def __post_init__(self) -> None:
+        check_words(self, "net")
         for key in ("channels", "attention_heads", "policy_channels", "value_channels", "value_hidden"):
             if getattr(self, key) < 1:
                 raise UsageError(f"net.{key}={getattr(self, key)}: must be 1 or more")
         if not self.blocks or min(self.blocks) < 1:
             raise UsageError(f"net.blocks={list(self.blocks)}: must be a list of stages of 1 or more blocks, e.g. [6]")
-        if self.block not in BLOCKS:
-            raise UsageError(f"net.block={self.block}: must be one of {', '.join(BLOCKS)}")
         if self.block == "bottleneck" and self.channels < 2:
             raise UsageError(f"net.channels={self.channels}: must be 2 or more with net.block=bottleneck")
-        if self.kernel not in KERNELS:
-            raise UsageError(f"net.kernel={self.kernel}: must be one of {', '.join(KERNELS)}")
-        if self.activation not in ACTIVATIONS:
-            raise UsageError(f"net.activation={self.activation}: must be one of {', '.join(ACTIVATIONS)}")
-        if self.attention not in ATTENTIONS:
-            raise UsageError(f"net.attention={self.attention}: must be one of {', '.join(ATTENTIONS)}")
         if self.attention == "self" and self.channels % self.attention_heads:
             near = next(heads for heads in range(self.attention_heads, 0, -1) if self.channels % heads == 0)
             raise UsageError(

@@ -1,4 +1,4 @@
-"""The network by ONNX Runtime on a CPU, in float32. Optional: `pip install hexlit[onnx]`."""
+"""The network by ONNX Runtime on a CPU, in float32. Optional: the extra `onnx`."""
 
 import onnxruntime
 import torch

@@ -1,4 +1,4 @@
-"""The network by OpenVINO on a CPU, in float32 or bfloat16. Optional: `pip install hexlit[openvino]`."""
+"""The network by OpenVINO on a CPU, in float32 or bfloat16. Optional: the extra `openvino`."""
 
 import openvino
 import torch

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from math import inf
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 
 ALGORITHMS = ("gumbel", "puct")
@@ -69,8 +70,8 @@ class PuctConfig:
 class SearchConfig:
     """The search algorithm and its budget."""
 
-    algorithm: str = "gumbel"
-    """`gumbel` or `puct`."""
+    algorithm: str = one_of(ALGORITHMS, "gumbel")
+    """Algorithm; its settings are the section of the same name."""
     simulations: int = 32
     """Simulations for a move that is searched in full: visits of the root's children in the end."""
     gumbel: GumbelConfig = field(default_factory=GumbelConfig)
@@ -81,8 +82,7 @@ class SearchConfig:
     """Only leaves under different root moves are evaluated together."""
 
     def __post_init__(self) -> None:
-        if self.algorithm not in ALGORITHMS:
-            raise UsageError(f"search.algorithm={self.algorithm}: choose one of {', '.join(ALGORITHMS)}")
+        check_words(self, "search")
         if not 1 <= self.simulations <= MOST_SIMULATIONS:
             raise UsageError(f"search.simulations={self.simulations}: a number from 1 to {MOST_SIMULATIONS} is needed")
         if not 1 <= self.leaves <= MOST_LEAVES:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from hexlit.cluster.config import check_place
+from hexlit.choices import check_words, one_of
+from hexlit.cluster.config import PLACES
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 
@@ -58,10 +59,10 @@ class SelfPlayConfig:
     workers: int | None = None
     """Processes that play, each with its share of the games and of the threads; 0 plays in the main process, null
     chooses by the device. On Ray, the actors."""
-    devices: str = "learner"
+    devices: str = one_of(DEVICES, "learner")
     """Devices of these processes: that of the `learner`, or this machine's `others` (cuda only). `workers=null` is one
     on each of the others."""
-    where: str = "here"
+    where: str = one_of(PLACES, "here")
     """`here` (on this machine) or `ray` (on the machines of a Ray cluster, see the section `ray`)."""
     reanalyse_share: float = 0.0
     """Share of `positions` that are not new, but positions of the window's games searched again in full with the newest
@@ -75,6 +76,7 @@ class SelfPlayConfig:
     machines busy. The games do not depend on the speed of a machine."""
 
     def __post_init__(self) -> None:
+        check_words(self, "selfplay")
         for name in ("full_share", "opening_share", "resign_off_share", "gamble_share"):
             share = getattr(self, name)
             if not 0 <= share <= 1:
@@ -100,9 +102,6 @@ class SelfPlayConfig:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"selfplay.{name}={getattr(self, name)}: must be {least} or more")
-        check_place(self.where, "selfplay.where")
-        if self.devices not in DEVICES:
-            raise UsageError(f"selfplay.devices={self.devices}: choose {' or '.join(DEVICES)}")
         if self.devices == "others" and (self.where == "ray" or self.workers == 0):
             key = "where" if self.where == "ray" else "workers"
             raise UsageError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.hex.geometry import WHITE
@@ -58,8 +59,7 @@ def format_for(target: Path, name: str | None = None) -> RecordFormat:
         UsageError: there is no such format, or the name of the file does not tell it.
     """
     if name is not None:
-        if name not in FORMATS:
-            raise UsageError(f"format={name}: choose one of {', '.join(FORMATS)}")
+        check_word("format", name, FORMATS)
         return FORMATS[name]
     suffix = target.suffix.lower()
     found = [form for form in FORMATS.values() if suffix in form.suffixes]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import inline, kernel
@@ -49,8 +50,7 @@ def split_games(
     """
     if not 0 < share < 1:
         raise UsageError(f"data.validation_share={share}: a share between 0 and 1, such as 0.2")
-    if by not in WAYS:
-        raise UsageError(f"data.split={by}: choose one of {', '.join(WAYS)}")
+    check_word("data.split", by, WAYS)
     if opening_plies < 1:
         raise UsageError(f"data.opening_plies={opening_plies}: an opening has at least 1 ply")
     if most < 2:

@@ -3,7 +3,7 @@
 `section` is the part of the configuration with these `settings`, such as `data`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from hexlit.errors import UsageError
 
@@ -14,13 +14,6 @@ def check_leasts(section: str, settings: object, leasts: Mapping[str, int]) -> N
         value = getattr(settings, name)
         if value < least:
             raise UsageError(f"{section}.{name}={value}: must be {least} or more")
-
-
-def check_choice(section: str, settings: object, name: str, choices: Sequence[str]) -> None:
-    """Refuse a setting that is none of `choices`."""
-    value = getattr(settings, name)
-    if value not in choices:
-        raise UsageError(f"{section}.{name}={value}: choose one of {', '.join(choices)}")
 
 
 def check_dropout(section: str, settings: object, *names: str) -> None:

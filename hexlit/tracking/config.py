@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 
 MODES = ("offline", "online", "disabled")
@@ -14,9 +15,9 @@ class WandbConfig:
     A setting that is null comes from the environment variable that W&B documents for it.
     """
 
-    mode: str | None = None
-    """Mode: offline, online or disabled. Without a key or a network online falls back to offline, with a warning. Null:
-    WANDB_DISABLED, WANDB_MODE, else offline."""
+    mode: str | None = one_of(MODES, None)
+    """Mode. Without a key or a network online falls back to offline, with a warning. Null: WANDB_DISABLED, WANDB_MODE,
+    else offline."""
     project: str | None = None
     """Name of the project. Null: WANDB_PROJECT, else hexlit."""
     entity: str | None = None
@@ -39,8 +40,7 @@ class WandbConfig:
     """Longest wait for the upload at the end, in seconds; the rest stays on disk for `wandb sync`."""
 
     def __post_init__(self) -> None:
-        if self.mode is not None and self.mode not in MODES:
-            raise UsageError(f"logger.wandb.mode={self.mode}: choose {', '.join(MODES[:-1])} or {MODES[-1]}")
+        check_words(self, "logger.wandb")
         if self.project is not None:
             check_project("logger.wandb.project", self.project)
         for name in ("init_timeout", "finish_timeout"):

@@ -5,7 +5,9 @@ import re
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tracking.config import WandbConfig as WandbConfig
 
 OPTIMIZERS = ("adamw", "sgd", "adafactor", "adamw_bf16")
@@ -18,12 +20,12 @@ MONITOR_MODES = ("max", "min")
 class OptimizerConfig:
     """How the weights are updated."""
 
-    name: str = "adamw"
+    name: str = one_of(OPTIMIZERS, "adamw")
     """Optimizer. `adamw`: 8 bytes of state per parameter. `sgd`: with Nesterov momentum, 4 bytes. `adamw_bf16`: AdamW
     with moments in bfloat16, 4 bytes. `adafactor`: steps relative to the parameters, hardly any state."""
     lr: float = 2e-3
     """Learning rate at its highest."""
-    lr_scaling: str = "none"
+    lr_scaling: str = one_of(LR_SCALINGS, "none")
     """Scaling of `lr`, meant for `lr_batch` examples a step, to the batch of the run. `none`, `linear` (by
     batch / lr_batch, Goyal et al. 2017) or `sqrt` (by its square root, which suits adamw; Malladi et al. 2022)."""
     lr_batch: int = 512
@@ -32,7 +34,7 @@ class OptimizerConfig:
     """Weight decay of matrices and kernels: L2 for sgd, decoupled otherwise. Biases and norms have none."""
     momentum: float | None = None
     """Momentum of sgd; first beta of adamw and adamw_bf16. None: 0.9. adafactor has none."""
-    schedule: str = "cosine"
+    schedule: str = one_of(SCHEDULES, "cosine")
     """Course of the learning rate: `cosine` falls to `final_lr_share` of `lr` over the run, `constant` stays."""
     final_lr_share: float = 0.05
     """Learning rate at the end of the cosine, as a share of `lr`."""
@@ -42,12 +44,7 @@ class OptimizerConfig:
     """Length of the linear rise of the learning rate to `lr`, in steps."""
 
     def __post_init__(self) -> None:
-        if self.name not in OPTIMIZERS:
-            raise UsageError(f"optimizer.name={self.name}: choose one of {', '.join(OPTIMIZERS)}")
-        if self.schedule not in SCHEDULES:
-            raise UsageError(f"optimizer.schedule={self.schedule}: choose one of {', '.join(SCHEDULES)}")
-        if self.lr_scaling not in LR_SCALINGS:
-            raise UsageError(f"optimizer.lr_scaling={self.lr_scaling}: choose one of {', '.join(LR_SCALINGS)}")
+        check_words(self, "optimizer")
         if self.lr_batch < 1:
             raise UsageError(f"optimizer.lr_batch={self.lr_batch}: must be 1 or more")
         if self.lr <= 0 or not math.isfinite(self.lr):
@@ -86,7 +83,7 @@ class TrainerConfig:
     epoch, also if it ends for another reason. None: never stop early, and keep the weights of the last epoch."""
     monitor: str = "train.loss"
     """Metric, a column of metrics.csv, that decides the best epoch for `patience` and `best.ckpt`."""
-    monitor_mode: str = "min"
+    monitor_mode: str = one_of(MONITOR_MODES, "min")
     """Whether the highest (`max`) or the lowest (`min`) value of `monitor` is the best."""
     gradient_clip: float = 5.0
     """Largest norm of the gradient; larger ones are scaled down to it. 0: no clipping."""
@@ -94,6 +91,7 @@ class TrainerConfig:
     """Decay per step of the averaged weights (EMA), used for play and evaluation. 0: no average."""
 
     def __post_init__(self) -> None:
+        check_words(self, "trainer")
         if self.max_epochs < 1:
             raise UsageError(f"trainer.max_epochs={self.max_epochs}: must be 1 or more")
         if self.max_flops is not None and not 0 < self.max_flops < math.inf:
@@ -102,8 +100,6 @@ class TrainerConfig:
             raise UsageError(f"trainer.patience={self.patience}: must be 1 or more, or null to never stop early")
         if not self.monitor:
             raise UsageError("trainer.monitor='': name a column of metrics.csv, such as train.loss")
-        if self.monitor_mode not in MONITOR_MODES:
-            raise UsageError(f"trainer.monitor_mode={self.monitor_mode}: choose {' or '.join(MONITOR_MODES)}")
         if self.gradient_clip < 0:
             raise UsageError(f"trainer.gradient_clip={self.gradient_clip}: must be 0 or more")
         if not 0 <= self.ema_decay < 1:
@@ -130,4 +126,4 @@ class LoggerConfig:
 
     def __post_init__(self) -> None:
         if self.tensorboard and not (find_spec("tensorboard") or find_spec("tensorboardX")):
-            raise UsageError('logger.tensorboard=true: needs a package; pip install "hexlit[tensorboard]"')
+            raise UsageError(f"logger.tensorboard=true: needs a package; {install('tensorboard')}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from hexlit.choices import check_word, check_words, one_of
 from hexlit.errors import UsageError
 
 COMPARED_AT = ("epochs", "budget")
@@ -35,8 +36,8 @@ class SweepConfig:
     """Steps between two reports of the monitored metric to the pruner. A report is the mean over these steps; the
     metric
     is a training loss, or another that is logged in every step. Null: one report per epoch that measured the metric."""
-    compare_at: str = "epochs"
-    """When the pruner compares trials: `epochs` or `budget`. `epochs`: after equally many epochs. `budget`: after
+    compare_at: str = one_of(COMPARED_AT, "epochs")
+    """When the pruner compares trials. `epochs`: after equally many epochs. `budget`: after
     equally
     many twentieths of `trainer.max_time` or `trainer.max_flops`, whichever is spent further. The pruner's own settings
     count in the same steps."""
@@ -65,6 +66,7 @@ class SweepConfig:
     """Longest wait for a database server that no longer answers, in seconds. Then the sweep and its trials end."""
 
     def __post_init__(self) -> None:
+        check_words(self, "sweep")
         self.objectives()
         if self.join and self.resume:
             raise UsageError("sweep.join=true: sweep.resume=true continues a folder that has joined; choose one")
@@ -75,8 +77,6 @@ class SweepConfig:
                 f"sweep.comparable={self.comparable}: name a loss without its data, such as comparable_loss for "
                 "train.comparable_loss and val.comparable_loss"
             )
-        if self.compare_at not in COMPARED_AT:
-            raise UsageError(f"sweep.compare_at={self.compare_at}: choose {' or '.join(COMPARED_AT)}")
         if self.compare_at == "budget" and self.report_every is not None:
             raise UsageError(
                 f"sweep.report_every={self.report_every}: counts steps, and sweep.compare_at=budget does not"
@@ -115,8 +115,7 @@ def directions_of(direction: Any, objectives: Sequence[str]) -> list[str]:
     given = [direction] if isinstance(direction, str) or not isinstance(direction, Sequence) else list(direction)
     names = [getattr(entry, "name", entry) for entry in given]
     for name in names:
-        if name not in DIRECTIONS:
-            raise UsageError(f"hydra.sweeper.direction={name}: choose {' or '.join(DIRECTIONS)}")
+        check_word("hydra.sweeper.direction", name, DIRECTIONS)
     if len(names) != len(objectives):
         raise UsageError(
             f"hydra.sweeper.direction={','.join(names)}: sweep.objective has {len(objectives)} "
@@ -137,7 +136,7 @@ class OptunaSweeperConf:
     """Sampler of the next trial: an entry of the group, or any class of `optuna.samplers` by `_target_`."""
     pruner: Any = MISSING
     """Pruner that ends hopeless trials: an entry of the group, or any class of `optuna.pruners` by `_target_`."""
-    direction: Any = None
+    direction: Any = one_of(DIRECTIONS, None)
     """`minimize`, `maximize`, or a list with one for each objective. Null: the objective's name decides."""
     storage: str | None = None
     """Storage of the study: a path (a journal file) or a URL, such as `sqlite:///study.db`,
@@ -160,127 +159,3 @@ class OptunaSweeperConf:
     """The search space in the older form of Hydra's plugin."""
     custom_search_space: str | None = None
     """Dotted path of a function `(config, trial) -> None` that asks the trial for more parameters."""
-
-
-@dataclass
-class TPE:
-    """Tree-structured Parzen estimator (Bergstra et al. 2011), for one objective or several."""
-
-    _target_: str = "optuna.samplers.TPESampler"
-    seed: int | None = None
-    consider_prior: bool | None = None
-    prior_weight: float | None = None
-    consider_magic_clip: bool | None = None
-    consider_endpoints: bool | None = None
-    n_startup_trials: int = 10
-    n_ei_candidates: int = 24
-    multivariate: bool | None = None
-    group: bool | None = None
-    constant_liar: bool | None = None
-    warn_independent_sampling: bool | None = None
-
-
-@dataclass
-class MultiObjectiveTPE(TPE):
-    """The older name of TPE for several objectives."""
-
-    n_ehvi_candidates: int | None = None
-
-
-@dataclass
-class RandomSearch:
-    """Independent uniform draws."""
-
-    _target_: str = "optuna.samplers.RandomSampler"
-    seed: int | None = None
-
-
-@dataclass
-class CMAES:
-    """Covariance matrix adaptation (Hansen 2016), for numbers."""
-
-    _target_: str = "optuna.samplers.CmaEsSampler"
-    seed: int | None = None
-    x0: dict[str, Any] | None = None
-    sigma0: float | None = None
-    n_startup_trials: int | None = None
-    independent_sampler: Any = None
-    warn_independent_sampling: bool | None = None
-    consider_pruned_trials: bool | None = None
-    restart_strategy: Any = None
-    popsize: int | None = None
-    inc_popsize: int | None = None
-    use_separable_cma: bool | None = None
-    with_margin: bool | None = None
-    lr_adapt: bool | None = None
-    source_trials: Any = None
-
-
-@dataclass
-class NSGAII:
-    """Genetic search for several objectives (Deb et al. 2002)."""
-
-    _target_: str = "optuna.samplers.NSGAIISampler"
-    seed: int | None = None
-    population_size: int = 50
-    mutation_prob: float | None = None
-    crossover: Any = None
-    crossover_prob: float = 0.9
-    swapping_prob: float = 0.5
-    constraints_func: Any = None
-
-
-@dataclass
-class NSGAIII(NSGAII):
-    """Genetic search for many objectives (Deb and Jain 2014)."""
-
-    _target_: str = "optuna.samplers.NSGAIIISampler"
-    dividing_parameter: int = 3
-
-
-@dataclass
-class QMC:
-    """A quasi-random sequence, which covers a space more evenly than random draws (Sobol or Halton)."""
-
-    _target_: str = "optuna.samplers.QMCSampler"
-    seed: int | None = None
-    qmc_type: str = "sobol"
-    scramble: bool = True
-    independent_sampler: Any = None
-    warn_asynchronous_seeding: bool = False
-    warn_independent_sampling: bool | None = None
-
-
-@dataclass
-class GaussianProcess:
-    """Bayesian optimisation with a Gaussian process, for few and expensive trials."""
-
-    _target_: str = "optuna.samplers.GPSampler"
-    seed: int | None = None
-    n_startup_trials: int = 10
-    deterministic_objective: bool = False
-    independent_sampler: Any = None
-    warn_independent_sampling: bool | None = None
-
-
-@dataclass
-class Grid:
-    """Every combination of the discrete parameters, once."""
-
-    _target_: str = "optuna.samplers.GridSampler"
-    _partial_: bool = True
-    seed: int | None = None
-
-
-SAMPLERS = {
-    "tpe": TPE,
-    "motpe": MultiObjectiveTPE,
-    "random": RandomSearch,
-    "cmaes": CMAES,
-    "nsgaii": NSGAII,
-    "nsgaiii": NSGAIII,
-    "qmc": QMC,
-    "gp": GaussianProcess,
-    "grid": Grid,
-}
-"""Entries of the group `hydra/sweeper/sampler`."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from optuna.storages import RDBStorage
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tuning.address import PASSWORD_VARIABLE, hidden_password, secrets_of, without
 from hexlit.tuning.patience import Patience, PatientStorage, said_by
 from hexlit.tuning.sqlstate import tell_sqlstate
@@ -23,7 +24,7 @@ CONNECT = 5
 SILENT = 60
 """Seconds of silence that make a server count as gone."""
 
-_EXTRAS = {"postgresql": "'hexlit[postgres]'", "mysql": "'hexlit[mysql]'", "mariadb": "'hexlit[mysql]'"}
+_EXTRAS = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 _DRIVERS = {
     "postgresql": (("psycopg", "psycopg"), ("psycopg2", "psycopg2")),
     "mysql": (("MySQLdb", "mysqldb"), ("pymysql", "pymysql")),
@@ -66,8 +67,8 @@ def open_database(url: str, kind: str, patience: Patience | None = None) -> RDBS
             return _made(RDBStorage, url, {"connect_args": {"timeout": BUSY}})
         return _open_server(_complete(parts, kind), shown, patience)
     except ImportError:
-        name = _EXTRAS.get(kind, "its driver")
-        raise UsageError(f"{shown}: the driver of this database is not installed; pip install {name}") from None
+        what = install(_EXTRAS[kind]) if kind in _EXTRAS else "install it"
+        raise UsageError(f"{shown}: the driver of this database is not installed; {what}") from None
     except UsageError:
         raise
     except (SQLAlchemyError, RuntimeError, ValueError, OSError) as error:

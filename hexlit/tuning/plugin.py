@@ -17,7 +17,8 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from hexlit.tuning.config import SAMPLERS, OptunaSweeperConf
+from hexlit.tuning.config import OptunaSweeperConf
+from hexlit.tuning.samplers import SAMPLERS
 
 _ALIAS = "hydra_plugins.hexlit"
 

@@ -8,6 +8,7 @@ from hexlit.accelerate.backends import PACKAGES, backend_versions, installed_bac
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, *installed: str) -> None:
@@ -17,7 +18,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, *installed: str) -> None:
 @pytest.mark.row("F3")
 @pytest.mark.parametrize(
     ("backend", "command"),
-    [("onnxruntime", 'pip install "hexlit[onnx]"'), ("openvino", 'pip install "hexlit[openvino]"')],
+    [("onnxruntime", install("onnx")), ("openvino", install("openvino"))],
 )
 def test_a_backend_that_is_not_installed_is_refused_with_the_command(
     backend: str, command: str, monkeypatch: pytest.MonkeyPatch

@@ -74,7 +74,7 @@ def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
         ("cuda:2", {"cuda": 2}, "the last is cuda:1"),
         ("mps", {}, "built without MPS"),
         ("cuda", {"cuda": 1, "fails": "cuda"}, "kernel image is invalid"),
-        ("tpu", {}, "must be auto"),
+        ("tpu", {}, "choose one of auto"),
     ],
 )
 def test_named_device_that_is_missing_is_refused_with_the_reason(

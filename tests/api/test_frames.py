@@ -1,16 +1,18 @@
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
 from hexlit.api import frames
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 
 def test_without_pandas_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(frames, "find_spec", lambda name: None if name == "pandas" else found(name))
-    with pytest.raises(UsageError, match=r'pip install "hexlit\[notebooks\]"'):
+    with pytest.raises(UsageError, match=re.escape(install("notebooks"))):
         frames.frame([])
 
 

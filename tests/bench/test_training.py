@@ -22,6 +22,7 @@ from hexlit.bench.optimisation import advice, measure_steps
 from hexlit.bench.play import Game
 from hexlit.bench.positions import Recipe, batches_of, loss_after, positions_trainee
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
 from hexlit.search.config import SearchConfig
@@ -228,8 +229,8 @@ def test_every_backend_has_a_row_and_an_absent_one_its_reason(
     assert grid.headings == ("backend", "batch 1", "batch 4", "refresh, ms", "")
     assert {line.batch for line in lines} == {1, 4}
     absent = {line.precision: line.detail for line in lines if line.median is None}
-    assert absent["onnxruntime float32"] == 'not installed; pip install "hexlit[onnx]"'
-    assert absent["openvino float32"] == 'not installed; pip install "hexlit[openvino]"'
+    assert absent["onnxruntime float32"] == f"not installed; {install('onnx')}"
+    assert absent["openvino float32"] == f"not installed; {install('openvino')}"
     assert absent["onnxruntime bfloat16"]
     assert grid.to_markdown().count("\n|") == 2 + len(grid.rows)
     assert all(sentence.startswith("accelerator.inference=auto takes in") for sentence in said)

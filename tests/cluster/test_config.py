@@ -34,7 +34,7 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: st
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"where": "slurm"}, "selfplay.where=slurm: choose here or ray"),
+        ({"where": "slurm"}, "selfplay.where=slurm: choose one of here, ray"),
         ({"where": "ray", "workers": 0}, "selfplay.workers=0: Ray plays in actors"),
         ({"versions_behind": 0}, "selfplay.versions_behind=0: must be 1 or more"),
         ({"versions_behind": 2, "ahead": False}, "selfplay.versions_behind=2: has no effect"),

@@ -1,5 +1,6 @@
 """Heads that are not there, or are something else, are told in one line within seconds; no Ray is started here."""
 
+import re
 import socket
 import sys
 import threading
@@ -15,6 +16,7 @@ from hexlit.cluster import connection
 from hexlit.cluster.config import RayConfig
 from hexlit.cluster.connection import _check_joined, connect, first_words
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 pytestmark = pytest.mark.row("E14")
 
@@ -152,7 +154,7 @@ def test_a_connection_that_was_there_is_used_and_left_open(ray: FakeRay) -> None
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(UsageError, match=r"^where=ray: .*; pip install 'hexlit\[ray\]'$"):
+    with pytest.raises(UsageError, match=rf"^where=ray: .*; {re.escape(install('ray'))}$"):
         connect(RayConfig(address="auto"), 2)
 
 

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.row("F21"),
     pytest.mark.row("E14"),
     # Looked for and not imported: it reads the environment, which `cluster_of` sets first.
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is optional: pip install 'hexlit[ray]'"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
 ]
 
 

@@ -24,7 +24,7 @@ from tests.two_hosts import Host, missing, two_hosts
 pytestmark = [
     pytest.mark.services,
     pytest.mark.row("E14"),
-    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is optional: pip install 'hexlit[ray]'"),
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
 ]
 PORT = 6379
 

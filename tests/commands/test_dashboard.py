@@ -11,6 +11,7 @@ from wandb_workspaces.workspaces import Workspace
 
 from hexlit.commands import dashboard
 from hexlit.commands.report import main
+from hexlit.extras import install
 
 KEY = "0" * 40
 
@@ -94,4 +95,4 @@ def test_without_the_package_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
-    assert 'pip install "hexlit[dashboard]"' in done.stderr
+    assert install("dashboard") in done.stderr

@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from hexlit.cli import main
+from hexlit.commands import games_settings
+from hexlit.hex.record import Ending
+from hexlit.hex.records.formats import FORMATS
+from hexlit.selfplay.identity import Duplicates
 from hexlit.selfplay.store import GameStore
 
 SAMPLES = Path(__file__).parents[1] / "samples"
@@ -19,6 +23,12 @@ Captured = pytest.CaptureFixture[str]
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
+
+
+def test_the_words_of_the_settings_are_those_of_the_code() -> None:
+    assert tuple(FORMATS) == games_settings.FORMATS
+    assert set(games_settings.DUPLICATES) == set(Duplicates)
+    assert tuple(Ending) == games_settings.ENDINGS
 
 
 def test_games_go_into_a_store_once_with_an_account_of_the_rest(capsys: Captured) -> None:

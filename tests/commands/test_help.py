@@ -158,6 +158,17 @@ def test_every_setting_has_a_meaning_and_every_option_a_word(command: str) -> No
         assert 2 <= len(found.examples) <= 5
 
 
+@pytest.mark.parametrize("line", [*COMMANDS, "train task=forecast", "train task=classify"])
+def test_the_first_page_names_every_word_of_a_setting(line: str, capsys: Captured) -> None:
+    command, *task = line.split()
+    assert main([command, *task, "--help"]) == 0
+    out = capsys.readouterr().out
+    for setting in (one for one in taken(command, task).settings if one.choices):
+        told = re.search(rf"^  {re.escape(setting.key)}:.*\n(?:(?: {{5,}}).*\n)*", out, re.MULTILINE)
+        assert told is not None
+        assert [word for word in setting.choices if word not in " ".join(told.group().split())] == []
+
+
 def words(command: str) -> list[str]:
     return shlex.split(command)[1:]
 
@@ -258,6 +269,19 @@ def test_neither_help_nor_completion_imports_anything_heavy() -> None:
         ("train hydra.", {"hydra.sweeper."}, {"hydra.run.", "hydra.job."}),
         ("train net=", {"net=small", "net=se"}, {"net=hex"}),
         ("train optimizer.name=", {"optimizer.name=sgd"}, set()),
+        ("train hydra.sweeper.", {"hydra.sweeper.n_trials=", "hydra.sweeper.sampler.", "hydra.sweeper.pruner."}, set()),
+        (
+            "train hydra/sweeper/sampler=qmc hydra.sweeper.sampler.qmc_type=",
+            {"hydra.sweeper.sampler.qmc_type=halton"},
+            set(),
+        ),
+        ("train --help s", {"sampler", "sweeper", "sweep", "seed"}, {"launcher"}),
+        ("train selfplay.where=", {"selfplay.where=here", "selfplay.where=ray"}, set()),
+        ("train accelerator.device=", {"accelerator.device=cuda"}, {"accelerator.device=cuda:N"}),
+        ("train task=forecast data.calendar=", {"data.calendar=[weekday]"}, {"data.calendar=[hour]weekday"}),
+        ("match where=", {"where=here", "where=ray"}, set()),
+        ("games export format=h", {"format=hexworld", "format=htp"}, {"format=sgf"}),
+        ("games export winner=", {"winner=white", "winner=null"}, set()),
         ("train swap=", {"swap=true", "swap=false"}, {"swap=null"}),
         ("train task=forecast net.", {"net.kind="}, {"net.channels="}),
         ("train task=forecast ", {"optimizer="}, {"experiment=", "net=", "search."}),

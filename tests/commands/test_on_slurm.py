@@ -1,7 +1,7 @@
 """F24: trainings and sweeps as jobs of a real Slurm of two nodes: cancelled, drained, cut off by their time limit.
 
 apt-get install -y slurm-wlm munge
-pip install 'hexlit[slurm]'
+.venv/bin/python -m pip install -e ".[slurm]"
 pytest -m services -n 0 -s tests/commands/test_on_slurm.py
 """
 

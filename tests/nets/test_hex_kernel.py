@@ -67,5 +67,5 @@ def test_the_fast_backends_need_no_word_of_it(backend: str) -> None:
 
 
 def test_another_kernel_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"net\.kernel=round: must be one of square, hex"):
+    with pytest.raises(UsageError, match=r"net\.kernel=round: choose one of square, hex"):
         NetConfig(kernel="round")

@@ -50,7 +50,7 @@ def test_other_devices_play_where_they_are_asked_for() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"devices": "cuda:1"}, "selfplay.devices=cuda:1: choose learner or others"),
+        ({"devices": "cuda:1"}, "selfplay.devices=cuda:1: choose one of learner, others"),
         ({"devices": "others", "workers": 0}, "needs processes on this machine; leave out selfplay.workers=0"),
         ({"devices": "others", "where": "ray"}, "needs processes on this machine; leave out selfplay.where=ray"),
     ],

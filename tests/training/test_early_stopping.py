@@ -217,7 +217,7 @@ def test_a_name_that_nothing_has_is_refused_once_that_can_be_known(monitor: str,
     [
         ({"patience": 0}, "trainer.patience=0: must be 1 or more"),
         ({"monitor": ""}, "trainer.monitor=''"),
-        ({"monitor_mode": "best"}, "trainer.monitor_mode=best: choose max or min"),
+        ({"monitor_mode": "best"}, "trainer.monitor_mode=best: choose one of max, min"),
         ({"max_flops": 0.0}, "trainer.max_flops=0.0: a number above 0"),
         ({"max_flops": float("nan")}, "trainer.max_flops=nan"),
         ({"max_flops": float("inf")}, "trainer.max_flops=inf"),

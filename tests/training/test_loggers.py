@@ -69,7 +69,7 @@ def test_mode_and_project_can_be_overridden_and_unknown_keys_are_refused() -> No
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"mode": "dryrun"}, "logger.wandb.mode=dryrun: choose offline, online or disabled"),
+        ({"mode": "dryrun"}, "logger.wandb.mode=dryrun: choose one of offline, online, disabled"),
         ({"project": "a/b"}, "logger.wandb.project='a/b'"),
         ({"init_timeout": 0.0}, "logger.wandb.init_timeout=0.0"),
         ({"finish_timeout": float("nan")}, "logger.wandb.finish_timeout=nan"),

@@ -10,7 +10,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 
 from hexlit.errors import UsageError
 from hexlit.tuning.build import build_pruner, build_sampler
-from hexlit.tuning.config import SAMPLERS, directions_of
+from hexlit.tuning.config import directions_of
+from hexlit.tuning.samplers import SAMPLERS
 
 PRUNERS = Path(__file__).parents[2] / "conf" / "hydra" / "sweeper" / "pruner"
 SPACE = {"x": FloatDistribution(0, 1), "n": IntDistribution(1, 8)}

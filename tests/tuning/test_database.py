@@ -1,5 +1,6 @@
 """A database that is opened or refused: drivers, passwords, messages. Real servers are tried with the services."""
 
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from optuna.storages import RDBStorage
 from sqlalchemy.exc import OperationalError
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tuning import database
 from hexlit.tuning.storage import open_storage
 
@@ -71,7 +73,7 @@ def test_a_server_is_reached_by_the_driver_that_is_there(
     monkeypatch.setattr(database, "find_spec", lambda name: name if name in installed else None)
     monkeypatch.setattr(database, "_ARGUMENTS", {})
     monkeypatch.setattr("sqlalchemy.engine.URL.get_driver_name", lambda self: "any")
-    with pytest.raises(UsageError, match=rf"driver .* not installed; pip install 'hexlit\[{extra}\]'$"):
+    with pytest.raises(UsageError, match=rf"driver .* not installed; {re.escape(install(extra))}$"):
         open_storage(f"{url}://me:ge%40heim@db.example/studies", Path())
     assert knocks == [f"{full}://me:ge%40heim@db.example/studies"]
 

@@ -1,7 +1,7 @@
 """F23: sweeps on studies in real servers, killed, resumed and left without their server: PostgreSQL, MariaDB, MySQL.
 
 apt-get install -y postgresql mariadb-server debootstrap
-pip install 'hexlit[postgres,mysql]'
+.venv/bin/python -m pip install -e ".[postgres,mysql]"
 pytest -m services -n 0 -s tests/tuning                 (prints what became of the trials)
 HEXLIT_AWAY=60 pytest -m services -n 0 -s tests/tuning   (seconds that a server is away; 8 without)
 

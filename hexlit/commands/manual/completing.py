@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from hexlit.choices import NUMBERED
 from hexlit.commands.manual.answer import asks_for_help
 from hexlit.commands.manual.page import shown
 from hexlit.commands.manual.schemas import Setting
@@ -23,6 +25,7 @@ def candidates(command: str, words: Sequence[str], word: str) -> list[str]:
         return []
     if asks_for_help(words):
         names = [*(setting.key for setting in found.settings), *(group.name for group in found.groups)]
+        names += [group.name.rpartition("/")[2] for group in found.groups if group.settings]
         return [name for name in sorted({*names, *filter(None, found.sections)}) if name.startswith(word)]
     if word.startswith("-"):
         return [flag for flag in ("--help", "--cfg", "--multirun", "--config-dir") if flag.startswith(word)]
@@ -39,7 +42,8 @@ def _names(found: Taken, word: str, *, first: bool) -> Iterator[str]:
         yield from actions
         return
     groups = [f"{group.name}=" for group in found.groups]
-    settings = [_until_the_next_dot(setting.key, word) for setting in found.settings if setting.key != ACTION]
+    known = {**found.values, **{setting.key: setting.default for setting in _of_options(found)}}
+    settings = [_until_the_next_dot(key, word) for key in known if key != ACTION]
     for name in sorted([*groups, *settings]):
         if word.startswith(HYDRA) or not name.startswith((f"{HYDRA}/", f"{HYDRA}.")):
             yield name
@@ -58,19 +62,30 @@ def _values(found: Taken, key: str, value: str) -> list[str]:
             return [option for option in group.options if option.startswith(value)]
     for setting in found.settings:
         if setting.key == key:
-            return [one for one in _choices(setting, found, value) if one.startswith(value)]
+            return [one for one in _choices(setting, found.values[key], value) if one.startswith(value)]
+    for setting in _of_options(found):
+        if setting.key == key:
+            return [one for one in _choices(setting, setting.default, value) if one.startswith(value)]
     return []
 
 
-def _choices(setting: Setting, found: Taken, value: str) -> list[str]:
+def _of_options(found: Taken) -> Iterator[Setting]:
+    """The settings that the options in use have beside those of the command."""
+    for group in found.groups:
+        yield from group.settings.get(group.chosen, ())
+
+
+def _choices(setting: Setting, now: Any, value: str) -> list[str]:
     """The values of a setting: all that there are, or files where it is a text, or the one that it has."""
     null = ["null"] if "None" in setting.type else []
+    if setting.several and setting.choices:
+        return [*(f"[{word}]" for word in setting.choices), f"[{','.join(setting.choices)}]"]
     if setting.choices:
-        return [*setting.choices, *null]
+        return [*(word for word in setting.choices if not word.endswith(NUMBERED)), *null]
     if setting.type.startswith("bool"):
         return ["true", "false", *null]
     files = _files(value) if setting.type.startswith(("str", "Any")) else []
-    return files or [shown(found.values[setting.key])]
+    return files or [shown(now)]
 
 
 def _files(start: str) -> list[str]:

@@ -58,7 +58,8 @@ def compose(
     pairs = [_pair(override) for override in overrides if "=" in override]
     groups = {key: value.partition(",")[0] for key, value in pairs if folders.options(key) or key.startswith(HYDRAS)}
     if lenient:
-        groups = {key: value for key, value in groups.items() if folders.path(f"{key}/{value}")}
+        there = {key for key, value in groups.items() if folders.path(f"{key}/{value}")}
+        groups = {key: value for key, value in groups.items() if key in there or key.startswith(HYDRAS)}
     tree = _Tree(schemas, folders, groups)
     steps = tree.expanded(name, "")
     result = Composed(chosen=tree.chosen, overridden=tree.overridden)

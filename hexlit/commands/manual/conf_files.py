@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -103,6 +104,28 @@ def head(path: Path) -> Head:
         else:
             texts.append(words)
     return Head(tuple(examples), package, " ".join(texts))
+
+
+def described(path: Path) -> Iterator[tuple[str, Any, str]]:
+    """Each value of a YAML file: its dotted key, itself, and the comment behind it; lists count as values."""
+    comments: dict[str, str] = {}
+    parents: list[tuple[int, str]] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        found = re.fullmatch(r"( *)([\w-]+):(?: +[^#]*?)?(?: # (.*))?", line)
+        if found is None:
+            continue
+        parents = [(depth, name) for depth, name in parents if depth < len(found[1])]
+        parents.append((len(found[1]), found[2]))
+        comments[".".join(name for _, name in parents)] = found[3] or ""
+    yield from ((key, value, comments.get(key, "")) for key, value in _flat(load(path), ""))
+
+
+def _flat(content: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def folder_of_package(name: str) -> Path:

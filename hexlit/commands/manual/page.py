@@ -5,6 +5,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hexlit.commands.manual.conf_files import Example
@@ -64,7 +65,7 @@ def topics(taken: Taken, names: Sequence[str], width: int) -> str:
 
 def _topic(taken: Taken, name: str, width: int) -> list[str]:
     settings = [one for one in taken.settings if one.key == name or one.key.startswith(f"{name}.")]
-    groups = [group for group in taken.groups if group.name == name]
+    groups = [group for group in taken.groups if group.is_called(name)]
     if not settings and not groups:
         known = [*(one.key for one in taken.settings), *(group.name for group in taken.groups), *taken.sections]
         near = [one for one in known if one.rpartition(".")[2] == name] or difflib.get_close_matches(name, known)
@@ -75,9 +76,12 @@ def _topic(taken: Taken, name: str, width: int) -> list[str]:
         lines += ["", *_setting(setting, taken.values[setting.key], width, whole=True)]
     for group in groups:
         lines += ["", f"options of the group, {group.name}=OPTION:"]
+        if group.settings:
+            lines += _wrapped(f"with their settings, {group.name.replace('/', '.')}.KEY=VALUE", width)
         for option, summary in group.options.items():
             mark = "* " if option == group.chosen else "  "
             lines += _row(mark + option, summary, width, indent=0)
+            lines += _settings_of_option(group, option, width)
         lines += ["  * is the one in use"] if group.chosen in group.options else []
     return lines[1:] if lines[0] == "" else lines
 
@@ -125,20 +129,28 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def _setting(setting: Setting, value: Any, width: int, *, whole: bool) -> list[str]:
+def _setting(setting: Setting, value: Any, width: int, *, whole: bool, indent: int = 2) -> list[str]:
     meaning = setting.meaning if whole else shortened(setting.meaning)
     if value == "???":
         value, meaning = "", f"(needed) {meaning}"
-    if whole and setting.choices and not all(choice in meaning for choice in setting.choices):
-        meaning = f"{meaning} One of {', '.join(setting.choices)}."
-    return _row(
-        f"{setting.key}: {shown(value) if value != '' or setting.type == 'str' else ''}".rstrip(), meaning, width
-    )
+    if not all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", meaning) for word in setting.choices):
+        meaning = f"{meaning} {'Some' if setting.several else 'One'} of {', '.join(setting.choices)}."
+    left = f"{setting.key}: {shown(value) if value != '' or setting.type == 'str' else ''}".rstrip()
+    return _row(left, meaning, width, indent)
 
 
 def _group(group: Group, width: int) -> list[str]:
     options = ", ".join(f"[{option}]" if option == group.chosen else option for option in group.options)
     return _row(group.name, options, width)
+
+
+def _settings_of_option(group: Group, option: str, width: int) -> list[str]:
+    """The settings of one option, without the name of the group; empty where it has none of its own."""
+    lines = []
+    for setting in group.settings.get(option, ()):
+        short = replace(setting, key=setting.key.removeprefix(f"{group.name.replace('/', '.')}."))
+        lines += _setting(short, setting.default, width, whole=True, indent=4)
+    return [*lines, ""] if lines else []
 
 
 def _row(left: str, right: str, width: int, indent: int = 2) -> list[str]:

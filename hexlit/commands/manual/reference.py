@@ -125,17 +125,23 @@ def _group_names(known: Mapping[str, Taken]) -> list[str]:
 def _group(name: str, known: Mapping[str, Taken]) -> Iterator[str]:
     options: dict[str, str] = {}
     users: list[str] = []
+    settings: dict[str, tuple[Setting, ...]] = {}
     for line, entry in known.items():
         for group in entry.groups:
             if group.name == name:
                 users.append(f"`hexlit {line}`" + (f" ({group.chosen})" if group.chosen else ""))
                 options |= group.options
+                settings |= group.settings
     yield f"### {name}=\n"
     yield f"Of {', '.join(users)}. The option in brackets is the default.\n"
     yield "| option | what it is |\n|---|---|"
     told = own_tasks() if name == "task" else options  # tasks of other packages may be installed, too
     yield from (f"| `{option}` | {_cell(options[option])} |" for option in sorted(told))
     yield ""
+    for option, own in sorted(settings.items()):
+        if own:
+            yield f"#### {name}={option}\n"
+            yield from _table(own, {setting.key: _value(setting.default) for setting in own})
 
 
 def _table(settings: Iterable[Setting], defaults: Mapping[str, str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hexlit.commands.manual.source import NotPlainError, class_of, source_of, value_of
+from hexlit.commands.manual.source import NotPlainError, class_of, value_of
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,17 @@ class Setting:
     meaning: str
     """The text below its declaration, in one line; empty where there is none."""
     choices: tuple[str, ...] = ()
-    """The only values that the dataclass takes; empty where it takes others."""
+    """The words declared for it, the only ones that it takes; empty where it takes others."""
 
     @property
     def section(self) -> str:
         """The part of the key before the last dot."""
         return self.key.rpartition(".")[0]
+
+    @property
+    def several(self) -> bool:
+        """Whether it takes a list of its `choices`."""
+        return self.type.startswith("list")
 
 
 @dataclass(frozen=True)
@@ -66,24 +71,18 @@ def schema_of(place: str) -> Schema:
 def _read(module: str, name: str, prefix: str, settings: list[Setting], sections: dict[str, str]) -> None:
     sections[prefix.rstrip(".")] = _summary(module, name)
     fields: dict[str, tuple[str, ast.AnnAssign, str]] = {}
-    choices: dict[str, tuple[str, ...]] = {}
     for home, node in _with_bases(module, name):
         for field, meaning in _fields(node):
             assert isinstance(field.target, ast.Name)
             if "ClassVar" not in ast.unparse(field.annotation):
                 fields[field.target.id] = (home, field, meaning)
-        for function in node.body:
-            if isinstance(function, ast.FunctionDef) and function.name == "__post_init__":
-                choices |= _choices(function, home)
     for key, (home, field, meaning) in fields.items():
         nested = field.annotation.id if isinstance(field.annotation, ast.Name) else ""
         if nested and class_of(home, nested) is not None:
             _read(home, nested, f"{prefix}{key}.", settings, sections)
         else:
-            known = choices.get(key, ())
-            settings.append(
-                Setting(f"{prefix}{key}", ast.unparse(field.annotation), _default(field, home), meaning, known)
-            )
+            kind = ast.unparse(field.annotation)
+            settings.append(Setting(f"{prefix}{key}", kind, _default(field, home), meaning, _choices(field, home)))
 
 
 def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
@@ -121,6 +120,8 @@ def _summary(module: str, name: str) -> str:
 
 def _default(field: ast.AnnAssign, module: str) -> Any:
     match field.value:
+        case ast.Call(func=ast.Name(id="one_of" | "some_of"), args=[_, default]):
+            return value_of(default, module)
         case ast.Call(func=ast.Name(id="field")) as call:
             (made,) = [word.value for word in call.keywords if word.arg in ("default_factory", "default")]
             match made:
@@ -137,44 +138,9 @@ def _default(field: ast.AnnAssign, module: str) -> Any:
             return value_of(value, module)
 
 
-def _choices(function: ast.FunctionDef, module: str) -> dict[str, tuple[str, ...]]:
-    """The names that `function` allows a field: `self.key not in NAMES`, `check(self.key, NAMES)`, {key: NAMES}."""
-    found: dict[str, tuple[str, ...]] = {}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn):
-            known = _names(node.comparators[0], module)
-            found |= {key: known for key in _keys([node.left]) if known}
-        elif isinstance(node, ast.Call):
-            known = next((names for part in node.args if (names := _names(part, module))), ())
-            found |= {key: known for key in _keys(node.args) if known}
-        elif isinstance(node, ast.Name) and isinstance(source_of(module).constants.get(node.id), ast.Dict):
-            found |= _of_table(value_of(node, module))
-    return found
-
-
-def _keys(nodes: list[ast.expr]) -> list[str]:
-    """The fields among `nodes`: `self.key`, or its name as a text."""
-    selves = [node.attr for node in nodes if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self"]
-    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return selves or texts
-
-
-def _names(node: ast.expr, module: str) -> tuple[str, ...]:
-    """The texts of a constant tuple or mapping; none where it holds anything else."""
-    if not isinstance(node, ast.Name | ast.Tuple):
-        return ()
-    try:
-        value = value_of(node, module)
-    except NotPlainError:
-        return ()
-    whole = isinstance(value, tuple | dict) and all(isinstance(entry, str) for entry in value)
-    return tuple(value) if whole else ()
-
-
-def _of_table(table: dict[Any, Any]) -> dict[str, tuple[str, ...]]:
-    entries = {key: value for key, value in table.items() if isinstance(value, tuple)}
-    return {
-        key: tuple(entry for entry in value if entry is not None)
-        for key, value in entries.items()
-        if all(isinstance(entry, str | None) for entry in value)
-    }
+def _choices(field: ast.AnnAssign, module: str) -> tuple[str, ...]:
+    """The words of a field that `hexlit.choices` made; none of any other."""
+    match field.value:
+        case ast.Call(func=ast.Name(id="one_of" | "some_of"), args=[words, _]):
+            return tuple(value_of(words, module))
+    return ()

@@ -2,8 +2,8 @@
 
 import inspect
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from hexlit.commands.manual.conf_files import Example, Folders, head, load
 from hexlit.commands.manual.schema_places import other_tasks, places
 from hexlit.commands.manual.schemas import Setting
 from hexlit.commands.manual.source import source_of, value_of
-from hexlit.commands.manual.sweeper import HYDRA_GROUPS, add_sweeper, hydra_options
+from hexlit.commands.manual.sweeper import HYDRA_GROUPS, add_sweeper, hydra_options, in_use
 
 FIRST = ("task", "experiment")
 """Groups that change most; the others follow by alphabet, then Hydra's own."""
@@ -35,6 +35,12 @@ class Group:
     chosen: str
     options: dict[str, str]
     """Option -> what it is, in a few words."""
+    settings: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
+    """Option -> the settings that it alone has, by their whole keys; the option in use with its values."""
+
+    def is_called(self, name: str) -> bool:
+        """Whether `name` is that of the group; of one of Hydra's groups the last word is enough."""
+        return name == self.name or (self.name in HYDRA_GROUPS and name == self.name.rpartition("/")[2])
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ def taken(command: str, arguments: Sequence[str] = (), *, lenient: bool = False)
         parts.append((compose(beside.config, own, schemas, folders, lenient=lenient), keys))
     whole = compose(name, named, schemas, folders, lenient=lenient)
     if "sweep" in whole.chosen and command == "train":
-        add_sweeper(whole, folders)
+        add_sweeper(whole, folders, lenient=lenient)
     parts.append((whole, None))
     settings, values, sections = _joined(parts)
     path = folders.path(command)
@@ -134,7 +140,10 @@ def _groups(composed: Composed, folders: Folders, more: Sequence[str]) -> list[G
     named = [*composed.chosen.items(), *((name, "") for name in more)]
     for name, chosen in sorted(named, key=lambda pair: (pair[0] not in FIRST, pair[0].startswith("hydra/"), pair[0])):
         if name in HYDRA_GROUPS:
-            groups.append(Group(name, chosen, hydra_options(name, folders)))
+            known = hydra_options(name, folders)
+            settings = {option: one.settings for option, one in known.items()}
+            settings[chosen] = in_use(settings[chosen], composed)
+            groups.append(Group(name, chosen, {option: one.text for option, one in known.items()}, settings))
             continue
         options = {}
         for option in folders.options(name):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 STRENGTHS = (1.0, 10.0, 100.0)
 """Inverse penalties to choose from, by the log loss on validation."""
@@ -31,7 +32,7 @@ def require_sklearn() -> None:
     try:
         import sklearn  # noqa: F401
     except ModuleNotFoundError as error:
-        raise UsageError('task=classify: needs the package scikit-learn; pip install "hexlit[text]"') from error
+        raise UsageError(f"task=classify: needs the package scikit-learn; {install('text')}") from error
 
 
 def fit_baseline(

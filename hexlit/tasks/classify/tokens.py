@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -97,5 +98,5 @@ def require_tokenizers() -> Any:
     try:
         import tokenizers
     except ModuleNotFoundError as error:
-        raise UsageError('task=classify: needs the package tokenizers; pip install "hexlit[text]"') from error
+        raise UsageError(f"task=classify: needs the package tokenizers; {install('text')}") from error
     return tokenizers

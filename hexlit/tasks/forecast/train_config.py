@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig
 from hexlit.tasks.run_config import RunConfig
@@ -14,8 +15,8 @@ LOSSES = ("mae", "mse", "huber")
 class ForecastTrainConfig(RunConfig):
     """Settings of `hexlit train task=forecast`."""
 
-    loss: str = "mae"
-    """Loss to minimise, over scaled values: mae, mse or huber."""
+    loss: str = one_of(LOSSES, "mae")
+    """Loss to minimise, over scaled values."""
     figures: int = 6
     """Number of forecasts of the test set in the final figure; 0: none."""
     net: ForecastNetConfig = field(default_factory=ForecastNetConfig)
@@ -23,8 +24,7 @@ class ForecastTrainConfig(RunConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.loss not in LOSSES:
-            raise UsageError(f"loss={self.loss}: choose one of {', '.join(LOSSES)}")
+        check_words(self)
         if self.figures < 0:
             raise UsageError(f"figures={self.figures}: must be 0 or more")
 

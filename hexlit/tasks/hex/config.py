@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 
 SOURCES = ("selfplay", "games")
@@ -13,7 +14,7 @@ DUPLICATES = ("keep", "average", "merge")
 class DataConfig:
     """Training data of an epoch: games of the network's own, recorded games, or both."""
 
-    source: str = "selfplay"
+    source: str = one_of(SOURCES, "selfplay")
     """Source of games: `selfplay` (the network plays as it learns) or `games` (recorded; an epoch uses each once)."""
     batch: int = 512
     """Examples in one optimisation step, on every device; `accelerator.train_batch` overrides it."""
@@ -29,7 +30,7 @@ class DataConfig:
     surprise_share: float = 0.0
     """Self-play: share of the draws in proportion to a position's policy surprise. That is the divergence of the
     searched policy from the network's (Wu 2019 has 0.5). The other draws are uniform."""
-    duplicates: str = "keep"
+    duplicates: str = one_of(DUPLICATES, "keep")
     """Self-play: treatment of equal positions in the window, up to a turn by 180 degrees. `keep`: the targets of their
     own games. `average`: the mean targets. `merge`: one position with the mean targets, drawn as often as any other."""
     path: str | None = None
@@ -38,7 +39,7 @@ class DataConfig:
     """Self-play: share of every batch from the games at `path`, without those for validation."""
     validation_share: float = 0.2
     """Recorded games: share held out for validation after every epoch (of `data=games`)."""
-    split: str = "game"
+    split: str = one_of(SPLITS, "game")
     """Unit of holding out: whole games (`game`), or all games of an opening (`opening`); never positions."""
     split_seed: int = 42
     """Seed of the choice. It is separate from that of training, so that all runs share one validation set."""
@@ -50,8 +51,7 @@ class DataConfig:
     """Whether to use games whose winner only the file claims, without a connection or a resignation."""
 
     def __post_init__(self) -> None:
-        if self.source not in SOURCES:
-            raise UsageError(f"data.source={self.source}: choose {' or '.join(SOURCES)}")
+        check_words(self, "data")
         if self.batch < 1:
             raise UsageError(f"data.batch={self.batch}: a step takes at least 1 example")
         if self.window < 1:
@@ -63,14 +63,10 @@ class DataConfig:
                 raise UsageError(f"data.{name}={getattr(self, name)}: a share lies between 0 and 1")
         if not 0 <= self.search_value_decay < 1:
             raise UsageError(f"data.search_value_decay={self.search_value_decay}: must be at least 0 and below 1")
-        if self.duplicates not in DUPLICATES:
-            raise UsageError(f"data.duplicates={self.duplicates}: choose one of {', '.join(DUPLICATES)}")
         if not 0 <= self.mix_share < 1:
             raise UsageError(f"data.mix_share={self.mix_share}: must be at least 0 and below 1")
         if not 0 < self.validation_share < 1:
             raise UsageError(f"data.validation_share={self.validation_share}: must lie between 0 and 1")
-        if self.split not in SPLITS:
-            raise UsageError(f"data.split={self.split}: choose {' or '.join(SPLITS)}")
         if self.split_seed < 0:
             raise UsageError(f"data.split_seed={self.split_seed}: must be 0 or more")
         for name, least in (("opening_plies", 1), ("max_positions", 2)):

@@ -1,11 +1,13 @@
 """Labelled texts from tables and folders."""
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tasks.classify import source
 from hexlit.tasks.classify.config import TextDataConfig
 from hexlit.tasks.classify.source import packaged_news, read_folders, read_labelled
@@ -63,7 +65,7 @@ def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r'pip install "hexlit\[text\]"') as caught:
+    with pytest.raises(UsageError, match=re.escape(install("text"))) as caught:
         packaged_news()
     assert "\n" not in str(caught.value)
 

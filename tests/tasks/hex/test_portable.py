@@ -25,8 +25,8 @@ from tests.nets.test_evaluator import plain, random_positions, trained_like
     ids=str,
 )
 def test_one_onnx_file_answers_as_the_network_on_every_board(tmp_path: Path, fields: dict[str, Any]) -> None:
-    pytest.importorskip("onnx", reason="pip install 'hexlit[onnx]'")
-    onnxruntime = pytest.importorskip("onnxruntime", reason="pip install 'hexlit[onnx]'")
+    pytest.importorskip("onnx", reason="the extra onnx is not installed")
+    onnxruntime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     net, path = trained_like(**fields), tmp_path / "net.onnx"
     write_onnx(net, path, size=5, swap=True)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
