@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 from hydra import compose, initialize_config_module
@@ -154,20 +155,24 @@ def _unknown_key(key: str, config_name: str, argv: list[str]) -> str:
 
 
 def _known_keys(key: str, config_name: str, argv: list[str]) -> list[str]:
-    """Every dotted key of the command, composed without the override that failed (or with none, if others fail)."""
+    """Every dotted key of the command, composed without the override that failed.
+
+    If others fail, it is composed with its groups alone, or with none.
+    """
     flags, _ = get_args_parser().parse_known_args(argv)
     others = [override for override in flags.overrides if _key(override) != key]
+    groups = [override for override in others if files(CONFIG_PACKAGE).joinpath(_key(override)).is_dir()]
     folder = [f"hydra.searchpath=['file://{Path(flags.config_dir).resolve()}']"] if flags.config_dir else []
     with_hydra = key.startswith("hydra")
     with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
-        for overrides in (others, []):
+        for overrides in (others, groups, []):
             try:
                 config = compose(flags.config_name or config_name, [*folder, *overrides], return_hydra_config=True)
             except (HydraException, OmegaConfBaseException):
                 continue
-            groups = [group for group in config.hydra.runtime.choices if group.startswith("hydra/") == with_hydra]
+            chosen = [group for group in config.hydra.runtime.choices if group.startswith("hydra/") == with_hydra]
             keys = [name for name in _dotted(config) if (name.partition(".")[0] == "hydra") == with_hydra]
-            return list(dict.fromkeys([*keys, *groups]))
+            return list(dict.fromkeys([*keys, *chosen]))
     return []
 
 

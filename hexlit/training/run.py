@@ -273,7 +273,11 @@ def resumed_checkpoint(config: RunSettings, task: Task, folder: Path) -> tuple[P
         if was != value:  # the checkpoint's value would win: its optimizer and its schedule are taken over
             key = f"trainer.{name}" if name == "ema_decay" else f"optimizer.{name}"
             raise UsageError(f"{key}={value}: the run in {folder} was started with {key}={was}; keep it to resume")
-    return path, int(checkpoint["epoch"]) + 1
+    done = int(checkpoint["epoch"]) + 1
+    if done > config.trainer.max_epochs:
+        least = f"the run in {folder} has {done} epochs; give that number to end it there, or more to train on"
+        raise UsageError(f"trainer.max_epochs={config.trainer.max_epochs}: {least}")
+    return path, done
 
 
 def describe_device(profile: DeviceProfile) -> str:

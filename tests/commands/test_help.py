@@ -225,8 +225,13 @@ def test_hexlit_help_command_is_the_same(capsys: Captured) -> None:
     [
         (
             ["train", "--help", "optimiser"],
-            "--help optimiser: no setting, section or group of this command: did you mean",
+            "--help optimiser: no setting, section or group of this command: did you mean 'optimizer' or 'optimizer.",
         ),
+        (
+            ["train", "--help", "hex7"],
+            "--help hex7: no setting, section or group of this command; it is an option: hexlit train experiment=hex7",
+        ),
+        (["solve", "--help", "xyz"], "--help xyz: no setting, section or group of this command; hexlit solve --help"),
         (["train", "net=huge", "--help"], "net=huge: there is no such option; choose from attention"),
         (["train", "lr=1", "--help"], "unknown key 'lr': did you mean 'optimizer.lr'?"),
         (["solve", "net=tiny", "--help"], "net=tiny: no group of this command; it has none"),

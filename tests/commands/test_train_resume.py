@@ -16,6 +16,7 @@ import psutil
 import pytest
 import torch
 
+from hexlit.commands.train import main
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.store import GameStore
 from hexlit.training.phases import ONCE
@@ -315,3 +316,12 @@ def test_what_the_checkpoint_would_overrule_is_refused(
     assert f"was started with {was}; keep it to resume" in output
     assert override not in (folder / ".hydra" / "overrides.yaml").read_text()
     assert not list(folder.glob("**/*.tmp"))
+
+
+@pytest.mark.row("A24")
+def test_fewer_epochs_than_a_run_has_are_refused(
+    uninterrupted: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"resume={uninterrupted}", "trainer.max_epochs=1"]) == 2
+    assert "trainer.max_epochs=1: the run in" in (err := capsys.readouterr().err)
+    assert "has 4 epochs; give that number to end it there" in err

@@ -17,7 +17,13 @@ from tests.planning.test_pace import PACE
 SAMPLES = ROOT / "tests" / "samples"
 FORECAST = ["task=forecast", "net.hidden=8", "net.second=0", "net.head=8", "trainer.max_epochs=1"]
 CLASSIFY = ["task=classify", "data.max_length=32", "net.vocabulary=400", "net.width=16", "trainer.max_epochs=1"]
-COLUMNS = ["data.time=[time]", "data.timezone=null", "data.series=station", "data.targets=[level]", "data.horizon=6"]
+COLUMNS = [
+    "data.time=[time]",
+    "data.timezone=null",
+    "data.series=station",
+    "data.targets=[level]",
+    "data.features=[rain]",
+]
 PLAIN = ["logger=csv", "accelerator=cpu", "accelerator.threads=1", "accelerator.precision=32-true"]
 TABLES = ("readings", "texts")
 """What is a file in CSV."""
@@ -87,7 +93,15 @@ def readings(stage: Stage, path: Path) -> None:
 
 
 def forecast(stage: Stage, path: Path) -> None:
-    stage.hexlit("train", *FORECAST, *PLAIN, *COLUMNS, f"data.path={stage['readings']}", f"hydra.run.dir={path}")
+    stage.hexlit(
+        "train",
+        *FORECAST,
+        *PLAIN,
+        *COLUMNS,
+        "data.horizon=6",
+        f"data.path={stage['readings']}",
+        f"hydra.run.dir={path}",
+    )
 
 
 def texts(stage: Stage, path: Path) -> None:

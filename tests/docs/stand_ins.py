@@ -66,6 +66,8 @@ UNMEASURED = ["evaluation.every_epochs=0", "trainer.monitor=train.loss", "traine
 PLAYS = ["search.simulations=8", "selfplay.fast_simulations=4", "selfplay.positions=40", "selfplay.games=8"]
 SMALL_HEX = ["board=3", *LEARNS, *PLAYS, "selfplay.workers=0", "data.window=100"]
 MEASURES = ["repeats=2", "seconds=0.01", "compiled=false", "accelerator=cpu", "accelerator.threads=1"]
+RECORDED = ["board=5", "data.validation_share=0.5"]
+"""The stage has few games of that board."""
 TRIALS = ["hydra.sweeper.n_trials=2", "hydra.sweeper.n_jobs=1", "hydra.sweeper.timeout=null"]
 
 COMMANDS: list[Whole] = [
@@ -76,8 +78,11 @@ COMMANDS: list[Whole] = [
     Whole(r"train .*accelerator\.devices=2.*", refused="tests/commands/test_train_ranks.py runs several ranks"),
     Whole(r".*hydra\.sweeper\.storage=.*", refused="needs a database; tests/tuning/test_on_servers.py starts some"),
     Whole(r"-sc .*", quick=True),
-    Whole(r"train --multirun .*task=forecast.*", [*FORECAST[1:], *PLAIN, *TRIALS]),
-    Whole(r"train .*task=forecast.*", [*FORECAST[1:], *PLAIN]),
+    Whole(r"train --multirun .*sweep\.resume=true.*", refused="needs a sweep that was killed; tests/tuning kills some"),
+    Whole(r"train .*resume=.*", ["trainer.max_epochs=3"]),
+    Whole(r"match .*resume=.*"),
+    Whole(r"train --multirun .*task=(forecast|NAME|\.\.\.).*", [*FORECAST[1:], *PLAIN, *TRIALS]),
+    Whole(r"train .*task=(forecast|NAME|\.\.\.).*", [*FORECAST[1:], *PLAIN]),
     Whole(
         r"train --multirun .*task=classify.*",
         [*CLASSIFY[1:], *PLAIN, *TRIALS, "data.path={texts}", "data.text=text", "data.label=label"],
@@ -87,8 +92,8 @@ COMMANDS: list[Whole] = [
         [*CLASSIFY[1:], *PLAIN, "data.path={texts}", "data.text=text", "data.label=label"],
     ),
     Whole(r"train .*best=.* data\.max_length=.*", CLASSIFY[2:], words=[(r"(\+?best)=.*", r"\1={sweep_of_texts}")]),
-    Whole(r"train .*(data=games|data\.path=|init_from=).*", ["board=5", *LEARNS]),
-    Whole(r"train --multirun .*sweep=(experiments|supervised).*", ["board=5", *LEARNS, *TRIALS]),
+    Whole(r"train .*(data=games|data\.path=|init_from=).*", [*RECORDED, *LEARNS]),
+    Whole(r"train --multirun .*sweep=(experiments|supervised).*", [*RECORDED, *LEARNS, *TRIALS]),
     Whole(r"train --multirun .*sweep=.*", [*SMALL_HEX, *EVALUATES, *TRIALS]),
     Whole(r"train --multirun .*hydra/sweeper=optuna.*", [*SMALL_HEX, *EVALUATES, *TRIALS]),
     Whole(r"train .*experiment=hex(9|11).*", [*SMALL_HEX, *UNMEASURED]),
@@ -97,7 +102,7 @@ COMMANDS: list[Whole] = [
     Whole(r"solve.*", quick=True),
     Whole(r"games (import|export|stats|show|verify).*", words=[(r"(source)=.*", r"\1={samples}")], quick=True),
     Whole(r"report .*wandb=.*", refused="saves a page on the servers of Weights & Biases"),
-    Whole(r"report .*watch=true.*", words=[(r"runs/.*", "{sweep}")]),
+    Whole(r"report .*watch=true.*", refused="watches a sweep to its end; tests/commands/test_report.py does"),
     Whole(r"report.*"),
     Whole(r"match.*", ["board=3", "pairs=4", "accelerator=cpu", "search.simulations=8"]),
     Whole(r"strength.*", ["board=3", "positions=20", "simulations=[4]", "accelerator=cpu"]),

@@ -63,14 +63,24 @@ def topics(taken: Taken, names: Sequence[str], width: int) -> str:
     return "\n\n".join("\n".join(_topic(taken, name.rstrip("=."), width)) for name in names)
 
 
+def _hint(taken: Taken, name: str) -> str:
+    of = [group.name for group in taken.groups if name in group.options]
+    if of:
+        return f"; it is an option: hexlit {taken.command} {of[0]}={name} --help"
+    known = dict.fromkeys(
+        [*(one.key for one in taken.settings), *(group.name for group in taken.groups), *taken.sections]
+    )
+    near = [one for one in known if one.rpartition(".")[2] == name] or difflib.get_close_matches(name, known)
+    if near:
+        return f": did you mean {' or '.join(map(repr, near[:3]))}?"
+    return f"; hexlit {taken.command} --help lists them"
+
+
 def _topic(taken: Taken, name: str, width: int) -> list[str]:
     settings = [one for one in taken.settings if one.key == name or one.key.startswith(f"{name}.")]
     groups = [group for group in taken.groups if group.is_called(name)]
     if not settings and not groups:
-        known = [*(one.key for one in taken.settings), *(group.name for group in taken.groups), *taken.sections]
-        near = [one for one in known if one.rpartition(".")[2] == name] or difflib.get_close_matches(name, known)
-        hint = f": did you mean {' or '.join(map(repr, near[:3]))}?" if near else ""
-        raise UsageError(f"--help {name}: no setting, section or group of this command{hint}")
+        raise UsageError(f"--help {name}: no setting, section or group of this command{_hint(taken, name)}")
     lines = _wrapped(taken.sections[name], width) if taken.sections.get(name) else []
     for setting in settings:
         lines += ["", *_setting(setting, taken.values[setting.key], width, whole=True)]
