@@ -60,6 +60,9 @@ ALONG: dict[str, tuple[dict[str, Any], str]] = {
 """Of columns that learning from recorded games does not read."""
 
 
+HALF = [field.name for field in SCHEMA if field.type == pa.list_(pa.float16())]
+
+
 def game(number: int, **fields: Any) -> GameRecord:
     moves = np.array([0, 1, 3, 2, 6], np.int16)
     return GameRecord(number, 3, False, moves, 1, Ending.CONNECTED, **fields)
@@ -68,6 +71,8 @@ def game(number: int, **fields: Any) -> GameRecord:
 def table_of(number: int, change: dict[str, Any], games: int = 8) -> pa.Table:
     rows = to_table([game(at) for at in range(games)]).to_pylist()
     rows[number].update(change)
+    for row in rows:  # pyarrow 18 makes half-precision numbers of NumPy's alone
+        row.update({name: [np.float16(one) for one in row[name]] for name in HALF if row.get(name) is not None})
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
