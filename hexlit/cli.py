@@ -17,9 +17,14 @@ HELP_FLAGS = {"-h", "--help"}
 
 
 def usage() -> str:
-    """The text of `hexlit --help`."""
-    width = max(map(len, COMMANDS))
-    table = "\n".join(f"  {name:<{width}}  {summary}" for name, (_, summary) in COMMANDS.items())
+    """The text of `hexlit --help`, as wide as the terminal."""
+    import shutil  # neither a command nor completion needs these
+    import textwrap
+
+    width = max(map(len, COMMANDS)) + 4
+    columns = max(width + 20, shutil.get_terminal_size((80, 24)).columns)
+    rows = [(f"  {name}".ljust(width), summary) for name, (_, summary) in COMMANDS.items()]
+    table = "\n".join(textwrap.fill(f"{head}{text}", columns, subsequent_indent=" " * width) for head, text in rows)
     return f"""hexlit {__version__}: research on the board game Hex
 
 usage: hexlit COMMAND [KEY=VALUE | GROUP=OPTION ...]

@@ -12,12 +12,15 @@ HEAVY = ("torch", "hydra", "omegaconf", "numba", "numpy", "lightning", "rich", "
 
 
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
-def test_help_lists_every_command_with_its_line(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_every_command_with_its_line(
+    argv: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert cli.main(argv) == 0
     out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
     for name, (_, summary) in cli.COMMANDS.items():
-        assert name in out
-        assert summary in out
+        assert f"{name} {summary}" in " ".join(out.split())
 
 
 def test_version_is_the_package_version(capsys: pytest.CaptureFixture[str]) -> None:
