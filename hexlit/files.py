@@ -125,6 +125,15 @@ def write_json_atomic(path: Path, content: Any) -> None:
     write_text_atomic(path, json.dumps(plain(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in the file; empty if there is none, or it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # ValueError: neither UTF-8 nor JSON
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def plain(value: Any) -> Any:
     """`value` for JSON: NaN and infinities become null, paths strings, arrays lists.
 

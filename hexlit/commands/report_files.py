@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.files import read_json, write_text_atomic
 
 if TYPE_CHECKING:  # drawing is imported only when it is needed
     from hexlit.hex.record import GameRecord
@@ -125,7 +125,7 @@ def match_report(folder: Path) -> "Page":
         UsageError: it has not ended.
     """
     from hexlit.reporting.pages.match_page import match_page
-    from hexlit.reporting.pages.run_files import read_json, read_run
+    from hexlit.reporting.pages.run_files import read_run
 
     document = read_json(folder / "match.json")
     if not document:
@@ -167,7 +167,6 @@ def strength_report(folder: Path) -> "Page":
     Raises:
         UsageError: it has no result yet.
     """
-    from hexlit.reporting.pages.run_files import read_json
     from hexlit.reporting.pages.strength_page import strength_page
 
     document = read_json(folder / "strength.json")
