@@ -13,13 +13,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-try:
-    import fcntl
-except ImportError:  # Windows: files are not held there
-    fcntl = None  # type: ignore[assignment]
-
+from hexlit.locks import alone
 
 log = logging.getLogger(__name__)
 
@@ -75,19 +71,6 @@ def remove_temporary(folder: Path, *, below: bool = True) -> int:
     return count
 
 
-def hold(file: IO[Any]) -> bool:
-    """Lock the open `file` until it is closed; False if another process holds it already.
-
-    Any end of the process frees it.
-    """
-    try:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def named_cache_folder() -> Path:
     """The folder for `cache_folder` by the environment, or else by convention; perhaps it cannot be written."""
     return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hexlit"
@@ -110,20 +93,6 @@ def cache_folder() -> Path:
         log.warning("%s: this cache cannot be written (%s); nothing is kept for later runs", folder, error.strerror)
         os.environ["XDG_CACHE_HOME"] = place
         return named_cache_folder()
-
-
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold the lock file `path`, made with its folders, after waiting for all other processes that hold it.
-
-    Raises:
-        OSError: the file cannot be made.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab") as lock:
-        if fcntl is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
@@ -154,6 +123,15 @@ def make_folder_once(folder: Path, build: Callable[[Path], None]) -> None:
 def write_json_atomic(path: Path, content: Any) -> None:
     """Write `content` as JSON with sorted keys, whole or not at all; see `plain`."""
     write_text_atomic(path, json.dumps(plain(content), indent=2, sort_keys=True, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in the file; empty if there is none, or it cannot be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # ValueError: neither UTF-8 nor JSON
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def plain(value: Any) -> Any:

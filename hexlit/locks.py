@@ -1,13 +1,70 @@
-"""One folder, one process: a lock file that any end of its holder frees."""
+"""Locks on files: each has one holder, any end of the holder frees it, and a long wait for it is said."""
 
+import logging
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from typing import IO, Any
 
 from hexlit.errors import UsageError
-from hexlit.files import hold
+
+try:
+    import fcntl
+except ImportError:  # Windows: files are not held there
+    fcntl = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
 
 LOCK = ".lock"
+
+SAID_AFTER = 2.0
+"""Seconds of waiting before a line says so."""
+
+
+def hold(file: IO[Any]) -> bool:
+    """Lock the open `file` until it is closed; False if another process holds it already.
+
+    Any end of the process frees it.
+    """
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def wait_to_hold(file: IO[Any]) -> None:
+    """As `hold`, but wait for other holders. After two seconds one warning names the file and its holder.
+
+    Raises:
+        OSError: the file system has no locks.
+    """
+    if hold(file):
+        return
+    saying = threading.Timer(SAID_AFTER, _say_held, [file.name, os.fstat(file.fileno())])
+    saying.daemon = True
+    saying.start()
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    finally:
+        saying.cancel()
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold the lock file `path`, made with its folders, after waiting for all other processes that hold it.
+
+    Raises:
+        OSError: the file cannot be made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as lock:
+        wait_to_hold(lock)
+        yield
 
 
 class FolderLock:
@@ -45,3 +102,26 @@ class FolderLock:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.release()
+
+
+def _say_held(name: str, file: os.stat_result) -> None:
+    holder = _holder(file)
+    if holder is None:
+        who, end = "another process", "end it"
+    else:
+        who, end = f"process {holder}", f"kill -9 {holder}"
+    log.warning("%s: %s holds this file; waiting until it is free (if that process hangs: %s)", name, who, end)
+
+
+def _holder(file: os.stat_result) -> int | None:
+    """The id of the process that has locked `file`, from Linux's table of locks; None if it is not known."""
+    place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    try:
+        locks = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    for line in locks:  # such as "1: FLOCK ADVISORY WRITE 1234 fd:00:5678 0 EOF"; those that wait have an arrow
+        words = line.split()
+        if len(words) > 5 and words[1] == "FLOCK" and words[5] == place:
+            return int(words[4]) if int(words[4]) > 0 else None
+    return None

@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hexlit.files import alone, named_cache_folder, write_text_atomic
+from hexlit.files import named_cache_folder, write_text_atomic
+from hexlit.locks import alone
 
 log = logging.getLogger(__name__)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hexlit.arena.match import Player, play_match
+from hexlit.arena.parts import Part, measured_now
 from hexlit.arena.players import PolicyPlayer, SearchPlayer
 from hexlit.arena.shares import Share
 from hexlit.arena.strength import keeps_the_win
@@ -30,6 +31,13 @@ class Variant:
     config: SearchConfig
     opponent: SearchConfig | None
     """The search of its opponent; None is the network's policy without any search."""
+
+    @property
+    def name(self) -> str:
+        """Its settings in words: the algorithm, the simulations, and the leaves that are evaluated together."""
+        config = self.config
+        where = " under different root moves" if config.root_batch else ""
+        return f"{config.algorithm}, {config.simulations} simulations, {config.leaves} leaves{where}"
 
 
 def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[int]) -> Iterator[Variant]:
@@ -74,8 +82,9 @@ def measure_variant(
     seed: int,
     games: int,
     seconds: float,
+    part: Part = measured_now,
 ) -> Document:
-    """One row of the table.
+    """One row of the table. Its match, its optimality and each of its speeds is a part.
 
     Args:
         variant: the search to measure.
@@ -85,30 +94,36 @@ def measure_variant(
         seed: seed of the openings.
         games: parallel games in the match and for the second speed.
         seconds: approximate length of one measurement of speed.
+        part: gives the results of the parts.
 
     Returns:
         `algorithm`, `simulations`, `leaves`, `root_batch`, `opponent` (`policy` or `unbatched`), `match` and
         `optimality` (see `Share`), and `one_game` and `many_games` (see `measure_speed`).
     """
     config = variant.config
-    player = network.player(config, games)
-    opponent = network.player(variant.opponent, games)
-    result = play_match(player, opponent, size=network.size, pairs=pairs, seed=seed, opening_plies=OPENING_PLIES)
-    kept = None
-    if positions is not None and positions.won.any():
+
+    def match() -> Document:
+        players = network.player(config, games), network.player(variant.opponent, games)
+        result = play_match(*players, size=network.size, pairs=pairs, seed=seed, opening_plies=OPENING_PLIES)
+        return Share(result.wins, result.games).as_dict()
+
+    def optimality() -> Document | None:
+        if positions is None or not positions.won.any():
+            return None
         won = positions.won
-        moves = player.choose(positions.cells[won], positions.to_move[won])
-        kept = Share.of(keeps_the_win(positions, moves, won)).as_dict()
+        moves = network.player(config, games).choose(positions.cells[won], positions.to_move[won])
+        return Share.of(keeps_the_win(positions, moves, won)).as_dict()
+
     return {
         "algorithm": config.algorithm,
         "simulations": config.simulations,
         "leaves": config.leaves,
         "root_batch": config.root_batch,
         "opponent": "policy" if variant.opponent is None else "unbatched",
-        "match": Share(result.wins, result.games).as_dict(),
-        "optimality": kept,
-        "one_game": measure_speed(config, network, 1, seconds),
-        "many_games": measure_speed(config, network, games, seconds),
+        "match": part(f"{variant.name}, match", match),
+        "optimality": part(f"{variant.name}, optimality", optimality),
+        "one_game": part(f"{variant.name}, one game", lambda: measure_speed(config, network, 1, seconds)),
+        "many_games": part(f"{variant.name}, many games", lambda: measure_speed(config, network, games, seconds)),
     }
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.parts import Part, measured_now
 from hexlit.arena.players import Judge, Judgement
 from hexlit.arena.shares import Share
 from hexlit.arena.strength import keeps_the_win, opening_values
@@ -47,8 +49,11 @@ def measure_truth(
     size: int,
     batch: int,
     advance: Advance = lambda done: None,
+    part: Part = measured_now,
 ) -> Document:
     """Judge the openings and all `positions` (by the name of their kind) at every level.
+
+    Each kind of positions at each level is a `part`, and the openings are one.
 
     Returns:
         `openings`: `truth` (None if unknown) and per level `simulations`, `map` (value for Black) and `right`.
@@ -64,21 +69,31 @@ def measure_truth(
     }
     for level in levels:
         judge = _Stepwise(level, batch, advance)
-        values = opening_values(judge, size)
-        document["openings"]["levels"].append(
-            {
-                "simulations": level.simulations,
-                "map": [round(float(value), 4) for value in values],
-                "right": None if truth is None else int(((values > 0) == truth).sum()),
-            }
-        )
+        name, named = f"{level.simulations} simulations", {"simulations": level.simulations}
+        found = part(f"{name}, openings", partial(_openings, judge, size, truth))
+        document["openings"]["levels"].append(named | found)
+        judge.catch_up(size**2)
         for kind, of_kind in positions.items():
-            found = judge.judge(of_kind.cells, of_kind.to_move)
-            named = {"simulations": level.simulations}
-            document["optimality"][kind].append(named | optimality(of_kind, found.action))
+            found = part(f"{name}, {kind}", partial(_positions, judge, of_kind))
+            document["optimality"][kind].append(named | found["optimality"])
             if kind in document["calibration"]:
-                document["calibration"][kind].append(named | calibrate(found.value, of_kind.won).as_dict())
+                document["calibration"][kind].append(named | found["calibration"])
+            judge.catch_up(len(of_kind))
     return document
+
+
+def _openings(judge: Judge, size: int, truth: NDArray[np.bool_] | None) -> Document:
+    values = opening_values(judge, size)
+    return {
+        "map": [round(float(value), 4) for value in values],
+        "right": None if truth is None else int(((values > 0) == truth).sum()),
+    }
+
+
+def _positions(judge: Judge, positions: SolvedPositions) -> Document:
+    found = judge.judge(positions.cells, positions.to_move)
+    calibration = None if positions.won.all() else calibrate(found.value, positions.won).as_dict()
+    return {"optimality": optimality(positions, found.action), "calibration": calibration}
 
 
 def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:
@@ -130,6 +145,7 @@ class _Stepwise:
         self._level = level
         self._batch = batch
         self._advance = advance
+        self._judged = 0
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`."""
@@ -138,8 +154,14 @@ class _Stepwise:
             np.concatenate([part.action for part in parts]), np.concatenate([part.value for part in parts])
         )
 
+    def catch_up(self, positions: int) -> None:
+        """Report the rest of a part of so many `positions`: all of them if it was kept from before."""
+        self._advance(self._level.effort * (positions - self._judged))
+        self._judged = 0
+
     def _parts(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Iterator[Judgement]:
         for start in range(0, len(cells), self._batch):
             rows = slice(start, start + self._batch)
             yield self._level.judge.judge(cells[rows], to_move[rows])
+            self._judged += len(cells[rows])
             self._advance(self._level.effort * len(cells[rows]))

@@ -15,7 +15,8 @@ from hexlit.commands.compiling import Compiling
 from hexlit.commands.match_kernels import sets_of
 from hexlit.commands.match_networks import Networks
 from hexlit.commands.match_players import Table
-from hexlit.files import alone, cache_folder
+from hexlit.files import cache_folder
+from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
 from hexlit.tasks.hex.host import profile_there

@@ -23,7 +23,7 @@ from hexlit.commands.application import register_schema, run, typed
 from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
-from hexlit.commands.run_folder import resumed_arguments, resumed_folder
+from hexlit.commands.run_folder import refuse_changes, resumed_arguments, resumed_folder
 from hexlit.commands.saved_settings import settings_writer
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
@@ -119,13 +119,12 @@ def arguments(argv: list[str]) -> list[str]:
         UsageError: the folder holds no match, or the overrides change its settings.
     """
     if resumed_folder(argv) is not None:
-        kept = ("resume=", "json=", "accelerator", "logger", "where=", "workers=", "ray.", "-")
-        changed = [argument for argument in argv if not argument.startswith(kept)]
-        if changed:
-            raise UsageError(
-                f"{changed[0]}: a match continues with its own settings; only accelerator, logger and its place "
-                "(where, workers, ray) may change"
-            )
+        refuse_changes(
+            argv,
+            ("json=", "accelerator", "logger", "where=", "workers=", "ray."),
+            "a match continues with its own settings; only accelerator, logger and its place (where, workers, ray) may "
+            "change",
+        )
     return [quoted_players(argument) for argument in resumed_arguments(argv)]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hexlit.errors import UsageError
-from hexlit.files import write_text_atomic
+from hexlit.files import read_json, write_text_atomic
 
 if TYPE_CHECKING:  # drawing is imported only when it is needed
     from hexlit.hex.record import GameRecord
@@ -24,7 +24,7 @@ SWEEP, MATCH, STRENGTH, RUN = "sweep", "match", "strength", "run"
 MARKS = {
     SWEEP: ("sweep.json", "study.journal", "multirun.yaml"),
     MATCH: ("match.json", "games.csv"),
-    STRENGTH: ("strength.json",),
+    STRENGTH: ("strength.json", "parts.json"),
     RUN: ("metrics.csv", "phases.csv", "summary.json"),
 }
 """Files that identify a folder of each kind."""
@@ -125,7 +125,7 @@ def match_report(folder: Path) -> "Page":
         UsageError: it has not ended.
     """
     from hexlit.reporting.pages.match_page import match_page
-    from hexlit.reporting.pages.run_files import read_json, read_run
+    from hexlit.reporting.pages.run_files import read_run
 
     document = read_json(folder / "match.json")
     if not document:
@@ -162,11 +162,19 @@ def games_of(path: Path, size: int) -> "list[GameRecord]":
 
 
 def strength_report(folder: Path) -> "Page":
-    """The report of the strength run in `folder`."""
-    from hexlit.reporting.pages.run_files import read_json
+    """The report of the strength run in `folder`.
+
+    Raises:
+        UsageError: it has no result yet.
+    """
     from hexlit.reporting.pages.strength_page import strength_page
 
-    return strength_page(read_json(folder / "strength.json"), folder)
+    document = read_json(folder / "strength.json")
+    if not document:
+        raise UsageError(
+            f"folder={folder}: this measurement has not ended; continue with hexlit strength resume={folder}"
+        )
+    return strength_page(document, folder)
 
 
 def write_comparison(

@@ -1,6 +1,7 @@
 """The folder of a run: the id in its name, and how a command continues in it."""
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -30,6 +31,17 @@ def resumed_folder(argv: list[str]) -> Path | None:
         said = (error.strerror if isinstance(error, OSError) else None) or str(error).partition(":")[0]
         raise UsageError(f"resume={folders[-1][:100]}: no folder can be found there ({said})") from error
     return folder
+
+
+def refuse_changes(argv: list[str], may_change: Sequence[str], otherwise: str) -> None:
+    """Refuse overrides of a resumed run, unless they begin with one of `may_change`.
+
+    Raises:
+        UsageError: there is one; the message says what holds `otherwise`.
+    """
+    changed = [argument for argument in argv if not argument.startswith(("resume=", "-", *may_change))]
+    if changed:
+        raise UsageError(f"{changed[0]}: {otherwise}")
 
 
 def resumed_arguments(argv: list[str]) -> list[str]:

@@ -3,13 +3,11 @@
 import math
 import os
 import secrets
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, fields
+import shlex
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from omegaconf import MISSING, DictConfig
 
@@ -22,18 +20,19 @@ from hexlit.commands.choices import refuse_tensorboard
 from hexlit.commands.claim import claim
 from hexlit.commands.place import refuse_unused
 from hexlit.commands.report_files import write_beside
-from hexlit.commands.strength_progress import Advance, progress
+from hexlit.commands.saved_settings import settings_writer
+from hexlit.commands.strength_measures import about, check_board, measure_search, measure_truth
+from hexlit.commands.strength_parts import Parts, arguments, finished, subject_of
+from hexlit.commands.strength_progress import progress
 from hexlit.commands.strength_results import Document, show, write
 from hexlit.errors import UsageError
 from hexlit.interruption import says_how_to_continue
 from hexlit.search.config import MOST_LEAVES, MOST_SIMULATIONS, SearchConfig
 from hexlit.training.config import LoggerConfig
 
-if TYPE_CHECKING:  # these import torch or compile kernels: only for a measurement
-    from hexlit.commands.judges import Evaluators
-
 KINDS = ("truth", "search")
 RUNS = Path("runs") / "strength"
+_OF_COMMAND = {"checkpoint", "what", "json", "markdown", "output", "resume"}  # settings that `evaluate` does not take
 LARGEST_BOARD = 19
 
 
@@ -70,6 +69,8 @@ class StrengthConfig:
     """Whether to write `report.html` beside the results."""
     output: str | None = None
     """Folder for the results. Null: a new one below runs/strength."""
+    resume: str | None = None
+    """Folder of an interrupted measurement to continue. Its measured parts are kept."""
     where: str = one_of(PLACES, "here")
     """Place of the work, for `what=truth`: `here` (this process) or `ray` (the cluster of the section `ray`)."""
     workers: int = 2
@@ -108,37 +109,21 @@ register_schema("strength", StrengthConfig)
 
 def main(argv: list[str]) -> int:
     """Run the command with Hydra overrides; returns the exit code."""
-    return run(strength, "strength", argv)
+    return run(strength, "strength", argv, prepare=arguments)
 
 
 def strength(config: DictConfig) -> None:
-    """Run the requested measurement, save it and print it."""
+    """Run the requested measurement, or its missing parts, save it and print it."""
     settings = typed(config, StrengthConfig)
-    import numba
     from hydra.core.hydra_config import HydraConfig
 
-    from hexlit.accelerate.profile import build_profile
-    from hexlit.commands.judges import Evaluators
-    from hexlit.tasks.hex.checkpoint import load_network
-
-    refuse_unused(settings, HydraConfig.get().overrides.task)
-    loaded = load_network(settings.checkpoint)
-    size = settings.board or loaded.size
-    check_board(settings.what, size)
-    folder = new_folder(settings.output)
-    again = same_command("hexlit strength", f"output={os.path.relpath(folder)}")
-    with says_how_to_continue("hexlit strength", lambda: f"what was measured is in {folder}", lambda: again):
-        profile = build_profile(settings.accelerator)
-        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-        profile.apply()
-        evaluators = Evaluators(loaded, size, profile)
-        games = settings.games or profile.evaluation_batch
-        measure = measure_truth if settings.what == "truth" else measure_search
-        facts = about(settings, evaluators, games)
-        with progress() as advance:
-            for found in measure(settings, evaluators, games, advance):
-                document = facts | found
-                write(folder, document)
+    # A resumed measurement keeps the cluster's settings of its beginning.
+    refuse_unused(settings, HydraConfig.get().overrides.task if settings.resume is None else ())
+    folder = None if settings.resume is None else held_folder("resume", Path(os.path.relpath(settings.resume)))
+    document = None if folder is None else finished(folder)
+    if document is None:
+        folder, document = measured(config, settings, folder)
+    assert folder is not None
     if settings.report:
         write_beside(folder)
     if settings.logger.wandb.mode != "disabled":
@@ -146,6 +131,43 @@ def strength(config: DictConfig) -> None:
 
         track_strength(settings, folder, document)
     show(document, folder, json=settings.json, markdown=settings.markdown)
+
+
+def measured(config: DictConfig, settings: StrengthConfig, folder: Path | None) -> tuple[Path, Document]:
+    """Measure the missing parts of the run in `folder`, or all in a new folder. Returns the folder and the result."""
+    import numba
+
+    from hexlit.accelerate.profile import build_profile
+    from hexlit.commands.judges import Evaluators
+    from hexlit.tasks.hex.checkpoint import load_network
+
+    loaded = load_network(settings.checkpoint)
+    size = settings.board or loaded.size
+    check_board(settings.what, size)
+    place = folder or held_folder("output", Path(settings.output) if settings.output else new_folder())
+    parts = Parts(place, settings_writer(config, place))
+
+    def again() -> str:
+        where = os.path.relpath(place)
+        if folder is None and not parts:
+            return same_command("hexlit strength", f"output={where}")
+        return f"hexlit strength {shlex.join([f'resume={where}'])}"
+
+    with says_how_to_continue("hexlit strength", lambda: f"what was measured is in {place}", again):
+        profile = build_profile(settings.accelerator)
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
+        evaluators = Evaluators(loaded, size, profile)
+        games = settings.games or profile.evaluation_batch
+        facts = about(settings, evaluators, games)
+        parts.open(subject_of(settings, facts), facts["device"], resume=folder is not None)
+        measure = measure_truth if settings.what == "truth" else measure_search
+        with progress() as advance:
+            for found in measure(settings, evaluators, games, advance, parts):
+                document = facts | {"device": parts.device} | found
+                write(place, document)
+        parts.end()
+    return place, document
 
 
 def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
@@ -157,10 +179,11 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
         UsageError: there is no such setting, or its value is out of range.
     """
     from hexlit.accelerate.profile import build_profile
+    from hexlit.arena.parts import measured_now
     from hexlit.commands.judges import Evaluators
     from hexlit.tasks.hex.checkpoint import load_network
 
-    known = {one.name for one in fields(StrengthConfig)} - {"checkpoint", "what", "json", "markdown", "output"}
+    known = {one.name for one in fields(StrengthConfig)} - _OF_COMMAND
     for name in settings.keys() - known:
         raise UsageError(f"{name}={settings[name]}: there is no such setting; choose from {', '.join(sorted(known))}")
     chosen = StrengthConfig(checkpoint=str(checkpoint), **settings)
@@ -170,121 +193,19 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
     check_board("truth", size)
     evaluators = Evaluators(loaded, size, build_profile(chosen.accelerator))
     games = chosen.games or evaluators.profile.evaluation_batch
-    (found,) = measure_truth(chosen, evaluators, games, lambda what, share: None)
+    (found,) = measure_truth(chosen, evaluators, games, lambda what, share: None, measured_now)
     return about(chosen, evaluators, games) | found
 
 
-def check_board(what: str, size: int) -> None:
-    """Refuse a board whose positions cannot be solved, if nothing else would be measured."""
-    from hexlit.arena.positions import limits_of
-
-    if what == "truth":
-        limits_of(size)
-    elif size < 3:
-        raise UsageError(f"board={size}: two stones decide nothing only on boards of 3 rows and more")
+def new_folder() -> Path:
+    """A new folder for the results."""
+    return RUNS / f"{datetime.now():%Y-%m-%d_%H-%M-%S}_{secrets.token_hex(3)}"
 
 
-def new_folder(output: str | None) -> Path:
-    """The folder for the results, made and held before minutes are spent on them."""
-    folder = Path(output) if output else RUNS / f"{datetime.now():%Y-%m-%d_%H-%M-%S}_{secrets.token_hex(3)}"
+def held_folder(key: str, folder: Path) -> Path:
+    """The `folder` of the setting `key`, made and held before minutes are spent on its results."""
     try:
         claim(folder, below=False)
     except UsageError as error:
-        raise UsageError(f"output={error}") from error
+        raise UsageError(f"{key}={error}") from error
     return folder
-
-
-def measure_truth(
-    settings: StrengthConfig, evaluators: "Evaluators", games: int, advance: Advance
-) -> Iterator[Document]:
-    """Openings, optimality and calibration, without search and with each number of simulations."""
-    from hexlit.arena.positions import game_positions, random_positions
-    from hexlit.arena.truth_report import Level, effort_of
-    from hexlit.arena.truth_report import measure_truth as against_truth
-    from hexlit.commands.judges import JudgeWith, judges_here, judges_there
-    from hexlit.files import cache_folder
-
-    size, cache = evaluators.size, cache_folder() / "truth"
-    advance("solving positions", 0.0)
-    positions = {
-        "games": game_positions(size, settings.positions, settings.seed, cache),
-        "random": random_positions(size, settings.positions, settings.seed, cache),
-    }
-    place: AbstractContextManager[JudgeWith]
-    if settings.where == "ray":
-        batch = games * settings.workers
-        place = judges_there(
-            settings.ray,
-            settings.workers,
-            settings.accelerator,
-            evaluators.loaded,
-            settings.search,
-            size=size,
-            games=games,
-        )
-    else:
-        batch, place = games, nullcontext(judges_here(evaluators, settings.search, games))
-    with place as judge:
-        levels = [Level(number, judge(number)) for number in (0, *sorted(set(settings.simulations)))]
-        whole, done = effort_of(levels, positions, size), 0
-
-        def judged(effort: int) -> None:
-            nonlocal done
-            done += effort
-            advance("judging positions", done / whole)
-
-        yield against_truth(levels, positions, size=size, batch=batch, advance=judged)
-
-
-def measure_search(
-    settings: StrengthConfig, evaluators: "Evaluators", games: int, advance: Advance
-) -> Iterator[Document]:
-    """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
-    from hexlit.arena.match import most_openings
-    from hexlit.arena.positions import LIMITS, game_positions
-    from hexlit.arena.search_quality import OPENING_PLIES, Network, measure_variant, variants
-    from hexlit.files import cache_folder
-
-    size = evaluators.size
-    pairs = min(settings.pairs, most_openings(size, OPENING_PLIES))
-    network = Network(evaluators, size, evaluators.loaded.swap)
-    advance("solving positions", 0.0)
-    positions = None
-    if size in LIMITS:
-        positions = game_positions(size, settings.positions, settings.seed, cache_folder() / "truth")
-    ways = list(variants(settings.search, sorted(set(settings.simulations)), sorted(set(settings.leaves))))
-    # A row takes about as long as its own searches plus those of its opponents, if these search.
-    efforts = [way.config.simulations * (1 if way.opponent is None else 2) for way in ways]
-    rows: list[Document] = []
-    for number, way in enumerate(ways):
-        what = f"{way.config.algorithm}, {way.config.simulations} simulations, {way.config.leaves} leaves"
-        advance(what, sum(efforts[:number]) / sum(efforts))
-        rows.append(
-            measure_variant(
-                way, network, positions, pairs=pairs, seed=settings.seed, games=games, seconds=settings.seconds
-            )
-        )
-        yield {"rows": rows}
-
-
-def about(settings: StrengthConfig, evaluators: "Evaluators", games: int) -> Document:
-    """The subject of the figures: network, search and device."""
-    device, workers = f"{settings.ray.device}, {settings.ray.threads} threads", settings.workers  # of each actor
-    if settings.where == "here":
-        evaluator, profile = evaluators(games), evaluators.profile
-        backend = f"{evaluator.backend} {str(evaluator.dtype).removeprefix('torch.')}"
-        device, workers = f"{profile.device}, {profile.threads} threads, {backend}", 0
-    return {
-        "what": settings.what,
-        "checkpoint": settings.checkpoint,
-        "trained_on": evaluators.loaded.size,
-        "board": evaluators.size,
-        "swap": evaluators.loaded.swap,
-        "search": asdict(settings.search),
-        "seed": settings.seed,
-        "games": games,
-        "where": settings.where,
-        "workers": workers,
-        "device": device,
-        "versions": {name: version(name) for name in ("hexlit", "torch", "numba", "numpy")},
-    }

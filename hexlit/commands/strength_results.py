@@ -6,6 +6,8 @@ from typing import Any
 
 Document = dict[str, Any]
 
+RESULTS_FILE = "strength.json"
+
 
 def write(folder: Path, document: Document) -> None:
     """Write the document, its tables and its figures into `folder`."""
@@ -13,7 +15,7 @@ def write(folder: Path, document: Document) -> None:
     from hexlit.reporting.figures import draw
     from hexlit.reporting.strength_figures import growth_figure, reliability_figure
 
-    write_text_atomic(folder / "strength.json", as_json(document) + "\n")
+    write_text_atomic(folder / RESULTS_FILE, as_json(document) + "\n")
     write_text_atomic(folder / "strength.md", as_markdown(document))
     if document["what"] == "truth":
         for name, figure in (("reliability", reliability_figure), ("growth", growth_figure)):

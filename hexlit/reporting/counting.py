@@ -2,19 +2,17 @@
 
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console, RenderableType
-from rich.live import Live
 
+from hexlit.reporting.display import Display
 from hexlit.reporting.quantities import format_count, format_duration
-from hexlit.reporting.screen import Bar, Fitted, bars_table, is_screen
+from hexlit.reporting.screen import Bar, Fitted, bars_table
 
 SECONDS_BETWEEN_LINES = 10.0
 
 
-class Counting:
+class Counting(Display):
     """Shows a count while it grows, within a `with` block.
 
     Args:
@@ -27,28 +25,12 @@ class Counting:
     def __init__(
         self, title: str, total: int, *, done: int = 0, console: Console | None = None, transient: bool = False
     ) -> None:
-        self.console = console or Console()
-        self.live = is_screen(self.console)
+        super().__init__(console or Console(), transient=transient)
         self.done, self.total = done, total
         self.facts: list[str] = []
         """Text behind the bar, least important first."""
         self._title = title
         self._next_line = time.monotonic() + SECONDS_BETWEEN_LINES
-        self._display = Live(
-            console=self.console, get_renderable=self.render, refresh_per_second=4, transient=transient
-        )
-
-    def __enter__(self) -> Self:
-        if self.live:
-            self._display.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the terminal back, whatever happened."""
-        if self.live:
-            self._display.stop()
 
     def line_due(self) -> bool:
         """Whether a line is due where there is no bar; asked only when there is something to report."""
@@ -70,7 +52,7 @@ class Counting:
         return Fitted(lambda width: bars_table([Bar(self._title, share, amount, self.facts)], width))
 
 
-class Waiting:
+class Waiting(Display):
     """Shows a command's wait before its own display begins, with the time; nothing without a terminal.
 
     Args:
@@ -82,29 +64,15 @@ class Waiting:
     def __init__(
         self, title: str, what: str, status: Callable[[], str] = str, *, console: Console | None = None
     ) -> None:
-        self._console = console or Console()
+        super().__init__(console or Console(), transient=True)
         self.what = what
         self._title, self._status = title, status
         self._began = time.monotonic()
-        self._display = Live(console=self._console, get_renderable=self.render, refresh_per_second=4, transient=True)
-        self.live = is_screen(self._console)
-
-    def __enter__(self) -> Self:
-        if self.live:
-            self._display.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Clear the picture."""
-        self.stop()
 
     def stop(self) -> None:
         """Give the terminal to the next display; further calls do nothing."""
-        if self.live:
-            self.live = False
-            self._display.stop()
+        self.live = False
+        self._end()
 
     def render(self) -> RenderableType:
         """The picture of this instant."""

@@ -3,19 +3,17 @@
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from hexlit.reporting.display import Display
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration
-from hexlit.reporting.screen import GAP, Fitted, FittedColumn, fitting, is_screen
+from hexlit.reporting.screen import GAP, Fitted, FittedColumn, fitting
 
-_REFRESHES_PER_SECOND = 4.0
 _TREND = 32  # samples in the small curve
 _SHORTEST_TREND = 6
 _FIGURE = 9  # characters of a figure, such as `1.94 GiB`
@@ -71,7 +69,7 @@ class _Figure:
         self._count += 1
 
 
-class ResourceDisplay:
+class ResourceDisplay(Display):
     """Shows the samples of a tree of processes as they arrive, and their summary.
 
         with ResourceDisplay("process 123", duration=600, interval=5) as display:
@@ -94,8 +92,7 @@ class ResourceDisplay:
         console: Console | None = None,
         live: bool | None = None,
     ) -> None:
-        self.console = console or Console(highlight=False)
-        self.live = is_screen(self.console) if live is None else live
+        super().__init__(console or Console(highlight=False), live=live, transient=True)
         self._target = target
         self._duration = duration
         self._interval = interval
@@ -110,27 +107,12 @@ class ResourceDisplay:
             _Figure("device busy", "device_utilisation", _format_utilisation, top=1.0),
             _Figure("processes", "processes", _format_processes),
         )
-        self._display = Live(
-            console=self.console,
-            get_renderable=self.render,
-            refresh_per_second=_REFRESHES_PER_SECOND,
-            transient=True,
-        )
 
     def __enter__(self) -> Self:
         self._started = time.monotonic()
-        if self.live:
-            self._display.start()
-        else:
+        if not self.live:
             self._line(f"watching {self._target} every {self._interval:g} s")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the terminal back, whatever happened."""
-        if self.live:
-            self._display.stop()
+        return super().__enter__()
 
     def update(self, sample: SampleView) -> None:
         """Take in one more sample."""

@@ -6,12 +6,12 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from hexlit.reporting.counting import Waiting
+from hexlit.reporting.display import Display
 from hexlit.reporting.ending import LEFT_OUT
 from hexlit.reporting.quantities import (
     DASH,
@@ -22,9 +22,8 @@ from hexlit.reporting.quantities import (
     format_strength,
     time_left,
 )
-from hexlit.reporting.screen import Bar, Fitted, FittedColumn, bars_table, fitted_table, is_screen
+from hexlit.reporting.screen import Bar, Fitted, FittedColumn, bars_table, fitted_table
 
-_REFRESHES_PER_SECOND = 4.0
 _SECONDS_BETWEEN_LINES = 10.0
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
 _TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
@@ -57,7 +56,7 @@ class PhaseView(Protocol):
     def counts(self) -> Mapping[str, int]: ...
 
 
-class TrainingProgress:
+class TrainingProgress(Display):
     """Shows a running run; a listener of the phases that gets losses and figures through `update`.
 
     On a terminal: a bar over the epochs with the time left, a bar for the current phase with its rates, and a table of
@@ -91,8 +90,7 @@ class TrainingProgress:
         live: bool | None = None,
         after: Waiting | None = None,
     ) -> None:
-        self.console = console or Console()
-        self.live = is_screen(self.console) if live is None else live
+        super().__init__(console or Console(), live=live, vertical_overflow="crop")
         self._epochs = epochs
         self._max_time = max_time
         self._title = title
@@ -113,20 +111,12 @@ class TrainingProgress:
         self._next_line = 0.0
         self._losses: dict[int, dict[str, float]] = {}
         self._figures: dict[int, dict[str, object]] = {}
-        self._display = Live(
-            console=self.console,
-            get_renderable=self.render,
-            refresh_per_second=_REFRESHES_PER_SECOND,
-            vertical_overflow="crop",
-        )
 
     def __enter__(self) -> Self:
         self._started = self._epoch_started = time.monotonic()
         if self._after is not None:
             self._after.stop()
-        if self.live:
-            self._display.start()
-        return self
+        return super().__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -135,8 +125,7 @@ class TrainingProgress:
         if kind is None and not self._phase_runs and self._phase_name:
             self._end_epoch(self._epoch + 1)
         self._over = True
-        if self.live:
-            self._display.stop()
+        super().__exit__(kind, error, trace)
 
     def phase_started(self, name: str, epoch: int, goal: float | None) -> None:
         """A phase begins; one of a later epoch ends the epoch before it."""

@@ -6,18 +6,16 @@ All of it comes from the content of `overall_results.json`.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
-from rich.live import Live
 from rich.panel import Panel
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from hexlit.reporting.display import Display
 from hexlit.reporting.quantities import DASH, format_bytes, format_count, format_duration, format_figure
-from hexlit.reporting.screen import is_screen
 
 STATE_STYLES = {
     "complete": "blue",
@@ -222,7 +220,7 @@ def value_text(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else " ".join(str(value).split())
 
 
-class SweepDisplay:
+class SweepDisplay(Display):
     """Shows a running sweep: a live picture on a terminal, elsewhere a line whenever a count has changed.
 
     with SweepDisplay("hexlit report · runs/hex5/...") as display:
@@ -231,24 +229,10 @@ class SweepDisplay:
 
     def __init__(self, title: str, *, console: Console | None = None, live: bool | None = None) -> None:
         """`live` None decides by the console."""
-        self.console = console or Console(highlight=False)
-        self.live = is_screen(self.console) if live is None else live
+        super().__init__(console or Console(highlight=False), live=live, transient=True)
         self._title = title
         self._document: Mapping[str, Any] | None = None
         self._told: tuple[object, ...] = ()
-        self._display = Live(console=self.console, get_renderable=self.render, refresh_per_second=4, transient=True)
-
-    def __enter__(self) -> Self:
-        if self.live:
-            self._display.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Give the terminal back, whatever happened."""
-        if self.live:
-            self._display.stop()
 
     def update(self, document: Mapping[str, Any], news: Sequence[str] = ()) -> None:
         """Show the present results, and the `news`."""

@@ -25,18 +25,9 @@ from hexlit.search.evaluator import Batch, Evaluator, empty_batch
 from hexlit.search.search import check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig, check_search
-from hexlit.selfplay.play import (
-    CONNECTED,
-    PLAYING,
-    SLOT,
-    Games,
-    advance_games,
-    compiled_rules,
-    empty_games,
-    restart_searches,
-    start_game,
-)
+from hexlit.selfplay.play import advance_games, restart_searches, start_game
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, PastSearch
+from hexlit.selfplay.state import CONNECTED, PLAYING, SLOT, Games, compiled_rules, empty_games
 
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""

@@ -22,7 +22,8 @@ from hexlit.search.cache import AnswerCache
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search
-from hexlit.selfplay.play import Rules, temperature
+from hexlit.selfplay.play import temperature
+from hexlit.selfplay.state import Rules
 
 
 class PastPositions(NamedTuple):

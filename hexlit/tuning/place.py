@@ -8,8 +8,9 @@ from omegaconf import DictConfig
 
 from hexlit.accelerate.process_file import read_process_file
 from hexlit.errors import UsageError
+from hexlit.files import read_json
 from hexlit.tuning.config import SweepConfig
-from hexlit.tuning.sweep_folder import SWEEP_FILE, read_json
+from hexlit.tuning.sweep_folder import SWEEP_FILE
 
 
 def find_place(

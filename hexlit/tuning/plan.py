@@ -11,13 +11,14 @@ from omegaconf.errors import OmegaConfBaseException
 
 from hexlit.accelerate.host import usable_cores
 from hexlit.errors import UsageError
+from hexlit.files import read_json
 from hexlit.tuning.address import hidden_password, refuse_password_in
 from hexlit.tuning.build import build_pruner, plain
 from hexlit.tuning.config import DIRECTION_OF_MODE, SweepConfig, directions_of
 from hexlit.tuning.place import absolute, find_place
 from hexlit.tuning.recipe import recipe_of
 from hexlit.tuning.space import arguments_of, fixed_overrides, grid_of, parse_space, space_from_mapping
-from hexlit.tuning.sweep_folder import SWEEP_FILE, read_json
+from hexlit.tuning.sweep_folder import SWEEP_FILE
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution

@@ -19,6 +19,7 @@ from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import BaseJournalBackend, JournalFileOpenLock
 
 from hexlit.errors import UsageError
+from hexlit.locks import wait_to_hold
 from hexlit.tuning.address import SERVERS, hidden_password, kind_of
 from hexlit.tuning.patience import Patience
 from hexlit.tuning.sweep_folder import JOURNAL_FILE
@@ -86,8 +87,8 @@ class HealingJournal(BaseJournalBackend):
     @contextmanager
     def held(self, create: bool = False) -> Iterator[IO[bytes]]:
         """The open file, locked against all other writers; its position is undefined."""
-        descriptor = os.open(self.path, os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0), 0o666)
-        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+        flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
+        with open(self.path, "r+b", buffering=0, opener=lambda name, _: os.open(name, flags, 0o666)) as file:
             if self._own_lock is None:
                 try:
                     flock(file)
@@ -169,7 +170,7 @@ class HealingJournal(BaseJournalBackend):
 def flock(file: IO[bytes]) -> None:
     """Wait until this process alone holds the open file; raises `OSError` where files cannot be locked."""
     if fcntl is not None:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        wait_to_hold(file)
         return
     raise OSError(errno.ENOSYS, "this system has no flock")
 

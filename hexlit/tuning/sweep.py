@@ -20,7 +20,7 @@ from rich.console import Console
 
 from hexlit.accelerate.process_file import remove_process_file, write_process_file
 from hexlit.errors import UsageError
-from hexlit.files import remove_temporary, write_text_atomic
+from hexlit.files import read_json, remove_temporary, write_text_atomic
 from hexlit.interruption import says_how_to_continue
 from hexlit.locks import FolderLock
 from hexlit.reporting.sweep import SweepDisplay, print_results
@@ -36,7 +36,7 @@ from hexlit.tuning.runner import Ending, clean, first_line
 from hexlit.tuning.slurm_jobs import LAUNCHER, LEFT
 from hexlit.tuning.space import render
 from hexlit.tuning.study import counts, create_study, interrupt, retry_interrupted, sign_of_life
-from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE, read_json
+from hexlit.tuning.sweep_folder import MULTIRUN_FILE, SWEEP_FILE
 from hexlit.tuning.tracked_sweep import track_sweep
 from hexlit.tuning.turns import turn
 from hexlit.tuning.watcher import Watcher

@@ -151,15 +151,6 @@ def read_yaml(path: Path) -> Any:
         return None
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty where it cannot be read."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _text(found: Mapping[str, Any], key: str) -> str | None:
     value = found.get(key)
     return value if isinstance(value, str) and value else None

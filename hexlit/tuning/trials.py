@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.process_file import PROCESS_FILE, read_process_file
+from hexlit.files import read_json
 from hexlit.tuning.curves import Curves, mean_curves, read_curves, sanity_flags
 from hexlit.tuning.parameters import Value, plain_value
-from hexlit.tuning.sweep_folder import SweepFacts, read_json, read_yaml
+from hexlit.tuning.sweep_folder import SweepFacts, read_yaml
 from hexlit.tuning.trial_result import COMPLETE, FAILED, INTERRUPTED, PRUNED, RUNNING, TrialResult
 from hexlit.tuning.watcher import watcher_of
 

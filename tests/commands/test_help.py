@@ -185,6 +185,7 @@ def test_an_example_runs(example: str, tmp_path: Path, monkeypatch: pytest.Monke
             saved = tmp_path / word.removeprefix("resume=") / ".hydra"
             saved.mkdir(parents=True)
             (saved / "overrides.yaml").write_text("- seed=1\n...\n")
+            (saved.parent / "parts.json").touch()  # of a strength run
     command, *arguments = words(example)
     if command == "report" and "=" not in "".join(arguments[:1]):
         for folder in arguments[:1]:

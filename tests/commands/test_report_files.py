@@ -46,6 +46,16 @@ def test_a_run_and_a_match_are_reported_by_their_folder(capsys: pytest.CaptureFi
     assert "Cross table" in checked(Path("m/report.html").read_text()).text
 
 
+def test_a_strength_run_without_a_result_names_the_command_that_continues(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("s").mkdir()
+    Path("s/parts.json").touch()
+    assert main(["report", "s"]) == 2
+    said = "folder=s: this measurement has not ended; continue with hexlit strength resume=s"
+    assert capsys.readouterr().err == f"hexlit report: {said}\n"
+
+
 @pytest.mark.row("F13")
 def test_runs_are_compared_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     make_run(Path("runs/tiny/a"))

@@ -50,8 +50,10 @@ class Stage(dict[str, str]):
 
 def outlined_run(stage: Stage, path: Path) -> None:
     (path / ".hydra").mkdir(parents=True)
-    setting = "players=[random,rollouts]" if path.name == "match" else "board=3"
+    needed = {"match": "players=[random,rollouts]", "strength": "checkpoint=hexlit:small"}
+    setting = needed.get(path.name, "board=3")
     (path / ".hydra" / "overrides.yaml").write_text(f"- {setting}\n{END}")
+    (path / "parts.json").touch()  # of a strength run
 
 
 def outlined_sweep(stage: Stage, path: Path) -> None:
@@ -78,6 +80,11 @@ def sweep_of_texts(stage: Stage, path: Path) -> None:
 
 def match(stage: Stage, path: Path) -> None:
     stage.hexlit("match", "players=[random,rollouts simulations=8]", "board=3", "pairs=4", f"hydra.run.dir={path}")
+
+
+def strength(stage: Stage, path: Path) -> None:
+    small = ["board=3", "positions=20", "simulations=[4]", "accelerator=cpu", "report=false"]
+    stage.hexlit("strength", "checkpoint=hexlit:small", *small, f"output={path}")
 
 
 def store(stage: Stage, path: Path) -> None:
@@ -134,6 +141,7 @@ MAKERS: dict[str, Callable[[Stage, Path], None]] = {
     "sweep": sweep,
     "sweep_of_texts": sweep_of_texts,
     "match": match,
+    "strength": strength,
     "store": store,
     "readings": readings,
     "forecast": forecast,
@@ -142,5 +150,5 @@ MAKERS: dict[str, Callable[[Stage, Path], None]] = {
     "encoder": encoder,
     "rates": rates,
 }
-OUTLINES = {**dict.fromkeys(MAKERS, nothing), "run": outlined_run, "match": outlined_run}
+OUTLINES = {**dict.fromkeys(MAKERS, nothing), "run": outlined_run, "match": outlined_run, "strength": outlined_run}
 OUTLINES |= {"sweep": outlined_sweep, "sweep_of_texts": outlined_sweep, "rates": rates}

@@ -16,6 +16,7 @@ from tests.docs.stage import CLASSIFY, FORECAST, PLAIN
 PLACES: list[tuple[str, str]] = [
     (r"(\+?best)=.*", r"\1={sweep}"),
     (r"(resume)=runs/match/.*", r"\1={match}"),
+    (r"(resume)=runs/strength/.*", r"\1={strength}"),
     (r"(rates)=.*", r"\1={rates}"),
     (r"(net\.pretrained)=.*", r"\1={encoder}"),
     (r"(resume|init_from)=.*", r"\1={run}"),
@@ -105,6 +106,7 @@ COMMANDS: list[Whole] = [
     Whole(r"report .*wandb=.*", refused="saves a page on the servers of Weights & Biases"),
     Whole(r"report .*watch=true.*", refused="watches a sweep to its end; tests/commands/test_report.py does"),
     Whole(r"report.*"),
+    Whole(r"(match|strength) resume=.*"),
     Whole(r"match.*", ["board=3", "pairs=4", "accelerator=cpu", "search.simulations=8"]),
     Whole(r"strength.*", ["board=3", "positions=20", "simulations=[4]", "accelerator=cpu"]),
     Whole(r"htp.*", quick=False),

@@ -1,6 +1,7 @@
 """Processes that share a study in a file begin their trials one after another; servers are tried with the services."""
 
 import errno
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import optuna
 import pytest
 
+from hexlit import locks
 from hexlit.tuning import turns
 from hexlit.tuning.storage import open_storage
 from hexlit.tuning.turns import turn
@@ -31,6 +33,28 @@ def test_the_lock_of_a_turn_lies_beside_the_file_of_the_study(tmp_path: Path) ->
     study = optuna.create_study(storage=open_storage(None, tmp_path))
     with turn(study):
         assert sorted(path.name for path in tmp_path.iterdir()) == [".study.journal.lock", "study.journal"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files are held by flock")
+def test_a_wait_for_another_process_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(locks, "SAID_AFTER", 0.01)
+    study = optuna.create_study(storage=open_storage(None, tmp_path))
+
+    def wait() -> None:
+        with turn(study):
+            pass
+
+    caplog.clear()
+    with turn(study):
+        other = threading.Thread(target=wait)
+        other.start()
+        while not caplog.records and other.is_alive():
+            other.join(0.01)
+    other.join(20)
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said.startswith(f"{tmp_path}/.study.journal.lock: ")
 
 
 @pytest.mark.row("F23")

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hexlit.files import read_json
+
 Columns = Mapping[str, Sequence[str]]
 
 
@@ -70,15 +72,6 @@ def read_run(folder: Path) -> RunFiles:
     tables = {name: read_columns(folder / f"{name}.csv") for name in names}
     summary = read_json(folder / "summary.json")
     return RunFiles(folder, summary, **tables, config=config or {}, overrides=overrides or [])
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The object in the file; empty without one."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def read_columns(path: Path) -> dict[str, list[str]]:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from hexlit.cluster.versions import greeting
-from hexlit.files import alone, cache_folder
+from hexlit.files import cache_folder
 from hexlit.hex.compiled import is_compiled, mark_compiled
 from hexlit.hex.record import GameRecord
+from hexlit.locks import alone
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.cluster.shares import GameNews

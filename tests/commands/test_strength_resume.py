@@ -1,0 +1,250 @@
+"""A measurement of strength that is broken off continues where it was, and ends as it would have."""
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hexlit.arena import truth_report
+from hexlit.commands import strength, strength_parts
+from hexlit.commands.strength import main
+from hexlit.commands.strength_parts import PARTS_FILE, arguments
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.locks import FolderLock
+from tests.commands.tiny import save_untrained
+
+SMALL = ["accelerator=cpu", "accelerator.threads=2", "games=16", "positions=24", "simulations=[4]", "report=false"]
+SEARCHES = ["what=search", "leaves=[]", "pairs=3", "seconds=0.001"]
+PARTS = [f"{number} simulations, {part}" for number in (0, 4) for part in ("openings", "games", "random")]
+
+Breaks = Callable[[int], None]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    return save_untrained(tmp_path / "net.ckpt", size=3)
+
+
+@pytest.fixture
+def breaks_after(monkeypatch: pytest.MonkeyPatch) -> Breaks:
+    """Has the command break off when it has kept so many parts more."""
+
+    def set_to(parts: int) -> None:
+        left = parts
+
+        def breaks_off(path: Path, text: str) -> None:
+            nonlocal left
+            write_text_atomic(path, text)
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(strength_parts, "write_text_atomic", breaks_off)
+
+    return set_to
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    parts: dict[str, Any] = json.loads((folder / PARTS_FILE).read_text())["parts"]
+    return parts
+
+
+def result(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / "strength.json").read_text())
+    return document
+
+
+@pytest.mark.row("A24")
+def test_broken_off_in_a_part_and_between_parts_it_ends_as_it_would_have(
+    checkpoint: Path,
+    tmp_path: Path,
+    breaks_after: Breaks,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    command = [*SMALL, f"checkpoint={checkpoint}"]
+    assert main([*command, f"output={tmp_path / 'whole'}"]) == 0
+    folder = tmp_path / "broken"
+    breaks_after(1)
+    assert main([*command, f"output={folder}"]) == 130
+    with monkeypatch.context() as inside:
+        inside.setattr(truth_report, "optimality", broken_off)
+        assert main([f"resume={folder}"]) == 130
+    assert list(kept(folder)) == PARTS[:1], "half a part is not kept"
+    for number, more in ((2, 1), (4, 2), (6, 2)):
+        breaks_after(more)
+        assert main([f"resume={folder}"]) == 130
+        assert list(kept(folder)) == PARTS[:number], "nothing is measured a second time"
+    breaks_after(0)
+    capfd.readouterr()
+    assert main([f"resume={folder}", "json=true", "report=true"]) == 0
+    assert json.loads(capfd.readouterr().out) == result(folder) == result(tmp_path / "whole")
+    assert not (folder / PARTS_FILE).exists()
+    assert (folder / "report.html").exists()
+
+
+def broken_off(*given: Any, **settings: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_a_finished_measurement_only_shows_its_result(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "found"
+    assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 0
+    checkpoint.unlink()
+    monkeypatch.setattr(strength, "measured", broken_off)
+    capfd.readouterr()
+    assert main([f"resume={folder}", "markdown=true"]) == 0
+    assert capfd.readouterr().out == (folder / "strength.md").read_text() + "\n"
+
+
+def test_the_printed_command_continues(
+    checkpoint: Path,
+    tmp_path: Path,
+    breaks_after: Breaks,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Before the first part is kept it begins again."""
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as at_once:
+        at_once.setattr(truth_report, "opening_values", broken_off)
+        assert main([*SMALL, f"checkpoint={checkpoint}", "output=some place"]) == 130
+    for parts in (2, 3):
+        *_, last = capfd.readouterr().err.splitlines()
+        words = shlex.split(last.removeprefix("To continue: hexlit strength "))
+        assert ("resume=some place" in words) is (parts == 3)
+        breaks_after(parts)
+        assert main(words) == 130
+        assert len(kept(tmp_path / "some place")) == (2 if parts == 2 else 5)
+    assert capfd.readouterr().err.endswith("To continue: hexlit strength 'resume=some place'\n")
+
+
+def test_rows_of_searches_keep_their_parts(checkpoint: Path, tmp_path: Path, breaks_after: Breaks) -> None:
+    """A speed is not measured again, which would give another figure."""
+    folder = tmp_path / "found"
+    breaks_after(7)
+    assert main([*SMALL, *SEARCHES, f"checkpoint={checkpoint}", f"output={folder}"]) == 130
+    before = kept(folder)
+    assert [name.rpartition(", ")[2] for name in before] == [
+        *("match", "optimality", "one game", "many games"),
+        *("match", "optimality", "one game"),
+    ]
+    assert len(result(folder)["rows"]) == 1
+    assert main([f"resume={folder}"]) == 0
+    rows = result(folder)["rows"]
+    measured = [row[key] for row in rows for key in ("match", "optimality", "one_game", "many_games")]
+    assert measured[:7] == list(before.values())
+    assert len(measured) == 8
+
+
+def test_another_run_in_the_folder_begins_at_the_beginning(
+    checkpoint: Path, tmp_path: Path, breaks_after: Breaks
+) -> None:
+    command = [*SMALL, f"checkpoint={checkpoint}", f"output={tmp_path / 'found'}"]
+    breaks_after(2)
+    assert main(command) == 130
+    breaks_after(1)
+    assert main([*command, "positions=12"]) == 130
+    assert list(kept(tmp_path / "found")) == PARTS[:1]
+    assert main([f"resume={tmp_path / 'found'}"]) == 0
+    assert result(tmp_path / "found")["positions"]["games"]["count"] == 12
+
+
+def test_a_measurement_continues_with_its_own_settings_only(checkpoint: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "found"
+    assert main([*SMALL, f"checkpoint={checkpoint}", f"output={folder}"]) == 0
+    for override in ("positions=9", "what=search", "output=elsewhere", "checkpoint=hexlit:small"):
+        with pytest.raises(UsageError, match=f"{override}: a measurement continues with its own settings"):
+            arguments([f"resume={folder}", override])
+    found = arguments([f"resume={folder}", "json=true", "accelerator.threads=1"])
+    assert found[-4:-2] == ["json=true", "accelerator.threads=1"]
+    assert "positions=24" in found
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a network and a measurement of it with one part."""
+    folder = tmp_path_factory.mktemp("interrupted")
+    net = save_untrained(folder / "net.ckpt", size=3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        patch.setattr(truth_report, "optimality", broken_off)
+        patch.chdir(folder)
+        assert main([*SMALL, f"checkpoint={net.name}", "output=found"]) == 130
+    return folder
+
+
+def change_network(folder: Path) -> None:
+    save_untrained(folder.parent / "net.ckpt", size=3, swap=True)
+
+
+def tear(folder: Path) -> None:
+    path = folder / PARTS_FILE
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def empty(folder: Path) -> None:
+    (folder / PARTS_FILE).write_text("{}")
+
+
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def make_a_run_of_it(folder: Path) -> None:
+    (folder / PARTS_FILE).unlink()
+
+
+def lose_settings(folder: Path) -> None:
+    shutil.rmtree(folder / ".hydra")
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (remove, "found: no folder of a strength run (it has no parts.json and no strength.json)"),
+        (make_a_run_of_it, "found: no folder of a strength run (it has no parts.json and no strength.json)"),
+        (lose_settings, "found: no folder of a run (a run keeps its settings in .hydra)"),
+        (tear, "found/parts.json: cannot be read ("),
+        (empty, "found/parts.json: cannot be read (not what hexlit strength writes); restore the file, or start a new"),
+        (change_network, "resume=found: the network's SHA-256 was "),
+    ],
+)
+def test_a_folder_that_cannot_be_continued_is_refused_in_one_line(
+    change: Callable[[Path], None],
+    expected: str,
+    interrupted: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    shutil.copytree(interrupted, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    change(Path("found").absolute())
+    assert main(["resume=found"]) == 2
+    err = capfd.readouterr().err
+    assert err.count("\n") == 1
+    assert expected in err
+
+
+def test_a_folder_where_another_process_measures_is_left_as_it_is(
+    interrupted: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = interrupted / "found"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with FolderLock(folder):
+        assert main([f"resume={folder}"]) == 2
+    assert "another process is at work here" in capfd.readouterr().err
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
