@@ -22,8 +22,9 @@ A request has a number `id` and a field `do`. Its answers repeat the `id` and ha
 | stop | | `stopped`: the running work of this browser is stopped too |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show.
-`links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that it needs to connect
-its edges.
+`links` has for either colour `strength` ("full", "semi" or ""), `carrier`, the empty cells that it needs to connect its
+edges, `key`, the cell that a semi needs first, and `lines`. A line is `["c3", "c4", kind]`; it ends at a cell or at
+"top", "bottom", "left" or "right". Its kind is "stones", "bridge" or "way", one of several ways.
 
 `position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named
 like `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in

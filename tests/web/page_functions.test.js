@@ -227,6 +227,38 @@ test("a board has its cells in its box, turned as it is wanted", () => {
   assert.ok(Math.abs(upright[0][0] - upright[24][0]) < 1e-9, "the sharp corners are one above the other");
 });
 
+test("a virtual connection is drawn from centre to centre and to its edge, what is sure above the ways", () => {
+  for (const orientation of ["flat", "diamond", "upright"]) {
+    const plan = page.geometry(5, orientation);
+    const lines = [
+      ["c3", "c2", "stones"],
+      ["c1", "top", "bridge"],
+      ["c5", "bottom", "way"],
+      ["a3", "left", "bridge"],
+      ["e3", "right", "way"],
+    ];
+    const drawn = page.linkLines(plan, lines, 5);
+    assert.deepEqual(
+      drawn.map(({ kind }) => kind),
+      ["way", "way", "bridge", "bridge", "stones"],
+    );
+    assert.deepEqual(drawn.at(-1).points, [plan.centres[12], plan.centres[7]]);
+    // A line to an edge leads away from the middle, and ends on the band of the edge.
+    for (const [cell, edge] of [
+      ["c1", "top"],
+      ["c5", "bottom"],
+      ["a3", "left"],
+      ["e3", "right"],
+    ]) {
+      const [[x, y], [tipX, tipY]] = page.linkLines(plan, [[cell, edge, "way"]], 5)[0].points;
+      const [middleX, middleY] = plan.centres[12];
+      assert.ok(Math.hypot(tipX - middleX, tipY - middleY) > Math.hypot(x - middleX, y - middleY), `${cell} ${edge}`);
+      const band = plan.bands.flatMap(({ points }) => points);
+      assert.ok(band.some(([bandX, bandY]) => Math.hypot(tipX - bandX, tipY - bandY) < 1e-6), `${cell} meets ${edge}`);
+    }
+  }
+});
+
 /** An analyst whose connection is a list of what was sent; `answer` plays the server. */
 function analystWithLog() {
   const sent = [];

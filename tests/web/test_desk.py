@@ -141,6 +141,20 @@ def test_the_verdict_is_that_of_the_solver(page: Page, moves: str) -> None:
 
 
 @pytest.mark.row("F18")
+def test_a_verdict_comes_with_the_lines_of_its_connections(page: Page) -> None:
+    """After b2 Black has a bridge to either edge."""
+    links = page.ask("solve", position=game("b2", "a1"))["links"]
+    assert (links["black"]["strength"], links["black"]["key"]) == ("full", "")
+    lines = {tuple(line) for line in links["black"]["lines"]}
+    assert {("b1", "top", "bridge"), ("c1", "top", "bridge"), ("a3", "bottom", "bridge")} <= lines
+    assert all(kind == "bridge" for *_, kind in lines)
+    assert links["white"] == {"strength": "", "carrier": [], "key": "", "lines": []}
+    semi = page.ask("solve", position=game())["links"]["white"]
+    assert (semi["strength"], semi["key"]) == ("semi", "b2")
+    assert {end for _, end, _ in semi["lines"]} >= {"left", "right"}
+
+
+@pytest.mark.row("F18")
 def test_a_review_finds_the_move_that_lost(page: Page) -> None:
     """Black, with the middle, has won 3x3 after b2 and a3, and gives it away by a1: only c2, b3 and c3 win."""
     number = page.send("review", position=game("b2", "a3", "a1", "b3"), player="rollouts", simulations=2000)

@@ -523,6 +523,35 @@ def test_the_verdict_of_the_solver(tab: Tab) -> None:
 
 
 @pytest.mark.row("F18")
+def test_a_virtual_connection_is_drawn_as_links(tab: Tab) -> None:
+    """Black, with c2 and c4, joins them by c3; the lower stone has an edge template."""
+    where = "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+    centre = where + "return [box.x + box.width / 2, box.y + box.height / 2]"
+    strokes = set()
+    for scheme in ("light", "dark"):
+        tab.open("#6,c2,e2,c4,b4", scheme=scheme)
+        tab.click("#tab-solve")
+        assert not tab.all(".links *")
+        tab.do("solve")
+        tab.until(lambda: tab.all(".links .link.line"), 120)
+        for orientation in ("flat", "diamond", "upright"):
+            tab.choose("#orientation", orientation)
+            tab.until(lambda kind=orientation: tab.find("#board").get_attribute("data-orientation") == kind)  # type: ignore[misc]
+            for kind in ("stones", "bridge", "way"):
+                assert tab.all(f".links .link.line.{kind}")
+            key, cell = tab.js(centre, ".links .pivot"), tab.js(centre, ".cell[data-name=c3]")
+            assert key == pytest.approx(cell, abs=1)
+        assert [one.is_displayed() for one in tab.all("#solve-legend li")] == [True] * 6
+        line = "return getComputedStyle(document.querySelector('.link.line')).stroke"
+        rim = line.replace(".line", ".rim")
+        assert tab.js(line) != tab.js(rim)
+        strokes.add((tab.js(line), tab.js(rim)))
+        tab.click("#tab-study")
+        tab.until(lambda: not tab.all(".links *"))
+    assert len(strokes) == 2
+
+
+@pytest.mark.row("F18")
 def test_a_review_lists_the_mistakes_and_leads_to_them(tab: Tab) -> None:
     tab.open(MIDDLE_GAME)
     tab.write("#simulations", "16")

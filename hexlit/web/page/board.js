@@ -427,6 +427,22 @@ const BAND = 8; // of the coloured edges
 const LARGEST_CELL = 2.2; // pixels for a unit at most, so that small boards do not fill the window
 const TURNS = { flat: 0, diamond: -Math.PI / 6, upright: Math.PI / 3 };
 
+const TIPS = { top: 0, right: 1, bottom: 3, left: 4 }; // the corner of a cell that points to an edge
+
+/**
+ * The drawing of a virtual connection: [{kind, points}] from its lines [[cell, cell or edge, kind]], the ways of a template
+ * first, so that what is sure lies above them.
+ */
+function linkLines(plan, lines, size) {
+  const order = ["way", "bridge", "stones"];
+  const drawn = lines.map(([start, end, kind]) => {
+    const cell = cellIndex(start, size);
+    const last = end in TIPS ? plan.corners[cell][TIPS[end]] : plan.centres[cellIndex(end, size)];
+    return { kind, points: [plan.centres[cell], last] };
+  });
+  return drawn.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
 /**
  * The picture of a board: box (x, y, width, height), centres and corners of the cells, bands along the edges
  * [{colour, points}], and labels [{text, x, y}]. The rhombus has its rows level, or is turned as `TURNS` says.
@@ -628,7 +644,7 @@ class BoardView {
         "data-name": cellName(cell, size),
       }),
     );
-    this.layers = Object.fromEntries(["shades", "stones", "marks"].map((name) => [name, draw("g", { class: name })]));
+    this.layers = Object.fromEntries(["shades", "links", "stones", "marks"].map((name) => [name, draw("g", { class: name })]));
     const band =
       (kind, width) =>
       ({ colour, points }) =>
@@ -648,8 +664,8 @@ class BoardView {
 
   /**
    * Draw a position. `seen` has `cells`, `last`, `chain`, `playable`, `swapped`, and what is laid over it: `heat`
-   * (Map cell -> {share, text, good}), `rings` (cells), `regions` ([{kind, cells}]), and
-   * `ghosts` ([{cell, colour, number}]).
+   * (Map cell -> {share, text, good}), `rings` (cells), `regions` ([{kind, cells}]), `link` (a virtual connection,
+   * {colour, lines, key} or null), and `ghosts` ([{cell, colour, number}]).
    */
   show(seen) {
     const { cells, last, chain, heat, rings, regions } = seen;
@@ -680,6 +696,7 @@ class BoardView {
       else stones.push(this.circle(last, 0.24 * SIDE, "last"));
     }
     this.layers.stones.replaceChildren(...stones);
+    this.layers.links.replaceChildren(...(seen.link ? this.link(seen.link) : []));
     const marks = [];
     for (const [cell, { text }] of heat) {
       if (!cells[cell]) marks.push(this.text(cell, text, "heat"));
@@ -711,6 +728,17 @@ class BoardView {
 
   hexagon(cell, kind) {
     return draw("polygon", { points: pointsText(this.plan.corners[cell]), class: `over ${kind}` });
+  }
+
+  /** A virtual connection: each line twice, as a rim and in the side's colour, so that it shows on every ground. */
+  link({ colour, lines, key }) {
+    const found = linkLines(this.plan, lines, this.size);
+    const layer = (part) =>
+      found.map(({ kind, points }) =>
+        draw("polyline", { points: pointsText(points), class: `link ${part} ${kind}` }),
+      );
+    const mark = key >= 0 ? [this.circle(key, 0.3 * SIDE, "pivot")] : [];
+    return [draw("g", { "data-side": colour }, ...layer("rim"), ...layer("line"), ...mark)];
   }
 
   text(cell, words, kind) {
@@ -1814,7 +1842,12 @@ class Page {
     else if (found) [verdict, more] = this.verdictOf(found);
     this.part("verdict").textContent = verdict;
     this.part("solve-more").textContent = more;
-    this.part("solve-legend").hidden = !found || Boolean(found.problem) || busy;
+    const legend = this.part("solve-legend");
+    const { link } = this.overlay;
+    legend.hidden = !found || Boolean(found.problem) || busy;
+    if (link) legend.dataset.side = link.colour;
+    for (const entry of legend.querySelectorAll(".linked")) entry.hidden = !link;
+    for (const entry of legend.querySelectorAll(".keyed")) entry.hidden = !(link?.key >= 0);
   }
 
   /** The exact verdict in words. */
@@ -1899,11 +1932,11 @@ class Page {
     return words.join(" ");
   }
 
-  /** What is laid over the board: heat, rings, regions and ghost stones. */
+  /** What is laid over the board: heat, rings, regions, a virtual connection and ghost stones. */
   get overlay() {
     const { game, position, tab, study } = this;
     const { openings, solves, review, hint } = this.analyst;
-    const seen = { heat: new Map(), rings: [], regions: [], ghosts: [] };
+    const seen = { heat: new Map(), rings: [], regions: [], link: null, ghosts: [] };
     const cellsOf = (names) => names.map((name) => cellIndex(name, game.size)).filter((cell) => cell >= 0);
     if (tab === "openings" && !game.moves.length && openings?.size === game.size) {
       for (const [name, value] of Object.entries(openings.values))
@@ -1918,7 +1951,11 @@ class Page {
     if (solved?.winner) {
       seen.rings = cellsOf(solved.winning);
       const linked = [solved.winner, other(solved.winner)].find((colour) => solved.links?.[colour]?.strength);
-      if (linked) seen.regions.push({ kind: "carrier", cells: cellsOf(solved.links[linked].carrier) });
+      if (linked) {
+        const { carrier, lines, key } = solved.links[linked];
+        seen.regions.push({ kind: "carrier", cells: cellsOf(carrier) });
+        seen.link = { colour: linked, lines, key: cellIndex(key, game.size) };
+      }
       seen.regions.push({ kind: "must", cells: cellsOf(solved.must_play) });
     }
     const before = tab === "review" && this.reviewed > 0 ? review.entries[this.reviewed - 1] : null;
@@ -2354,5 +2391,6 @@ if (typeof module !== "undefined") {
     mistakesOf,
     patience,
     geometry,
+    linkLines,
   };
 }
