@@ -355,7 +355,15 @@ function analystWithLog() {
   const answer = (id, more) => hears.get(id)?.({ id, final: true, ...more });
   const situation = (moves, more) => {
     const at = game(5, moves);
-    const rest = { over: false, engine: "", tab: "study", studying: false, adviser: "net", simulations: 16 };
+    const rest = {
+      over: false,
+      engine: "",
+      programs: [],
+      tab: "study",
+      studying: false,
+      adviser: "net",
+      simulations: 16,
+    };
     return { game: at, key: formatFragment(at), ...rest, ...more };
   };
   return { analyst, answer, situation, sent, told };
@@ -392,6 +400,26 @@ test("the move of a program goes before a study, and a button before both", () =
   assert.deepEqual(analyst.hint, { key: "#5,a1", line: ["b2", "c3"], value: 0.5 });
   analyst.think(now);
   assert.deepEqual(kinds(sent), ["move", "study", "move"]);
+});
+
+test("while nothing else is wanted, the programs of the game get ready, each once for a board", () => {
+  const { analyst, answer, situation, sent } = analystWithLog();
+  const programs = ["net", "other"];
+  analyst.think(situation("", { programs }));
+  assert.deepEqual(sent[0], { do: "ready", position: { size: 5, swap: false, moves: [] }, player: "net" });
+  analyst.think(situation("a1", { programs, engine: "net" }));
+  assert.deepEqual(kinds(sent), ["ready", "move"]); // at once: the move does not wait for the answer
+  answer(2, { type: "move", move: "b1" });
+  analyst.think(situation("a1 b1", { programs }));
+  answer(3, { type: "ready" });
+  analyst.think(situation("a1 b1", { programs }));
+  answer(4, { type: "ready" });
+  analyst.think(situation("a1 b1 c1", { programs }));
+  assert.deepEqual(kinds(sent), ["ready", "move", "ready", "ready"]);
+  assert.deepEqual([sent[2].player, sent[3].player], programs);
+  analyst.interrupted(); // it may be another server
+  analyst.think(situation("a1 b1 c1", { programs }));
+  assert.equal(sent.at(-1).do, "ready");
 });
 
 test("what failed is not asked again until something is tried again", () => {

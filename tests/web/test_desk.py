@@ -9,6 +9,7 @@ import psutil
 import pytest
 from fastapi.testclient import TestClient
 
+from hexlit.arena.thinker import Thinker
 from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.solver import Solver
@@ -99,6 +100,24 @@ def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
     assert lines[last["expected"][0]] == last["expected"]
     assert all(line[0] == move for move, line in lines.items())
     assert last["value"] < -0.5  # Black has the middle
+
+
+@pytest.mark.row("F17")
+def test_a_player_that_is_ready_moves_without_preparation(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[tuple[int, bool]] = []
+    prepare = Thinker.prepare
+
+    def noted(self: Thinker, size: int, *, swap: bool) -> None:
+        prepared.append((size, swap))
+        prepare(self, size, swap=swap)
+
+    monkeypatch.setattr(Thinker, "prepare", noted)
+    assert page.ask("ready", position=game(size=4, swap=True), player="rollouts")["type"] == "ready"
+    assert len(prepared) == 1
+    assert page.ask("move", position=game("a1", size=4, swap=True), player="rollouts")["type"] == "move"
+    assert len(prepared) == 1
+    assert page.ask("ready", position=game(), player="random")["type"] == "ready"
+    assert "there is no 'nobody'" in page.ask("ready", position=game(), player="nobody")["text"]
 
 
 @pytest.mark.row("F18")

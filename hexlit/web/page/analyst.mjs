@@ -21,8 +21,9 @@ class Memory extends Map {
  * situation, and leaves a search alone that is under way already. Answers to anything else are ignored. The solver
  * works beside the search.
  *
- * A situation is {game, key, over, engine, seconds, tab, studying, adviser, simulations}: `key` names the position,
- * `engine` is the program whose turn it is ("" for none), with `seconds` to think where clocks run.
+ * A situation is {game, key, over, engine, seconds, programs, tab, studying, adviser, simulations}: `key` names the
+ * position, `engine` is the program whose turn it is ("" for none), with `seconds` to think where clocks run, and
+ * `programs` are all programs in the game that search.
  */
 export class Analyst {
   /** `page` hears: `moved(answer)` of a program, `failed(text, wasMove)`, `changed(final)` whenever there is news. */
@@ -30,6 +31,7 @@ export class Analyst {
     Object.assign(this, { connection, page, situation: null, running: null, job: null, solving: null });
     this.failed = new Set(); // names of searches that the server could not carry out, until something is tried again
     this.finished = new Set(); // names of studies that have come to their end
+    this.ready = new Set(); // players that the server has got ready, with their boards
     this.solves = new Memory();
     this.forget();
   }
@@ -57,6 +59,7 @@ export class Analyst {
   interrupted() {
     this.running = null;
     this.solving = null;
+    this.ready.clear();
     this.retry();
   }
 
@@ -70,7 +73,7 @@ export class Analyst {
     this.situation = situation;
     if (this.job && this.job.key && this.job.key !== situation.key) this.job = null;
     if (this.hint && this.hint.key !== situation.key) this.hint = null;
-    let wanted = this.connection.open ? (this.job ?? this.wanted()) : null;
+    let wanted = this.connection.open ? (this.job ?? this.wanted() ?? this.preparation()) : null;
     if (wanted && (this.failed.has(wanted.name) || this.finished.has(wanted.name))) wanted = null;
     if (wanted?.name === this.running?.name) return;
     if (this.running) {
@@ -111,6 +114,17 @@ export class Analyst {
       return { name, message: { do: "study", position: game, player }, hear };
     }
     return null;
+  }
+
+  /** Where nothing else is wanted: get a program ready that may move soon. */
+  preparation() {
+    const { game, programs } = this.situation;
+    const position = { ...game, moves: [] };
+    const nameOf = (player) => `ready ${player} ${formatFragment(position)}`;
+    const player = programs.find((one) => !this.ready.has(nameOf(one)));
+    if (!player) return null;
+    const name = nameOf(player);
+    return { name, message: { do: "ready", position, player }, hear: () => this.ready.add(name) };
   }
 
   ask({ name, message, hear }) {

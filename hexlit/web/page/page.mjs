@@ -173,7 +173,9 @@ export class Page extends Game {
     const engine = this.hello ? this.engine : "";
     const timed = engine && this.turn;
     const seconds = timed ? thinkingSeconds(this.leftOf(this.turn.colour), 1000 * this.clock.increment) : undefined;
-    return { game, key, over, engine, seconds, tab, studying, adviser, simulations };
+    const searches = (name) => this.hello?.players.some((one) => one.name === name && one.studies);
+    const programs = Object.values(this.players).filter(searches);
+    return { game, key, over, engine, seconds, programs, tab, studying, adviser, simulations };
   }
 
   /** A program has moved. */
