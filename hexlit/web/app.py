@@ -19,14 +19,10 @@ from fastapi.middleware.trustedhost import TrustedHostMiddleware
 
 from hexlit.web.config import WebSettings
 from hexlit.web.desk import Answer, Desk, Shared
+from hexlit.web.scripts import module_names, module_text, with_preloads
 
 log = logging.getLogger(__name__)
 
-PAGE = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/board.js": ("board.js", "text/javascript; charset=utf-8"),
-    "/style.css": ("style.css", "text/css; charset=utf-8"),
-}
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -48,8 +44,7 @@ def make_app(shared: Shared) -> FastAPI:
     """The application that serves the page; `shared` is common to all browsers."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=allowed_names(shared.settings))
-    page = files("hexlit.web").joinpath("page")
-    contents = {path: (page.joinpath(name).read_bytes(), kind) for path, (name, kind) in PAGE.items()}
+    contents = page_contents()
 
     @app.middleware("http")
     async def secured(request: Request, following: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -58,11 +53,11 @@ def make_app(shared: Shared) -> FastAPI:
         return response
 
     def serve(path: str) -> None:
-        content, kind = contents[path]
+        text, kind = contents[path]
 
         @app.get(path)
         async def give() -> Response:
-            return Response(content, media_type=kind)
+            return Response(text, media_type=f"{kind}; charset=utf-8")
 
     for path in contents:
         serve(path)
@@ -87,6 +82,14 @@ def make_app(shared: Shared) -> FastAPI:
             desks -= 1
 
     return app
+
+
+def page_contents() -> dict[str, tuple[str, str]]:
+    """The files of the page by their path: text, and media type."""
+    folder = files("hexlit.web").joinpath("page")
+    page, style = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
+    modules = {f"/{name}": (module_text(name), "text/javascript") for name in module_names()}
+    return {"/": (with_preloads(page), "text/html"), "/style.css": (style, "text/css")} | modules
 
 
 async def converse(socket: WebSocket, shared: Shared) -> None:

@@ -17,10 +17,10 @@ from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation, main_line
+from hexlit.web.scripts import TAG, joined
 
 STYLE = '  <link rel="stylesheet" href="style.css">\n'
-SCRIPT = '  <script src="board.js" defer></script>\n'
-"""Lines of the page that name its other files."""
+"""The line of the page that names its style."""
 _HOW = {Ending.RESIGNED: "resigned", Ending.FORFEITED: "forfeited"}
 
 
@@ -42,9 +42,8 @@ def recorded_page(
         review: what is said of its positions; empty shows no review.
     """
     folder = files("hexlit.web").joinpath("page")
-    page, style, script = (
-        folder.joinpath(n).read_text(encoding="utf-8") for n in ("index.html", "style.css", "board.js")
-    )
+    page, style = (folder.joinpath(name).read_text(encoding="utf-8") for name in ("index.html", "style.css"))
+    script = joined()
     content = as_script(
         {
             "version": __version__,
@@ -66,8 +65,8 @@ def recorded_page(
         ('<html lang="en">', '<html lang="en" data-recorded>'),
         ("<title>hexlit</title>", f"<title>{title}</title>\n  {policy}"),
         (STYLE, f"  <style>\n{style}</style>\n"),
-        (SCRIPT, ""),
-        ("</body>", f"{data}\n<script>{script}</script>\n</body>"),
+        (TAG, ""),
+        ("</body>", f'{data}\n<script type="module">{script}</script>\n</body>'),
     ):
         assert page.count(old) == 1, old
         page = page.replace(old, new)

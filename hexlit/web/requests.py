@@ -11,6 +11,7 @@ A request has a number `id` and a field `do`. Its answers repeat the `id` and ha
 |---|---|---|
 | hello | | `hello`: version, players (name, title, studies), board, simulations, solver_board |
 | position | position | `position`: cells, to_move, winner, chain, may_swap |
+| ready | position, player | `ready`: the player is loaded and compiled for such a board |
 | move | position, player, simulations, seconds | `move`: move (or resign), value, found, and `position` after it |
 | study | position, player, simulations | `study` again and again: visits, value, candidates, expected |
 | look | position, player | `look`: value, policy of each cell and of the swap, without search |
@@ -22,8 +23,9 @@ A request has a number `id` and a field `do`. Its answers repeat the `id` and ha
 | stop | | `stopped`: the running work of this browser is stopped too |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show.
-`links` has for either colour `strength` ("full", "semi" or "") and `carrier`, the empty cells that it needs to connect
-its edges.
+`links` has for either colour `strength` ("full", "semi" or ""), `carrier`, the empty cells that it needs to connect its
+edges, `key`, the cell that a semi needs first, and `lines`. A line is `["c3", "c4", kind]`; it ends at a cell or at
+"top", "bottom", "left" or "right". Its kind is "stones", "bridge" or "way", one of several ways.
 
 `position` is `{"size": 11, "swap": true, "moves": ["a3", "swap-pieces", "c5"]}`, Black's move first. Cells are named
 like `a1`; `cells` is a text of `size*size` characters, row by row: `X` black, `O` white, `.` empty. A `value` is in
@@ -35,7 +37,8 @@ that is no game of Hex what is wrong with it.
 `candidates` are objects with move, visits, value, prior and line; `given_up` is `{"loser": "black", "how": "resigned"}`
 or, with `"time"`, a clock that ran out. Colours are "black", "white" and "" for none.
 
-A new `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve` stops the `solve` before.
+A new `ready`, `move`, `study`, `look`, `openings` or `review` stops the one before. A new `solve` stops the `solve`
+before.
 """
 
 from typing import Annotated, Any, Literal
@@ -81,6 +84,14 @@ class GetPosition(_Numbered):
 
     do: Literal["position"]
     position: PositionText
+
+
+class Ready(_Numbered):
+    """A player that may move soon; only the size of the position and its swap rule count."""
+
+    do: Literal["ready"]
+    position: PositionText
+    player: Name
 
 
 class Move(_Numbered):
@@ -175,7 +186,7 @@ class Stop(_Numbered):
 
 Quick = Hello | GetPosition | Read | Write
 """Requests with an immediate answer."""
-Thinking = Move | Study | Look | Openings | Review
+Thinking = Ready | Move | Study | Look | Openings | Review
 """Requests that search: one per browser at a time."""
 Request = Quick | Thinking | Solve | Stop
 

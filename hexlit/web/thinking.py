@@ -21,7 +21,7 @@ from hexlit.web.baton import Baton, passing
 from hexlit.web.config import WebSettings
 from hexlit.web.positions import board_of, check_undecided, state_of
 from hexlit.web.recorded import review_entry
-from hexlit.web.requests import Look, Move, Openings, PositionText, Review, Study
+from hexlit.web.requests import Look, Move, Openings, PositionText, Ready, Review, Study
 from hexlit.web.roster import Seats, before
 from hexlit.web.verdict import Verdicts
 
@@ -46,7 +46,7 @@ class Thinking:
         self._verdicts = verdicts
 
     def answers(
-        self, request: Move | Study | Look | Openings | Review, stopped: Callable[[], bool]
+        self, request: Ready | Move | Study | Look | Openings | Review, stopped: Callable[[], bool]
     ) -> Iterator[Answer]:
         """The answers to `request`, see `hexlit.web.requests`; ends early where `stopped` says so.
 
@@ -56,6 +56,8 @@ class Thinking:
         board = board_of(request.position)
         until = passing(self._baton, stopped)
         match request:
+            case Ready():
+                yield self._ready(request.player, board)
             case Move():
                 yield self._move(request, board, until, stopped)
             case Study():
@@ -70,6 +72,12 @@ class Thinking:
     def _thinker(self, name: str, board: Board) -> Thinker:
         """The player `name`, who searches; one that never learned to swap thinks about moves without it."""
         return self._seats.thinker(name, board.size, swap=board.swap and self._seats.knows_swap(name, board.size))
+
+    def _ready(self, name: str, board: Board) -> Answer:
+        """Have the player `name` loaded and compiled; one without a search needs nothing."""
+        if self._seats.searches(name):
+            self._thinker(name, board)
+        return {"type": "ready", "final": True}
 
     def _move(self, request: Move, board: Board, until: Callable[[], bool], stopped: Callable[[], bool]) -> Answer:
         check_undecided(board)

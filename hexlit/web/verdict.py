@@ -13,10 +13,12 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.solver import Solution, Solver
 from hexlit.hex.solver.bitboard import MAX_SIZE
-from hexlit.hex.solver.outlook import outlooks
+from hexlit.hex.solver.lines import BOTTOM, TOP
+from hexlit.hex.solver.outlook import Outlook, outlooks
 from hexlit.web.positions import COLOURS, check_undecided
 from hexlit.web.roster import before
 
+_EDGES = {BLACK: {TOP: "top", BOTTOM: "bottom"}, WHITE: {TOP: "left", BOTTOM: "right"}}
 _LOOK = 0.05
 """Seconds between two looks at whether to wait longer for the solver."""
 
@@ -52,10 +54,7 @@ class Verdicts:
             "winner": COLOURS[found.winner],
             "winning": names(found.winning_moves),
             "must_play": names(seen[-board.to_move].must_play),
-            "links": {
-                COLOURS[colour]: {"strength": seen[colour].strength, "carrier": names(seen[colour].carrier)}
-                for colour in (BLACK, WHITE)
-            },
+            "links": {COLOURS[colour]: link_of(seen[colour], colour, board.size) for colour in (BLACK, WHITE)},
             "nodes": found.nodes,
             "seconds": found.seconds,
             "final": True,
@@ -93,3 +92,17 @@ class Verdicts:
             yield
         finally:
             self._lock.release()
+
+
+def link_of(seen: Outlook, colour: int, size: int) -> dict[str, Any]:
+    """The best virtual connection of a side as the page takes it."""
+
+    def name(place: int) -> str:
+        return _EDGES[colour][place] if place < 0 else format_cell(place, size)
+
+    return {
+        "strength": seen.strength,
+        "carrier": [name(cell) for cell in seen.carrier],
+        "key": "" if seen.key is None else name(seen.key),
+        "lines": [[name(line.start), name(line.end), line.kind] for line in seen.lines],
+    }

@@ -24,7 +24,7 @@ from tests.web.pages import HOST, NOWHERE, client, game, opened
 @pytest.mark.row("F17")
 def test_the_page_and_its_files_need_no_other_place() -> None:
     server = client()
-    for path, kind in (("/", "text/html"), ("/board.js", "text/javascript"), ("/style.css", "text/css")):
+    for path, kind in (("/", "text/html"), ("/main.mjs", "text/javascript"), ("/style.css", "text/css")):
         found = server.get(path)
         assert (found.status_code, found.headers["content-type"].partition(";")[0]) == (200, kind)
         assert found.headers["content-security-policy"].startswith("default-src 'self';")
@@ -43,9 +43,9 @@ def test_the_page_and_its_files_need_no_other_place() -> None:
         "/..%2fapp.py",
         "/./index.html",
         "/index.html",
-        "/page/board.js",
+        "/page/main.mjs",
         "//etc/passwd",
-        "/board.js/../../app.py",
+        "/main.mjs/../../app.py",
         "/..\\app.py",
     ],
 )

@@ -9,6 +9,7 @@ import psutil
 import pytest
 from fastapi.testclient import TestClient
 
+from hexlit.arena.thinker import Thinker
 from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.solver import Solver
@@ -101,6 +102,24 @@ def test_a_study_grows_until_its_simulations_are_used(page: Page) -> None:
     assert last["value"] < -0.5  # Black has the middle
 
 
+@pytest.mark.row("F17")
+def test_a_player_that_is_ready_moves_without_preparation(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[tuple[int, bool]] = []
+    prepare = Thinker.prepare
+
+    def noted(self: Thinker, size: int, *, swap: bool) -> None:
+        prepared.append((size, swap))
+        prepare(self, size, swap=swap)
+
+    monkeypatch.setattr(Thinker, "prepare", noted)
+    assert page.ask("ready", position=game(size=4, swap=True), player="rollouts")["type"] == "ready"
+    assert len(prepared) == 1
+    assert page.ask("move", position=game("a1", size=4, swap=True), player="rollouts")["type"] == "move"
+    assert len(prepared) == 1
+    assert page.ask("ready", position=game(), player="random")["type"] == "ready"
+    assert "there is no 'nobody'" in page.ask("ready", position=game(), player="nobody")["text"]
+
+
 @pytest.mark.row("F18")
 def test_a_study_yields_to_the_next_request_and_to_stop(page: Page) -> None:
     first = page.send("study", position=game(size=5), player="rollouts")
@@ -138,6 +157,20 @@ def test_the_verdict_is_that_of_the_solver(page: Page, moves: str) -> None:
     assert parse_moves(answer["winning"], 3) == list(exact.winning_moves)
     for cell in exact.winning_moves if answer["must_play"] else ():
         assert cell in parse_moves(answer["must_play"], 3)
+
+
+@pytest.mark.row("F18")
+def test_a_verdict_comes_with_the_lines_of_its_connections(page: Page) -> None:
+    """After b2 Black has a bridge to either edge."""
+    links = page.ask("solve", position=game("b2", "a1"))["links"]
+    assert (links["black"]["strength"], links["black"]["key"]) == ("full", "")
+    lines = {tuple(line) for line in links["black"]["lines"]}
+    assert {("b1", "top", "bridge"), ("c1", "top", "bridge"), ("a3", "bottom", "bridge")} <= lines
+    assert all(kind == "bridge" for *_, kind in lines)
+    assert links["white"] == {"strength": "", "carrier": [], "key": "", "lines": []}
+    semi = page.ask("solve", position=game())["links"]["white"]
+    assert (semi["strength"], semi["key"]) == ("semi", "b2")
+    assert {end for _, end, _ in semi["lines"]} >= {"left", "right"}
 
 
 @pytest.mark.row("F18")

@@ -13,7 +13,7 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parents[1] / "hexlit" / "web" / "page" / "board.js"
+RULES = HERE.parents[1] / "hexlit" / "web" / "page" / "rules.mjs"
 COLOURS = {BLACK: "black", WHITE: "white", 0: ""}
 NODE = shutil.which("node") or ""
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not NODE, reason="node is not installed")
 @pytest.mark.row("F18")
 def test_the_functions_of_the_page_do_what_their_tests_say() -> None:
     done = subprocess.run(
-        [NODE, "--test", str(HERE / "page_functions.test.js")], capture_output=True, text=True, timeout=60
+        [NODE, "--test", str(HERE / "page_functions.test.mjs")], capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stdout
     assert "# fail 0" in done.stdout
@@ -46,13 +46,19 @@ def test_the_page_has_the_rules_of_the_board() -> None:
             cells = [COLOURS[int(stone)] for stone in board.cells]
             expected.append([cells, COLOURS[board.winner], board.may_swap])
     program = f"""
-    const {{ replay }} = require({json.dumps(str(PAGE))});
-    const games = JSON.parse(require("node:fs").readFileSync(0, "utf-8"));
+    import {{ readFileSync }} from "node:fs";
+    import {{ replay }} from {json.dumps(RULES.as_uri())};
+    const games = JSON.parse(readFileSync(0, "utf-8"));
     const seen = games.map(replay).map(({{ cells, winner, maySwap }}) => [cells, winner, maySwap]);
     process.stdout.write(JSON.stringify(seen));
     """
     done = subprocess.run(
-        [NODE, "-e", program], input=json.dumps(games), capture_output=True, text=True, timeout=60, check=True
+        [NODE, "--input-type=module", "-e", program],
+        input=json.dumps(games),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert json.loads(done.stdout) == expected
     assert {winner for _, winner, _ in expected} == {"black", "white", ""}

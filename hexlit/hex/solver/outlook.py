@@ -1,7 +1,7 @@
 """The best virtual connections of a position, found without any search, for people who study it.
 
 They tell of each side whether it connects its edges even if the other one moves next, or only by moving next. They
-name the cells that this takes, and the cells against it (the *must-play* region).
+name the cells that this takes, the cells against it (the *must-play* region), and the lines that draw it.
 """
 
 from typing import NamedTuple
@@ -12,8 +12,9 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver.bitboard import MAX_SIZE, full_board, pack, unpack
-from hexlit.hex.solver.connection import FULL, SEMI, connect, new_connections
+from hexlit.hex.solver.connection import FULL, SEMI, Connections, connect, new_connections
 from hexlit.hex.solver.inferior import edges
+from hexlit.hex.solver.lines import Line, full_lines, semi_lines
 
 STRENGTHS = {FULL: "full", SEMI: "semi"}
 
@@ -27,6 +28,10 @@ class Outlook(NamedTuple):
     """Empty cells that it needs."""
     must_play: tuple[int, ...]
     """For a semi: the other side has to play one of these, or it has lost."""
+    key: int | None
+    """For a semi: the cell to play."""
+    lines: tuple[Line, ...]
+    """Its picture, for a semi after its key. Black connects TOP to BOTTOM; for White these stand for left and right."""
 
 
 def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
@@ -56,7 +61,27 @@ def outlooks(cells: npt.NDArray[np.int8], size: int) -> dict[int, Outlook]:
             return tuple(np.flatnonzero(turned(on_board, colour)).tolist())
 
         strength = STRENGTHS.get(kind, "")
-        found[colour] = Outlook(
-            strength, cells_of(carrier) if strength else (), cells_of(common) if strength == "semi" else ()
-        )
+        needed = cells_of(carrier) if strength else ()
+        key, lines = _drawn(strength, np.flatnonzero(cells == colour).tolist(), needed, colour, size, room)
+        found[colour] = Outlook(strength, needed, cells_of(common) if strength == "semi" else (), key, lines)
     return found
+
+
+def _drawn(
+    strength: str, own: list[int], carrier: tuple[int, ...], colour: int, size: int, room: Connections
+) -> tuple[int | None, tuple[Line, ...]]:
+    """The key and the lines of a connection."""
+
+    def turned(cell: int) -> int:
+        """A cell as `colour` sees it, top to bottom, and back; an edge stays."""
+        return cell if colour == BLACK or cell < 0 else cell % size * size + cell // size
+
+    seen = frozenset(map(turned, own)), frozenset(map(turned, carrier))
+    key: int | None = None
+    lines: tuple[Line, ...] = ()
+    if strength == "full" and carrier:
+        lines = full_lines(*seen, size, room)
+    elif strength == "semi":
+        key, lines = semi_lines(*seen, size, room)
+    drawn = tuple(Line(turned(line.start), turned(line.end), line.kind) for line in lines)
+    return None if key is None else turned(key), drawn
