@@ -41,7 +41,7 @@ commands:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 fine, 1 a bug, 2 a mistake of the user, 130 interrupted."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["help"] and arguments[1:2] and arguments[1] in COMMANDS:  # hexlit help COMMAND
+    if len(arguments) > 1 and arguments[0] in {*HELP_FLAGS, "help"} and arguments[1] in COMMANDS:  # hexlit help COMMAND
         arguments = [arguments[1], "--help", *arguments[2:]]
     if not arguments or arguments[0] in {*HELP_FLAGS, "help"}:
         print(usage())

@@ -9,6 +9,8 @@ from hexlit.files import write_text_atomic
 
 IN_ONE_ROW = 3
 """Pictures that stay in one row, however narrow the page is."""
+GAP = 16
+"""Pixels between the pictures of a file."""
 
 
 class Drawn(Protocol):
@@ -47,6 +49,19 @@ class Row:
         """Of SVG documents."""
         self.pictures = pictures
 
+    def save(self, path: str | Path) -> Path:
+        """Write all of them in one row to `path`, which ends in `.svg`; returns it.
+
+        Raises:
+            UsageError: the name says another format.
+        """
+        inner, left, height = [], 0, 0
+        for svg in map(without_declaration, self.pictures):
+            inner.append(svg.replace("<svg ", f"<svg x='{left}' ", 1))
+            left, height = left + width_of(svg) + GAP, max(height, height_of(svg))
+        size = f"viewBox='0 0 {left - GAP} {height}' width='{left - GAP}' height='{height}'"
+        return Picture(f"<svg xmlns='http://www.w3.org/2000/svg' {size}>\n{''.join(inner)}</svg>\n").save(path)
+
     def _repr_html_(self) -> str:
         # With less room all shrink by the same factor; pictures beyond a full row continue in the next.
         wrap = "nowrap" if len(self.pictures) <= IN_ONE_ROW else "wrap"
@@ -75,5 +90,14 @@ def without_declaration(svg: str) -> str:
 
 def width_of(svg: str) -> int:
     """The width of an SVG document in pixels."""
-    found = re.search(r"<svg[^>]*\swidth=['\"]([0-9.]+)", svg)
+    return _length(svg, "width")
+
+
+def height_of(svg: str) -> int:
+    """The height of an SVG document in pixels."""
+    return _length(svg, "height")
+
+
+def _length(svg: str, name: str) -> int:
+    found = re.search(rf"<svg[^>]*\s{name}=['\"]([0-9.]+)", svg)
     return 0 if found is None else round(float(found[1]))

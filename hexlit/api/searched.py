@@ -46,10 +46,14 @@ class Opinion:
         ]
         return frame(sorted(rows, key=lambda row: -float(row["prior"])), ("move", "prior"))
 
-    def _repr_svg_(self) -> str:
+    def picture(self) -> Picture:
+        """The board with the policy of each move."""
         mover = NAMES[self.board.to_move]
         title = f"{mover} to move, value {100 * self.value:+.0f}%"
-        return self.board.picture(shares=self.policy, title=title, caption="policy in percent, without search").svg
+        return self.board.picture(shares=self.policy, title=title, caption="policy in percent, without search")
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
 
 
 class Searched:
@@ -134,7 +138,8 @@ class Searched:
     def _name(self, action: int) -> str:
         return format_cell(action, self.board.size)
 
-    def _repr_svg_(self) -> str:
+    def picture(self) -> Picture:
+        """The board with the share of the visits of each move."""
         mover = NAMES[self.board.to_move]
         shares = self.visits / max(1, int(self.visits.sum()))
         line = self.expected
@@ -145,7 +150,13 @@ class Searched:
             marks=swaps,
             title=f"{mover} plays {self.move}, value {100 * self.value:+.0f}%",
             caption=f"percent of {int(self.visits.sum()):,} visits; expected: {expected}",
-        ).svg
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
+
+    def __repr__(self) -> str:
+        return f"<Searched: {NAMES[self.board.to_move]} plays {self.move}, value {self.value:+.2f}>"
 
 
 def _most_visited(root: TreeNode, most: int) -> set[int]:

@@ -147,7 +147,8 @@ def _arguments(argv: list[str]) -> list[str]:
     known, rest = parser.parse_known_args(argv)
     unknown = [argument for argument in rest if argument.startswith("-")]
     if unknown:
-        raise Refused(UsageError(f"unknown flag {unknown[0]}: settings are KEY=VALUE, flags are in --hydra-help"))
+        key = unknown[0].strip("-").partition("=")[0].replace("-", "_")
+        raise Refused(UsageError(f"unknown flag {unknown[0]}: settings have no dashes, as in {key}=VALUE"))
     if known.experimental_rerun is not None:
         raise Refused(UsageError("--experimental-rerun reads a pickle, which hexlit never does; repeat the overrides"))
     overrides = [*known.overrides, *rest]

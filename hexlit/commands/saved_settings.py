@@ -47,7 +47,10 @@ def read_overrides(folder: Path) -> list[str]:
     path = folder / SETTINGS / "overrides.yaml"
     try:
         if not path.is_file():
-            raise UsageError(f"resume={folder}: no folder of a run (a run keeps its settings in {SETTINGS})")
+            hint = (
+                "write the whole name for ..." if "..." in folder.parts else f"a run keeps its settings in {SETTINGS}"
+            )
+            raise UsageError(f"resume={folder}: no folder of a run ({hint})")
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(path, type(error).__name__) from error

@@ -3,13 +3,16 @@
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": (
         "hexlit.commands.train",
-        "train a network: Hex from nothing or from recorded games; forecasts",
+        "train a network: Hex from nothing or from recorded games; forecasts; classes of texts",
     ),
     "games": (
         "hexlit.commands.games",
         "recorded games: import, export, show, stats, verify; from files of many formats, and as Parquet",
     ),
-    "predict": ("hexlit.commands.predict", "apply a trained network to a file: forecasts of new readings"),
+    "predict": (
+        "hexlit.commands.predict",
+        "apply a trained network to a file: forecasts of new readings, classes of texts",
+    ),
     "solve": ("hexlit.commands.solve", "the exact winner and the winning moves of a position, boards 2 to 8"),
     "match": ("hexlit.commands.match", "games between players: ratings with intervals, a sequential test, SGF"),
     "strength": ("hexlit.commands.strength", "a network against the exact truth; what each way of searching is worth"),

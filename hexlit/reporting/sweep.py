@@ -52,6 +52,11 @@ def print_results(document: Mapping[str, Any], console: Console, rows: int) -> N
             console.print(Text(f"and {len(document['trials']) - rows} more in leaderboard.csv", "dim"))
         console.print()
     console.print(Text(best_line(document), "bold"), soft_wrap=True)
+    if document["best"] is not None and document["state"] != "running":
+        folder = document["folder"]
+        console.print(
+            Text(f"Its report: {folder}/report.html\nTo train it in full: hexlit train +best={folder}"), soft_wrap=True
+        )
     interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
     failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
     for title, entries in (("Failures", failures), ("Interrupted, to be repeated", interrupted)):

@@ -20,8 +20,8 @@ EXAMPLES = {
     "claimed": built(10, 1, 6, end="claimed"),
     "white": built(10, 1, 5, end="resign", loser=-1, white=True),
 }
-"""A game of every kind: complete, with a swap, with stones set up, given up by a move or only by a result, with a
-winner whom only the file claims, and begun by White."""
+"""A game of each kind: complete, with a swap, with stones set up, given up by a move or by the result alone, with a
+claimed winner, begun by White."""
 
 
 class RecordFormatConformance:
@@ -49,7 +49,7 @@ class RecordFormatConformance:
                 assert found == [kept(self.form, game)], f"{kind}: comes back as {found}"
 
     def test_a_game_written_and_read_is_the_same_game(self) -> None:
-        """And so is one that is written again; or the format refuses it."""
+        """The format may also refuse to write it."""
         random = np.random.default_rng(0)
         for _ in range(self.random_games):
             size = int(random.integers(2, 27))

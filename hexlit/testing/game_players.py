@@ -20,7 +20,7 @@ class GamePlayerConformance:
         raise NotImplementedError
 
     def test_it_plays_legal_games_on_one_board_after_another(self) -> None:
-        """Both colours by itself, with and without the swap rule, from openings that nobody chose."""
+        """Both colours by itself, with and without the swap rule, from openings of a single stone."""
         player = self.make()
         try:
             for size in self.sizes:
@@ -31,7 +31,7 @@ class GamePlayerConformance:
             player.close()
 
     def test_the_same_game_gets_the_same_moves(self) -> None:
-        """Where `repeats`: whatever was played between."""
+        """Other games between change nothing, if `repeats`."""
         if not self.repeats:
             return
         player = self.make()

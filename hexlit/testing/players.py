@@ -54,7 +54,7 @@ class PlayerConformance:
             assert legal.all(), f"on {size}x{size}, reply {replies[~legal]} to the stone on {own[~legal]}"
 
     def test_a_win_in_one_move_is_taken(self) -> None:
-        """Where `takes_wins`."""
+        """If `takes_wins`."""
         for size in self.sizes if self.takes_wins else ():
             cells, to_move, _ = random_positions(size, 12, size, before_the_end=True)
             moves = self.make(size, 0).choose(cells, to_move)
@@ -63,7 +63,7 @@ class PlayerConformance:
                 assert move in wins, f"on {size}x{size} it plays {move}, {wins} win"
 
     def test_a_loss_in_one_move_is_stopped_where_it_can_be(self) -> None:
-        """Where `stops_losses`: the same positions with the other player to move."""
+        """The same positions with the other player to move, if `stops_losses`."""
         stopped = 0
         for size in self.sizes if self.stops_losses else ():
             # Of few boards more positions, for not all have a threat that can be stopped.
@@ -88,7 +88,7 @@ class PlayerConformance:
             assert alone == moves[row], f"it plays {moves[row]} among others and {alone} alone"
 
     def test_both_colours_play_alike(self) -> None:
-        """Where `colours_alike`: the transposed position with the colours exchanged gets the transposed move."""
+        """The transposed position with exchanged colours gets the transposed move, if `colours_alike`."""
         for size in self.sizes if self.colours_alike else ():
             if size > 6:
                 continue

@@ -104,7 +104,7 @@ def test_a_value_may_hold_blanks_as_the_shell_passes_them() -> None:
         ("target=???", "target has no value: add target=VALUE"),
         ("name=${nowhere}", "name: Interpolation key 'nowhere' not found"),
         ("word", "'word' is not an override: write KEY=VALUE or GROUP=OPTION"),
-        ("--fast", "unknown flag --fast: settings are KEY=VALUE, flags are in --hydra-help"),
+        ("--fast", "unknown flag --fast: settings have no dashes, as in fast=VALUE"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_is_right(

@@ -214,8 +214,9 @@ def test_a_word_after_the_flag_is_told_in_full(capsys: Captured) -> None:
     assert "trainer" not in out
 
 
-def test_hexlit_help_command_is_the_same(capsys: Captured) -> None:
-    assert main(["help", "solve"]) == 0
+@pytest.mark.parametrize("word", ["help", "--help"])
+def test_hexlit_help_command_is_the_same(word: str, capsys: Captured) -> None:
+    assert main([word, "solve"]) == 0
     first = capsys.readouterr().out
     assert main(["solve", "--help"]) == 0
     assert capsys.readouterr().out == first

@@ -48,7 +48,7 @@ class Round:
     """Games that are played with one network."""
 
     order: Order
-    """What is to be played. Its weights, or a reference to them, are only passed on."""
+    """The order for it. Its weights, or a reference to them, are only passed on."""
     begun: float
     """Time when it was added, on the clock of the order's deadline."""
     ended: Future[Played] = field(default_factory=Future)
