@@ -61,8 +61,10 @@ class Desk:
             case Hello() | GetPosition() | Read() | Write():
                 self._attempt(request.id, lambda: self._send({"id": request.id} | self._now(request)))
             case Stop():
-                self._searches.stop()
-                self._solves.stop()
+                if request.work != "solve":
+                    self._searches.stop()
+                if request.work != "search":
+                    self._solves.stop()
                 self._stopped(request.id)
             case Solve():
                 self._solves.begin(lambda stopped: self._solve(request, stopped), lambda: self._stopped(request.id))

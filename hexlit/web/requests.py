@@ -20,7 +20,7 @@ A request has a number `id` and a field `do`. Its answers repeat the `id` and ha
 | review | position, player, simulations | `review` for each position of the game: ply, value, best, expected, cost |
 | read | text | `game`: size, swap, moves, nodes, unread, black, white, format; of any format of `hexlit games import` |
 | write | position, format, black, white, given_up, nodes | `text`: the game in `format` (sgf, hexworld, ...) |
-| stop | | `stopped`: the running work of this browser is stopped too |
+| stop | work | `stopped`: the `search` or the `solve` under way in this browser is stopped too; without `work` both |
 
 `must_play` holds cells: the player to move has to play one of them, as virtual connections of the other side show.
 `links` has for either colour `strength` ("full", "semi" or ""), `carrier`, the empty cells that it needs to connect its
@@ -179,9 +179,10 @@ class Write(_Numbered):
 
 
 class Stop(_Numbered):
-    """Stop whatever this browser has under way."""
+    """Stop what this browser has under way: all, or one kind of work."""
 
     do: Literal["stop"]
+    work: Literal["search", "solve"] | None = None
 
 
 Quick = Hello | GetPosition | Read | Write

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from hexlit.arena.exact import solved
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -61,12 +63,14 @@ class Verdicts:
         }
 
     def solve(self, board: Board, seconds: float, stopped: Callable[[], bool]) -> Solution:
-        """The solution for the player to move, within `seconds` from when the solver is free.
+        """The solution for the player to move, within `seconds` from when the solver is free and compiled.
 
         Raises:
             UsageError: it is too hard for the time, or `stopped` says so.
         """
         with self._held(stopped):
+            if self._solver is None:
+                Solver(2).solve(np.zeros(4, np.int8), BLACK)  # compiles, which is no part of the time to solve
             if self._solver is None or self._solver.size != board.size:
                 self._solver = Solver(board.size)
             return solved(self._solver, board.cells, board.to_move, seconds=seconds, interrupted=stopped)

@@ -435,7 +435,7 @@ test("what failed is not asked again until something is tried again", () => {
   assert.equal(sent.length, 2);
 });
 
-test("a study that ended does not begin again, and solver and search survive the stop of the other", () => {
+test("a study that ended does not begin again, and solver and search go on when the other is stopped", () => {
   const { analyst, answer, situation, sent } = analystWithLog();
   const now = situation("a1", { studying: true });
   analyst.think(now);
@@ -445,12 +445,15 @@ test("a study that ended does not begin again, and solver and search survive the
   analyst.think(situation("a1 b1", { studying: true }));
   analyst.solve(now.game, now.key);
   analyst.think(situation("a1 b1"));
-  assert.deepEqual(kinds(sent), ["study", "study", "solve", "stop", "solve"]);
-  answer(5, { type: "error", text: "not solved" });
+  assert.deepEqual(kinds(sent), ["study", "study", "solve", "stop"]);
+  assert.equal(sent[3].work, "search");
+  answer(3, { type: "error", text: "not solved" });
   assert.deepEqual(analyst.solves.get("#5,a1"), { problem: "not solved" });
   analyst.think(situation("a1 b1", { studying: true }));
   analyst.solve(now.game, now.key);
   analyst.stopSolving();
   analyst.think(situation("a1 b1", { studying: true }));
-  assert.deepEqual(kinds(sent).slice(5), ["study", "solve", "stop", "study"]);
+  assert.deepEqual(kinds(sent).slice(4), ["study", "solve", "stop"]);
+  assert.equal(sent[6].work, "solve");
+  assert.equal(analyst.busy, "study");
 });

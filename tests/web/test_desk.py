@@ -137,6 +137,21 @@ def test_a_study_yields_to_the_next_request_and_to_stop(page: Page) -> None:
 
 
 @pytest.mark.row("F18")
+def test_the_stop_of_a_search_leaves_the_solver_at_work(page: Page) -> None:
+    study = page.send("study", position=game(size=5), player="rollouts")
+    assert page.socket.receive_json()["id"] == study
+    solve = page.send("solve", position=game("c3", size=5))
+    stop = page.send("stop", work="search")
+    ends: dict[int, str] = {}
+    while len(ends) < 3:
+        answer = page.socket.receive_json()
+        if answer["final"]:
+            ends[answer["id"]] = answer["type"]
+    assert ends == {study: "stopped", stop: "stopped", solve: "solve"}
+    assert "work: " in page.ask("stop", work="all")["text"]
+
+
+@pytest.mark.row("F18")
 def test_an_opinion_and_a_map_of_openings(page: Page) -> None:
     look = page.ask("look", position=game("b2"), player="rollouts")
     assert sum(look["policy"].values()) == pytest.approx(1, abs=1e-5)

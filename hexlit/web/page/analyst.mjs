@@ -79,7 +79,7 @@ export class Analyst {
     if (this.running) {
       this.connection.forget(this.running.id);
       this.running = null;
-      if (!wanted) this.stop();
+      if (!wanted) this.connection.send({ do: "stop", work: "search" });
     }
     if (wanted) this.ask(wanted);
   }
@@ -144,17 +144,6 @@ export class Analyst {
     this.running = running.id ? running : null;
   }
 
-  /** Stop whatever the server does for this page; the solver, which that stops too, begins again where it was. */
-  stop() {
-    this.connection.send({ do: "stop" });
-    this.running = null;
-    if (this.solving) {
-      const { game, key } = this.solving;
-      this.connection.forget(this.solving.id);
-      this.solve(game, key);
-    }
-  }
-
   /** Do the search of a button, which goes before all others, until it has ended. */
   begin(name, message, key, hear) {
     this.job = { name, message, key, hear };
@@ -207,17 +196,16 @@ export class Analyst {
       else if (answer.type === "error") this.solves.keep(key, { problem: answer.text });
       this.page.changed(false);
     });
-    this.solving = id ? { id, key, game } : null;
+    this.solving = id ? { id } : null;
     this.page.changed(false);
   }
 
-  /** Stop the solver; the search, which that stops too, begins again. */
+  /** Stop the solver. */
   stopSolving() {
     if (!this.solving) return;
     this.connection.forget(this.solving.id);
     this.solving = null;
-    if (this.running) this.connection.forget(this.running.id);
-    this.stop();
+    this.connection.send({ do: "stop", work: "solve" });
     this.page.changed(true);
   }
 
