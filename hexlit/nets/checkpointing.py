@@ -15,7 +15,7 @@ def recomputed(part: nn.Module, x: Tensor) -> Tensor:
     """
 
     def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
-        return nullcontext(), unchanged_statistics(part)
+        return nullcontext(), with_buffers(part, [(*place, buffer.clone()) for *place, buffer in buffers_of(part)])
 
     if torch.compiler.is_compiling():  # the compiler recomputes values, never the updates of running statistics
         result: Tensor = checkpoint(part, x, use_reentrant=False)
@@ -24,14 +24,19 @@ def recomputed(part: nn.Module, x: Tensor) -> Tensor:
     return result
 
 
+def buffers_of(part: nn.Module) -> list[tuple[nn.Module, str, Tensor]]:
+    """The buffers of `part`, such as running statistics, each with its module and its name there."""
+    return [(module, *named) for module in part.modules() for named in module.named_buffers(recurse=False)]
+
+
 @contextmanager
-def unchanged_statistics(part: nn.Module) -> Iterator[None]:
-    """Let batch norm normalise as in training inside the block, with its running statistics and count unchanged."""
-    buffers = [(module, *named) for module in part.modules() for named in module.named_buffers(recurse=False)]
+def with_buffers(part: nn.Module, copies: list[tuple[nn.Module, str, Tensor]]) -> Iterator[None]:
+    """Let `part` read and change `copies` of its buffers, as they were before it was first computed."""
+    own = buffers_of(part)
     try:
-        for module, name, buffer in buffers:
-            setattr(module, name, buffer.clone())
+        for module, name, buffer in copies:
+            setattr(module, name, buffer)
         yield
     finally:
-        for module, name, buffer in buffers:
+        for module, name, buffer in own:
             setattr(module, name, buffer)
