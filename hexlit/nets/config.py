@@ -34,7 +34,8 @@ class NetConfig:
 
     block: str = one_of(BLOCKS, "basic", group=BLOCK_GROUP)
     """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels).
-    Other names are blocks of installed packages. Such a block reads the settings below itself, or it ignores them."""
+    Other names are blocks of installed packages. Such a block decides itself whether it follows net.kernel,
+    net.activation, net.attention=se and net.global_pooling."""
 
     kernel: str = one_of(KERNELS, "square")
     """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours). The two

@@ -58,7 +58,8 @@ class Gated(nn.Module):
             with torch.no_grad():
                 self.level.lerp_(x.abs().mean((0, 2, 3))[:, None, None], 0.1)
                 self.passes += 1
-        return x + self.norm(self.conv(x)) / (self.level + 0.1 * self.passes.item())
+        y: Tensor = self.norm(self.conv(x)) / (self.level + 0.1 * self.passes.item())
+        return x + y
 
 
 class Plain(nn.Module):
@@ -69,14 +70,16 @@ class Plain(nn.Module):
         self.conv = nn.Conv2d(config.channels, config.channels, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.conv(x).relu()
+        y: Tensor = self.conv(x).relu()
+        return x + y
 
 
 class Noisy(Plain):
     """It draws random numbers whenever it answers."""
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.conv(x) * torch.rand_like(x)
+        y: Tensor = self.conv(x) * torch.rand_like(x)
+        return x + y
 
 
 class Wider(Plain):
