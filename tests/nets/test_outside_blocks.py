@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,14 @@ import torch
 from torch import nn
 
 from hexlit.errors import UsageError
-from hexlit.nets.config import NetConfig
+from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.flops import forward_flops, training_flops
 from hexlit.nets.fold import copy_folded, folded_twin
 from hexlit.nets.tower import HexNet, build_net
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.portable import write_onnx, write_safetensors
+from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
 from tests.nets.brought_blocks import SEPARABLE, line, package
 from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions
@@ -26,6 +28,7 @@ from tests.nets.test_tower import planes_of, small
 
 pytestmark = pytest.mark.row("F7")
 
+Separable = import_module("tests.outside.separable").Separable
 GATED = line(brought_blocks.Gated)
 CPU = torch.device("cpu")
 
@@ -49,6 +52,29 @@ def trained(block: str, seed: int = 0, **fields: object) -> HexNet:
         optimizer.step()
     nn.init.normal_(net.policy.cells.weight, std=0.5)
     return net.eval()
+
+
+class TestOutsideBlock(BlockConformance):
+    """hexlit's own promises, by blocks of other packages."""
+
+    @pytest.fixture(params=[brought_blocks.Gated, Separable], autouse=True)
+    def _of_each(self, request: pytest.FixtureRequest) -> None:
+        self.kind = request.param
+
+    def make(self, config: NetConfig) -> nn.Module:
+        block: nn.Module = self.kind(config)
+        return block
+
+
+class TestOwnBlock(BlockConformance):
+    """The same, by hexlit's own."""
+
+    @pytest.fixture(params=BLOCKS, autouse=True)
+    def _of_each(self, request: pytest.FixtureRequest) -> None:
+        self.kind = request.param
+
+    def make(self, config: NetConfig) -> nn.Module:
+        return build_net(replace(config, block=self.kind, blocks=[3])).blocks[2]
 
 
 both_blocks = pytest.mark.parametrize("block", ["separable", "gated"])
