@@ -59,7 +59,7 @@ def require_package(name: str) -> None:
         BlockError: no package brings it.
     """
     if name not in brought(BLOCK_GROUP).names:
-        raise BlockError(f"the package that brings its block {name} is not installed")
+        raise BlockError(f"the package that brings the block {name} is not installed")
 
 
 def _maker(name: str) -> Callable[[NetConfig], object]:

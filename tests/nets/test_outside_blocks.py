@@ -183,7 +183,7 @@ def test_a_file_whose_block_is_missing_or_another_one_says_so(name: str, tmp_pat
     with package(tmp_path / "site", SEPARABLE):
         file = saved(trained("separable"), tmp_path / name)
         assert load_network(file).net.config.block == "separable"
-    missing = f"checkpoint={file}: the package that brings its block separable is not installed"
+    missing = f"checkpoint={file}: the package that brings the block separable is not installed"
     with pytest.raises(UsageError, match=f"^{re.escape(missing)}$"):
         load_network(file)
     other = f"checkpoint={file}: the installed block separable has other weights than the file"
@@ -197,7 +197,7 @@ def test_no_file_names_a_module_to_import(tmp_path: Path) -> None:
         net = trained("separable")
         for name in ("separable:Separable", "separable.Separable", "os:system"):
             net.config.block = name
-            with pytest.raises(UsageError, match=f"that brings its block {name} is not installed$"):
+            with pytest.raises(UsageError, match=f"that brings the block {name} is not installed$"):
                 load_network(saved(net, tmp_path / "net.ckpt"))
 
 
