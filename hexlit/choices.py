@@ -1,7 +1,8 @@
 """Settings that take one of a few words. The field of a dataclass declares the words once.
 
 `check_words` refuses all others. The help, the completion and the reference read the same declaration, from the source:
-the first argument of `one_of` and `some_of` is a constant tuple or mapping, or its name.
+the first argument of `one_of` and `some_of` is a constant tuple or mapping, or its name. Installed packages may add
+words to a field with a group of entry points.
 """
 
 import re
@@ -10,16 +11,22 @@ from dataclasses import MISSING, field, fields
 from typing import Any
 
 from hexlit.errors import UsageError
+from hexlit.outside import brought
 
 WORDS = "words"
 """Key of the words in a field's metadata."""
+GROUP = "group"
+"""Key of the group of entry points in a field's metadata."""
 NUMBERED = ":N"
 """End of a word that stands for many: `cuda:N` for `cuda:0`, `cuda:1` and so on."""
 
 
-def one_of(words: Iterable[str], default: str | None) -> Any:
-    """A field that takes one of the `words`; None, too, where that is the `default`."""
-    return field(default=default, metadata={WORDS: tuple(words)})
+def one_of(words: Iterable[str], default: str | None, *, group: str = "") -> Any:
+    """A field that takes one of the `words`; None, too, where that is the `default`.
+
+    With a `group` of entry points it also takes the names that installed packages have there.
+    """
+    return field(default=default, metadata={WORDS: tuple(words), GROUP: group})
 
 
 def some_of(words: Iterable[str], default: Sequence[str]) -> Any:
@@ -43,20 +50,24 @@ def check_words(settings: Any, section: str = "") -> None:
             continue
         key = f"{section}.{one.name}".lstrip(".")
         if one.default is not MISSING:
-            check_word(key, value, words)
+            check_word(key, value, words, one.metadata.get(GROUP, ""))
         elif not set(value) <= set(words) or len(set(value)) < len(value):
             raise UsageError(f"{key}=[{','.join(map(str, value))}]: choose some of {', '.join(words)}, each once")
 
 
-def check_word(key: str, value: str, words: Iterable[str]) -> None:
-    """Refuse a `value` of the setting `key` that is none of the `words`.
+def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> None:
+    """Refuse a `value` of the setting `key` that is none of the `words` and no name in the `group` of entry points.
 
     Raises:
         UsageError: it is none.
     """
     known = tuple(words)
-    if not any(fits(value, word) for word in known):
-        raise UsageError(f"{key}={value}: choose one of {', '.join(known)}")
+    if any(fits(value, word) for word in known):
+        return
+    names = brought(group).names if group else set()
+    if value not in names:
+        others = "; no installed package brings another" if group else ""
+        raise UsageError(f"{key}={value}: choose one of {', '.join([*known, *sorted(names - {*known})])}{others}")
 
 
 def fits(value: str, word: str) -> bool:

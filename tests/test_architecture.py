@@ -59,6 +59,7 @@ FOR_ALL = {
     "interruption",
     "lifeline",
     "locks",
+    "outside",
     "parquet",
     "__init__",
 }  # these import nothing of ours but one another

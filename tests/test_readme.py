@@ -89,6 +89,12 @@ def test_the_example_of_a_task_is_the_one_that_the_tests_train() -> None:
         assert found[1] == (ROOT / "tests" / "outside" / "linetask" / name).read_text(encoding="utf-8")
 
 
+def test_the_example_of_a_block_is_the_one_that_the_tests_train() -> None:
+    found = re.search(r"<!-- file: separable.py .*? -->\n```python\n(.*?)```", PAGES["extending.md"], re.DOTALL)
+    assert found is not None
+    assert found[1] == (ROOT / "tests" / "outside" / "separable.py").read_text(encoding="utf-8")
+
+
 def test_the_messages_that_the_pages_on_problems_quote_are_those_of_the_code() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "hexlit").rglob("*.py"))
     code = re.sub(r"\"\s*\n\s*f?\"", "", code)

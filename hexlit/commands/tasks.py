@@ -11,11 +11,9 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from hexlit.commands.application import register_schema
+from hexlit.outside import TASK_GROUP, brought
 
 DEFAULT = "hex"
-
-GROUP = "hexlit.tasks"
-"""Entry points of other packages with a task; each leads to a `TaskEntry`."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +91,7 @@ TASKS = {
 @cache
 def known_tasks() -> Mapping[str, TaskEntry]:
     """The tasks of hexlit and of other packages by name; hexlit's own name takes precedence."""
-    from importlib.metadata import entry_points
-
-    others = {point.name: point.load() for point in entry_points(group=GROUP)}
-    return {**others, **TASKS}
+    return {**{point.name: point.load() for point in brought(TASK_GROUP)}, **TASKS}
 
 
 def found(place: str) -> Any:

@@ -44,7 +44,7 @@ def candidates(net: HexNet, dtype: torch.dtype) -> list[str]:
     own = "eager" if fused_obstacle(net) else "fused"
     others = ["winograd"] if dtype in DTYPES["winograd"] and not winograd_obstacle(net) else []
     others += [] if graph_obstacle(net) else installed_backends(dtype)
-    return [own, *others] if others else ["fused"]
+    return [own, *others]
 
 
 def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder) -> str:

@@ -4,8 +4,10 @@ from dataclasses import dataclass, field
 
 from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
+from hexlit.outside import BLOCK_GROUP
 
 BLOCKS = ("basic", "bottleneck")
+"""hexlit's own residual blocks; no package can bring another one of these names."""
 KERNELS = ("square", "hex")
 ATTENTIONS = ("none", "se", "self")
 AUXILIARY = REPLY, SOFT = "reply", "soft"
@@ -30,8 +32,10 @@ class NetConfig:
     blocks: list[int] = field(default_factory=lambda: [6])
     """Residual blocks of each stage."""
 
-    block: str = one_of(BLOCKS, "basic")
-    """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels)."""
+    block: str = one_of(BLOCKS, "basic", group=BLOCK_GROUP)
+    """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels).
+    Other names are blocks of installed packages. Such a block decides itself whether it follows net.kernel,
+    net.activation, net.attention=se and net.global_pooling."""
 
     kernel: str = one_of(KERNELS, "square")
     """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours). The two

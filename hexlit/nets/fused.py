@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexlit.nets.blocks import ConvNorm, ResidualBlock, size_scale
+from hexlit.nets.config import BLOCKS
 from hexlit.nets.tower import HexNet
 
 OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolution_pointwise_")
@@ -19,6 +20,8 @@ OPERATORS = ("_reorder_convolution_weight", "_convolution_pointwise", "_convolut
 
 def fused_obstacle(net: HexNet) -> str:
     """Why `net` cannot take the fused backend here; empty if it can."""
+    if net.config.block not in BLOCKS:
+        return f"net.block={net.config.block} has no fused operator, {' and '.join(BLOCKS)} have"
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} has no fused operator, only relu has"
     if net.config.attention == "self":

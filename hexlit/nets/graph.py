@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hexlit.nets.blocks import ConvNorm, ResidualBlock, size_scale
+from hexlit.nets.config import BLOCKS
 from hexlit.nets.tower import HexNet
 
 Array = NDArray[np.float32]
@@ -60,6 +61,8 @@ class OpenOperators(Operators[T], Protocol[T]):
 
 def graph_obstacle(net: HexNet) -> str:
     """Why `net` cannot be written by `Operators`; empty if it can."""
+    if net.config.block not in BLOCKS:
+        return f"net.block={net.config.block} is not in its graph, {' and '.join(BLOCKS)} are"
     if net.config.attention == "self":
         return f"net.attention={net.config.attention} is not in its graph, none and se are"
     return ""

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.blocks import ConvNorm, GlobalBias, ResidualBlock, SelfAttention, SqueezeExcitation, make_activation
 from hexlit.nets.checkpointing import recomputed
-from hexlit.nets.config import NetConfig
+from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.heads import BoardSummary, PolicyHead, ValueHead
+from hexlit.nets.outside_blocks import outside_block
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ class HexNet(nn.Module):
     Args:
         config: its settings; the heads follow them, too.
         stem: from the planes to the channels of the trunk.
-        blocks: the residual blocks of all stages.
+        blocks: the residual blocks of all stages, `[B, C, n, n]` → `[B, C, n, n]`.
         attention: the layer at the end of each stage; empty for a network without.
         auxiliary: names of further policy heads, which only training computes; see `playing_state`.
 
@@ -61,7 +62,7 @@ class HexNet(nn.Module):
         self,
         config: NetConfig,
         stem: ConvNorm,
-        blocks: list[ResidualBlock],
+        blocks: list[nn.Module],
         attention: list[SelfAttention],
         auxiliary: Sequence[str] = (),
     ) -> None:
@@ -104,13 +105,19 @@ def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
     """An untrained network of `config`, with weights from torch's generator; this alone tells the kinds apart.
 
     It has an `auxiliary` policy head of each name; its other weights do not depend on them.
+
+    Raises:
+        BlockError: the package that brings its block is missing, or the block is not as it should be.
     """
     channels, activation = config.channels, config.activation
     middle = channels // 2 if config.block == "bottleneck" else channels
     conv = partial(ConvNorm, hexagonal=config.kernel == "hex")
     stem = conv(PLANES, channels, 3)
-    blocks = []
+    blocks: list[nn.Module] = []
     for number in range(1, sum(config.blocks) + 1):
+        if config.block not in BLOCKS:
+            blocks.append(outside_block(config))
+            continue
         if config.block == "bottleneck":
             layers = [conv(channels, middle, 1), conv(middle, middle, 3), conv(middle, channels, 1)]
         else:

@@ -26,6 +26,8 @@ from hexlit.commands.manual.conf_files import CONF
 from hexlit.commands.manual.schema_places import own_tasks, places
 from hexlit.commands.manual.taken import taken
 from hexlit.commands.user_errors import CONFIG_PACKAGE, VERSION_BASE
+from hexlit.nets.config import BLOCKS
+from tests.nets.brought_blocks import SEPARABLE, package
 
 Captured = pytest.CaptureFixture[str]
 
@@ -317,6 +319,12 @@ def test_completion_names_files_where_a_setting_is_one(tmp_path: Path, monkeypat
     (tmp_path / "runs").mkdir()
     (tmp_path / "rates.json").touch()
     assert candidates("export", [], "checkpoint=r") == ["checkpoint=rates.json", "checkpoint=runs/"]
+
+
+def test_completion_knows_the_blocks_of_other_packages(tmp_path: Path) -> None:
+    with package(tmp_path / "site", SEPARABLE):
+        assert candidates("train", [], "net.block=") == [f"net.block={one}" for one in (*BLOCKS, "separable")]
+    assert candidates("train", [], "net.block=s") == []
 
 
 def test_the_reference_is_that_of_the_code() -> None:

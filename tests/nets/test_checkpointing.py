@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hexlit.nets.checkpointing import unchanged_statistics
+from hexlit.nets.checkpointing import copies_of_buffers, with_buffers
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import HexNet, build_net
 
@@ -129,7 +129,8 @@ def test_checkpointing_is_no_part_of_the_architecture() -> None:
 def test_statistics_are_given_back_when_the_computation_fails() -> None:
     norm = nn.BatchNorm2d(2)
     mean = norm.running_mean
-    with pytest.raises(ValueError, match="4D"), unchanged_statistics(nn.Sequential(norm, norm)):
+    both = nn.Sequential(norm, norm)
+    with pytest.raises(ValueError, match="4D"), with_buffers(both, copies_of_buffers(both)):
         norm(norm(torch.rand(2, 2, 2, 2) + 5)[0])
     assert norm.running_mean is mean
     assert norm.num_batches_tracked == 0

@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
 
 from hexlit import testing
 from hexlit.arena.game_player import GamePlayer
 from hexlit.arena.match import Player
 from hexlit.arena.players import RandomPlayer
 from hexlit.hex.records.formats import FORMATS
+from hexlit.nets.config import NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
 from hexlit.search.search import Search, SearchResult
 from hexlit.selfplay.player import LocalPlayer, Workplace
 from hexlit.testing.searches import BatchSearch
 from hexlit.testing.stand_ins import KeyedEvaluator
+from tests.nets.brought_blocks import Doubled, Noisy, Plain, Wider, single
 
 Answer = Callable[[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]], object]
 
@@ -71,6 +75,56 @@ def test_a_broken_evaluator_is_found(broken: str) -> None:
     class Suite(testing.EvaluatorConformance):
         def make(self, size: int, swap: bool, batch: int) -> Evaluator:
             return Changed(change)
+
+    with pytest.raises(AssertionError, match=said):
+        getattr(Suite(), test)()
+
+
+class Unlearned(Plain):
+    """Its bias has no gradient."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + functional.conv2d(x, self.conv.weight, padding=1)
+
+
+class Mixed(Plain):
+    """It looks at the whole batch in evaluation, too."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.conv(x - x.mean(0))
+        return x + y
+
+
+class Forgetful(Plain):
+    """A number outside of its state changes in training."""
+
+    calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += self.training
+        y: Tensor = self.conv(x) * self.calls
+        return x + y
+
+
+BROKEN_BLOCKS: dict[Callable[[NetConfig], nn.Module], tuple[str, str]] = {
+    Wider: ("test_shape_and_number_format_stay", "on 2x2: it returned"),
+    Doubled: ("test_shape_and_number_format_stay", "on 2x2: it returned"),
+    Unlearned: ("test_every_weight_learns", "conv.bias has no gradient"),
+    Mixed: ("test_an_answer_in_evaluation_depends_on_the_position_alone", "answers differ by"),
+    Noisy: ("test_an_answer_in_evaluation_depends_on_the_position_alone", "answers differ by"),
+    Forgetful: ("test_its_state_is_all_that_another_one_needs", "with the same state answers differ by"),
+    single: ("test_its_state_is_all_that_another_one_needs", "returned twice"),
+}
+
+
+@pytest.mark.row("F16")
+@pytest.mark.parametrize("broken", BROKEN_BLOCKS)
+def test_a_broken_block_is_found(broken: Callable[[NetConfig], nn.Module]) -> None:
+    test, said = BROKEN_BLOCKS[broken]
+
+    class Suite(testing.BlockConformance):
+        def make(self, config: NetConfig) -> nn.Module:
+            return broken(config)
 
     with pytest.raises(AssertionError, match=said):
         getattr(Suite(), test)()

@@ -25,6 +25,8 @@ class Setting:
     """The text below its declaration, in one line; empty where there is none."""
     choices: tuple[str, ...] = ()
     """The words declared for it, the only ones that it takes; empty where it takes others."""
+    group: str = ""
+    """A group of entry points whose names it takes beside its `choices`; empty where there is none."""
 
     @property
     def section(self) -> str:
@@ -82,7 +84,8 @@ def _read(module: str, name: str, prefix: str, settings: list[Setting], sections
             _read(home, nested, f"{prefix}{key}.", settings, sections)
         else:
             kind = ast.unparse(field.annotation)
-            settings.append(Setting(f"{prefix}{key}", kind, _default(field, home), meaning, _choices(field, home)))
+            words = _choices(field, home), _group(field, home)
+            settings.append(Setting(f"{prefix}{key}", kind, _default(field, home), meaning, *words))
 
 
 def _with_bases(module: str, name: str) -> Iterator[tuple[str, ast.ClassDef]]:
@@ -144,3 +147,11 @@ def _choices(field: ast.AnnAssign, module: str) -> tuple[str, ...]:
         case ast.Call(func=ast.Name(id="one_of" | "some_of"), args=[words, _]):
             return tuple(value_of(words, module))
     return ()
+
+
+def _group(field: ast.AnnAssign, module: str) -> str:
+    """The group of entry points that adds to those words."""
+    match field.value:
+        case ast.Call(func=ast.Name(id="one_of"), keywords=[ast.keyword(arg="group", value=group)]):
+            return str(value_of(group, module))
+    return ""

@@ -2,11 +2,14 @@
 
 import numba
 
+from hexlit.nets.config import BLOCKS
 from hexlit.nets.tower import HexNet
 
 
 def winograd_obstacle(net: HexNet) -> str:
     """Why `net` cannot be evaluated this way; empty if it can."""
+    if net.config.block not in BLOCKS:
+        return f"net.block={net.config.block} is not in its kernels, {' and '.join(BLOCKS)} are"
     if net.config.activation != "relu":
         return f"net.activation={net.config.activation} is not in its kernels, only relu is"
     if net.config.attention == "self":

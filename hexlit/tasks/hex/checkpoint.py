@@ -7,8 +7,9 @@ from pathlib import Path
 import torch
 
 from hexlit.errors import UsageError
-from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet, build_net, playing_state
+from hexlit.nets.outside_blocks import BlockError
+from hexlit.nets.saved import saved_net
+from hexlit.nets.tower import HexNet, playing_state
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
 from hexlit.tasks.hex.portable import SUFFIX, read_safetensors
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
@@ -43,7 +44,7 @@ def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
     `where` is as in `network_file`. Messages name the setting `key`.
 
     Raises:
-        UsageError: there is no such file, or it is no checkpoint of a Hex network.
+        UsageError: there is no such file, it is no checkpoint of a Hex network, or the package of its block is missing.
     """
     path = network_file(where, key)
     if not path.is_file():
@@ -56,8 +57,9 @@ def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         settings = saved["hyper_parameters"]
-        net = build_net(NetConfig(**settings["net"]))
-        net.load_state_dict(playing_state(weights_in_use(saved["state_dict"])))
+        net = saved_net(settings["net"], playing_state(weights_in_use(saved["state_dict"])))
+    except BlockError as error:
+        raise UsageError(f"{key}={path}: {error}") from error
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"{key}={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error
-    return LoadedNetwork(net.eval(), int(settings["size"]), bool(settings["swap"]))
+    return LoadedNetwork(net, int(settings["size"]), bool(settings["swap"]))

@@ -17,6 +17,7 @@ from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import build_net, playing_state
 
 Weights = dict[str, np.ndarray[Any, Any]]
@@ -83,9 +84,14 @@ class RemoteHostMaker:
         """Inspect the hardware, and make the host.
 
         Raises:
-            UsageError: the machine lacks the requested hardware; the message names the machine.
+            UsageError: the machine lacks the requested hardware, or the package of the network's block; the message
+                names the machine.
         """
-        return HostMaker(self.net, self.size, self.swap, self.batch, profile_there(self.accelerator))()
+        maker = HostMaker(self.net, self.size, self.swap, self.batch, profile_there(self.accelerator))
+        try:
+            return maker()
+        except BlockError as error:
+            raise UsageError(f"on {platform.node()}: {error}") from None
 
 
 def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:

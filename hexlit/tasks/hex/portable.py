@@ -15,9 +15,10 @@ from safetensors.torch import save
 from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.files import replacing
-from hexlit.nets.config import NetConfig
 from hexlit.nets.graph import graph_obstacle
-from hexlit.nets.tower import HexNet, build_net
+from hexlit.nets.outside_blocks import BlockError
+from hexlit.nets.saved import saved_net
+from hexlit.nets.tower import HexNet
 
 SUFFIX = ".safetensors"
 FORMAT = "hexlit network 1"
@@ -81,7 +82,7 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> tuple[HexNet, int, 
     Messages name the setting `key`.
 
     Raises:
-        UsageError: the file is damaged, or has another format.
+        UsageError: the file is damaged or has another format, or the package of its block is missing.
     """
     try:
         with safe_open(path, "pt") as file:
@@ -93,11 +94,10 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> tuple[HexNet, int, 
         raise UsageError(f"{key}={path}: written by another program, or by another version ({metadata.get('format')})")
     try:
         settings: dict[str, Any] = json.loads(metadata["net"])
-        net = build_net(NetConfig(**settings))
-        net.load_state_dict(
-            {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
-        )
-        return net.eval(), int(metadata["size"]), metadata["swap"] == "1"
+        state = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+        return saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1"
+    except BlockError as error:
+        raise UsageError(f"{key}={path}: {error}") from error
     except (KeyError, TypeError, ValueError, RuntimeError, UsageError) as error:
         raise UsageError(f"{key}={path}: not a network of hexlit ({str(error).splitlines()[0]})") from error
 

@@ -1,0 +1,85 @@
+"""The promises of every residual block."""
+
+from typing import TYPE_CHECKING
+
+from hexlit.nets.config import NetConfig
+
+if TYPE_CHECKING:  # torch takes seconds to import, and the other suites need none
+    from torch import Tensor, nn
+
+
+class BlockConformance:
+    """The promises of a block of `net.block`, see `hexlit.nets.outside_blocks` and `hexlit.testing`.
+
+    Attributes:
+        sizes: boards to try.
+        config: the network whose block is made.
+        tolerance: by how much answers may differ that should be the same.
+    """
+
+    sizes: tuple[int, ...] = (2, 3, 8, 19)
+    config = NetConfig(channels=8)
+    tolerance = 1e-4
+
+    def make(self, config: NetConfig) -> "nn.Module":
+        """A new block for the network of `config`."""
+        raise NotImplementedError
+
+    def test_shape_and_number_format_stay(self) -> None:
+        """On every board, in training and in evaluation."""
+        block = self.make(self.config)
+        for size in self.sizes:
+            x = self._features(size)
+            for answer in (block.train()(x), block.eval()(x)):
+                found, wanted = (tuple(answer.shape), answer.dtype), (tuple(x.shape), x.dtype)
+                assert found == wanted, f"on {size}x{size}: it returned {found} for {wanted}"
+
+    def test_every_weight_learns(self) -> None:
+        """Its gradient is there and finite."""
+        block = self.make(self.config).train()
+        for size in self.sizes:
+            block.zero_grad()
+            block(self._features(size)).square().sum().backward()
+            for name, weight in block.named_parameters():
+                assert weight.grad is not None, f"on {size}x{size}: {name} has no gradient"
+                assert weight.grad.isfinite().all(), f"on {size}x{size}: the gradient of {name} is not finite"
+
+    def test_an_answer_in_evaluation_depends_on_the_position_alone(self) -> None:
+        """Not on the positions beside it, nor on what was asked before."""
+        block = self._trained()
+        for size in self.sizes:
+            x = self._features(size)
+            whole = block(x)
+            alike = self._differences(block(x[1:2]), whole[1:2]), self._differences(block(x), whole)
+            assert max(alike) <= self.tolerance, f"on {size}x{size}: answers differ by {max(alike):.2g}"
+
+    def test_its_state_is_all_that_another_one_needs(self) -> None:
+        """A checkpoint keeps the state; a network is built again for evaluation and given it."""
+        block, other = self._trained(), self.make(self.config).eval()
+        assert block is not other, "one module was returned twice"
+        other.load_state_dict(block.state_dict())
+        for size in self.sizes:
+            x = self._features(size)
+            off = self._differences(other(x), block(x))
+            assert off <= self.tolerance, f"on {size}x{size}: with the same state answers differ by {off:.2g}"
+
+    def _trained(self) -> "nn.Module":
+        """A block in evaluation after a few steps, so that its statistics are not those of a new one."""
+        import torch
+
+        block = self.make(self.config).train()
+        optimizer = torch.optim.SGD(block.parameters(), 1e-3)
+        for size in self.sizes:
+            optimizer.zero_grad()
+            block(self._features(size) + 1).square().mean().backward()
+            optimizer.step()
+        return block.eval()
+
+    def _features(self, size: int) -> "Tensor":
+        """The same `[4, C, size, size]` in every call."""
+        import torch
+
+        return torch.rand(4, self.config.channels, size, size, generator=torch.Generator().manual_seed(size))
+
+    def _differences(self, found: "Tensor", wanted: "Tensor") -> float:
+        return (found - wanted).detach().abs().max().item()
