@@ -14,7 +14,8 @@ from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.match import most_openings, play_match
 from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
-from hexlit.hex.openings import SOLVED, openings_right, solved_openings
+from hexlit.hex.judging import openings_right
+from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import SolvedPositions
 from hexlit.nets.calibration import calibrate
 from hexlit.search.config import SearchConfig

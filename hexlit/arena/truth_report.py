@@ -12,7 +12,8 @@ from hexlit.arena.parts import Part, measured_now
 from hexlit.arena.players import Judge, Judgement
 from hexlit.arena.shares import Share
 from hexlit.arena.strength import keeps_the_win, opening_values
-from hexlit.hex.openings import SOLVED, openings_right, solved_openings
+from hexlit.hex.judging import openings_right
+from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.nets.calibration import calibrate
 

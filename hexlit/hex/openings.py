@@ -3,9 +3,6 @@
 These tables are facts about the game to measure a player against. Nothing is ever trained on them.
 """
 
-import math
-from collections.abc import Iterable
-
 import numpy as np
 import numpy.typing as npt
 
@@ -34,19 +31,3 @@ def solved_openings(size: int) -> npt.NDArray[np.bool_]:
     if size not in SOLVED:
         raise UsageError(f"no solved openings for size {size}: the sizes with a table are 3 to 7")
     return np.array([letter == "W" for letter in SOLVED[size].replace("/", "")], dtype=np.bool_)
-
-
-def judged_right(value: float | None, wins: bool) -> bool:
-    """Whether the judgement of an opening agrees with perfect play: the one rule for every count and every map.
-
-    Args:
-        value: the judgement from the opener's view, unrounded: above 0 or True, the opener wins. Exactly 0 is a loss.
-            None and NaN are no judgement, and never right.
-        wins: whether the opening wins with best play.
-    """
-    return value is not None and not math.isnan(value) and bool(value > 0) == bool(wins)
-
-
-def openings_right(values: Iterable[float | None], truth: Iterable[bool]) -> int:
-    """Number of judgements that are `judged_right`; `values` and `truth` have an entry for each cell."""
-    return sum(judged_right(value, wins) for value, wins in zip(values, truth, strict=True))

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
-from hexlit.hex.openings import judged_right
+from hexlit.hex.judging import judged_right
 from hexlit.reporting.game import placed
 from hexlit.reporting.quantities import format_hundredths
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from hexlit.errors import UsageError
-from hexlit.hex.openings import judged_right, openings_right
+from hexlit.hex.judging import judged_right, openings_right
 from hexlit.reporting.quantities import format_hundredths
 
 WIN_STYLE = "black on dark_sea_green2"

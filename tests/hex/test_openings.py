@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.hex.openings import judged_right, openings_right, solved_openings
+from hexlit.hex.openings import solved_openings
 
 
 @pytest.mark.parametrize("size", [3, 4, 5, 6, 7])
@@ -31,21 +31,3 @@ def test_a_size_without_a_table_is_refused(size: int) -> None:
 def test_the_caller_may_write_into_the_table_he_gets() -> None:
     solved_openings(5)[:] = False
     assert solved_openings(5).any()
-
-
-@pytest.mark.parametrize(
-    ("value", "wins", "right"),
-    [(1e-9, True, True), (-1e-9, True, False), (0.0, False, True), (0.0, True, False), (True, True, True)],
-)
-def test_the_sign_of_the_unrounded_value_decides(value: float, wins: bool, right: bool) -> None:
-    assert judged_right(value, wins) is right
-
-
-@pytest.mark.parametrize("wins", [True, False])
-def test_no_judgement_is_never_right(wins: bool) -> None:
-    assert not judged_right(None, wins)
-    assert not judged_right(float("nan"), wins)
-
-
-def test_right_openings_are_counted_once_each() -> None:
-    assert openings_right([0.00002, -0.00002, None, 0.9], [True, True, False, True]) == 2

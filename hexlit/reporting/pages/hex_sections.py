@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from hexlit.hex.judging import judged_right
 from hexlit.hex.notation import format_cell
-from hexlit.hex.openings import judged_right
 from hexlit.hex.record import GameRecord
 from hexlit.reporting.board_svg import MARK, CellNote, board_svg, value_notes
 from hexlit.reporting.pages.charts import Chart, ChartLine, draw_chart, drawn
