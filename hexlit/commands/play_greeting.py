@@ -1,7 +1,6 @@
 """The first lines of a game on the terminal: who plays, and how to read the board."""
 
-from hexlit.reporting.board import SIDES
-from hexlit.reporting.game import LAST
+from hexlit.reporting.board import LAST, SIDES
 
 _YOU = {
     "black": "You play Black (X) against {other}, who plays White (O).",

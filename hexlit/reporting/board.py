@@ -13,6 +13,9 @@ MARK_STYLE = "bold green"
 SIDES = "X Black, top to bottom; O White, left to right"
 """Legend of `draw_board`: the stones, and the edges that each player connects."""
 
+LAST = "(X) or (O) the last move"
+"""Legend of the brackets around the `last` move."""
+
 _STONES = {1: ("X", BLACK_STYLE), -1: ("O", WHITE_STYLE), 0: (".", "dim")}
 
 

@@ -8,10 +8,7 @@ from rich.text import Text
 from hexlit.hex.board import Board
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.reporting.board import BLACK_STYLE, SIDES, WHITE_STYLE, draw_board
-
-LAST = "(X) or (O) the last move"
-"""Legend of the brackets on a board."""
+from hexlit.reporting.board import BLACK_STYLE, LAST, SIDES, WHITE_STYLE, draw_board
 
 _MOVES_A_LINE = 8
 _COLOURS = {1: "Black", -1: "White"}
