@@ -14,6 +14,7 @@ from hexlit.arena.config import EvaluationConfig
 from hexlit.arena.match import most_openings, play_match
 from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
+from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import SolvedPositions
 from hexlit.nets.calibration import calibrate
@@ -145,8 +146,8 @@ class Strength:
         searched, found = self._search_with_openings(searcher, positions)
         figures: Figures = {
             "openings": len(truth),
-            "openings_right": int(((searched > 0) == truth).sum()),
-            "opening_map": [round(float(value), 4) for value in searched],
+            "openings_right": openings_right(searched.tolist(), truth),
+            "opening_map": searched.tolist(),
             "opening_truth": [bool(wins) for wins in truth],
         }
         likeliest = policy.judge(positions.cells, positions.to_move).action
@@ -180,8 +181,8 @@ class Strength:
         calibration = calibrate(found.value, positions.won)
         won = positions.won
         return {
-            "value_openings_right": int(((values > 0) == solved_openings(self.size)).sum()),
-            "value_opening_map": [round(float(value), 4) for value in values],
+            "value_openings_right": openings_right(values.tolist(), solved_openings(self.size)),
+            "value_opening_map": values.tolist(),
             "game_positions": len(positions),
             "value_brier": calibration.brier,
             "value_log_loss": calibration.log_loss,

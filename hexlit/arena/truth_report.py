@@ -12,6 +12,7 @@ from hexlit.arena.parts import Part, measured_now
 from hexlit.arena.players import Judge, Judgement
 from hexlit.arena.shares import Share
 from hexlit.arena.strength import keeps_the_win, opening_values
+from hexlit.hex.judging import openings_right
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.hex.truth import STAGES, SolvedPositions
 from hexlit.nets.calibration import calibrate
@@ -85,8 +86,8 @@ def measure_truth(
 def _openings(judge: Judge, size: int, truth: NDArray[np.bool_] | None) -> Document:
     values = opening_values(judge, size)
     return {
-        "map": [round(float(value), 4) for value in values],
-        "right": None if truth is None else int(((values > 0) == truth).sum()),
+        "map": values.tolist(),
+        "right": None if truth is None else openings_right(values.tolist(), truth),
     }
 
 

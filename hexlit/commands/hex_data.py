@@ -1,24 +1,40 @@
 """The training games of a Hex network: its own, recorded ones, or both."""
 
+import logging
 from pathlib import Path
 
+from rich.console import Console
+
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
 from hexlit.files import cache_folder
 from hexlit.nets.config import REPLY
 from hexlit.tasks.hex.data import SelfPlayDataModule
 from hexlit.tasks.hex.data_module import HexDataModule
+from hexlit.tasks.hex.games_account import GamesAccount
 from hexlit.tasks.hex.games_data import GamesDataModule
 from hexlit.tasks.hex.train_config import HexTrainConfig
 from hexlit.training.phases import PhaseClock
 
+log = logging.getLogger(__name__)
+
 
 def make_data(
-    config: HexTrainConfig, profile: DeviceProfile, folder: Path, clock: PhaseClock, deadline: float | None
+    config: HexTrainConfig,
+    profile: DeviceProfile,
+    folder: Path,
+    clock: PhaseClock,
+    deadline: float | None,
+    console: Console,
 ) -> HexDataModule:
-    """The data of a run; games of self-play are saved in `folder`."""
-    if config.data.source == "games":
-        return recorded_games(config, profile)
-    others = None if config.data.path is None else recorded_games(config, profile).training
+    """The data of a run; games of self-play are saved in `folder`, and `console` shows the account of recorded ones."""
+    recorded = None if config.data.path is None else recorded_games(config, profile)
+    if recorded is not None:
+        trains_on_games = config.data.source == "games"
+        show_account(recorded.account(validates=trains_on_games), console)
+        if trains_on_games:
+            return recorded
+    others = None if recorded is None else recorded.training
     return SelfPlayDataModule(
         config.selfplay,
         config.search,
@@ -57,3 +73,11 @@ def recorded_games(config: HexTrainConfig, profile: DeviceProfile) -> GamesDataM
         max_positions=data.max_positions,
         claimed_results=data.claimed_results,
     )
+
+
+def show_account(account: GamesAccount, console: Console) -> None:
+    """Show the games that are used and left out; a warning if most are left out."""
+    if not account.mostly_left_out:
+        console.print(account.line(), highlight=False, markup=False, soft_wrap=True)
+    elif ranks().writes:
+        log.warning("most games are left out; %s", account.line())

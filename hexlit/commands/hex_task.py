@@ -83,7 +83,7 @@ class HexTask(Task):
         )
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
-        self.data = make_data(config, profile, session.folder / "games", session.clock, session.deadline)
+        self.data = make_data(config, profile, session.folder / "games", session.clock, session.deadline, self._console)
         self._closing.append(self.data.close)
         profile.on(profile.device, self.data.memory_share).apply()
         batch = evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)

@@ -12,7 +12,7 @@ from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
 from hexlit.extras import install
 from hexlit.search.config import SearchConfig
-from hexlit.tasks.hex.packaged import is_packaged, largest_board, packaged_by_board
+from hexlit.tasks.hex.packaged import fitting_network, is_packaged, largest_board, packaged_by_board
 from hexlit.web.config import WebSettings
 
 if TYPE_CHECKING:  # loaded only for a real game
@@ -78,6 +78,7 @@ def play(config: DictConfig) -> None:
     settings = typed(config, PlayConfig)
     if settings.terminal:
         check_installed("pydantic")
+        greet(settings)
         from hexlit.commands.play_terminal import play_on_terminal
 
         play_on_terminal(shared_by_all(settings), swap=settings.swap, you=settings.you, against=settings.against)
@@ -93,6 +94,16 @@ def play(config: DictConfig) -> None:
         get_ready(shared)
 
     serve(shared, listening, begun)
+
+
+def greet(settings: PlayConfig) -> None:
+    """Print who plays and how to read the board, before the players are loaded, which takes seconds."""
+    from hexlit.commands.play_greeting import greeting
+
+    first = NETWORK if settings.checkpoint is not None or packaged_by_board() else "rollouts"
+    against = settings.against or first
+    network = settings.checkpoint or fitting_network(settings.board or WITHOUT_NETWORK)
+    print(greeting(settings.you, against, network if against == NETWORK else None), flush=True)
 
 
 def check_installed(*packages: str) -> None:

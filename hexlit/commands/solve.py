@@ -172,7 +172,7 @@ def _stones(board: "Board | Position") -> dict[str, object]:
 def as_text(board: "Board | Position", solution: "Solution") -> Text:
     """The answer for a person: the board with its winning moves marked, then the result in words."""
     from hexlit.hex.notation import format_moves
-    from hexlit.reporting.board import draw_board
+    from hexlit.reporting.board import SIDES, draw_board
 
     mover, winner = _NAMES[board.to_move].capitalize(), _NAMES[int(solution.winner)].capitalize()
     winning = [int(move) for move in solution.winning_moves]
@@ -180,7 +180,7 @@ def as_text(board: "Board | Position", solution: "Solution") -> Text:
     return Text("\n").join(
         [
             draw_board(board.cells, board.size, marks=winning),
-            Text("X Black, top to bottom; O White, left to right; * winning move\n"),
+            Text(f"{SIDES}; * winning move\n"),
             Text(f"to move        {mover}"),
             Text(f"winner         {winner}, with best play"),
             Text(f"winning moves  {moves}"),

@@ -100,6 +100,7 @@ def train(config: DictConfig) -> Any:
         settings_writer(config, folder)()
     settings = typed(config, RunConfig)
     refuse_without_effect(settings)
+    settings.check_installed()
     if ticket is not None:
         refuse_in_a_sweep(settings.accelerator.devices)
         with quick_imports():

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -24,13 +24,17 @@ It is above the effect of rounding (TF32 on cuda included) and below that of a w
 
 CHECKED_POSITIONS = 16
 
+EAGER_TIME = 1.6
+"""Time of self-play by eager operators, beside that by fused ones; measured, see docs/hardware.md."""
+
 
 class NetworkEvaluator:
     """Evaluates `batch` positions per call with a snapshot of a network's weights.
 
     The backend that the profile asks for is built and compared with the plain float32 network on random positions. If
-    it cannot be built or differs, torch's plain operators take its place, and one warning says why. If the profile
-    leaves the backend open, the fastest one of the CPU is taken: see `fastest_backend`.
+    it cannot be built or differs, torch's plain operators take its place, and one warning says why; further evaluators
+    of the process do not repeat it. If the profile leaves the backend open, the fastest one of the CPU is taken: see
+    `fastest_backend`.
 
     Attributes:
         backend: the backend in use: fused, winograd, graph, compile, onnxruntime, openvino or eager.
@@ -100,7 +104,8 @@ class NetworkEvaluator:
                 reasons.append(f"{backend} in {str(dtype).removeprefix('torch.')}: {said}")
                 continue
             if reasons:
-                log.warning("the network is evaluated by %s operators; %s", backend, "; ".join(reasons))
+                measured = backend == "eager" and any(reason.startswith("fused") for reason in reasons)
+                _warn_once("; ".join(reasons), backend, f", {EAGER_TIME:g} times in a measurement" if measured else "")
             self.build_seconds = time.monotonic() - started
             return forward, run
         raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
@@ -179,6 +184,18 @@ class NetworkEvaluator:
         allowed = TOLERANCE[self.dtype]
         if not difference <= allowed:
             raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
+
+
+@cache
+def _warn_once(reasons: str, backend: str, longer: str) -> None:
+    """Say why a slower backend is used; a run builds several evaluators, and one warning is enough."""
+    log.warning(
+        "a faster way to evaluate the network cannot be used (%s). %s operators take its place: the answers are right, "
+        "but self-play takes longer%s",
+        reasons,
+        backend.capitalize(),
+        longer,
+    )
 
 
 def random_planes(batch: int, size: int) -> Planes:

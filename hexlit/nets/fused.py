@@ -23,9 +23,9 @@ def fused_obstacle(net: HexNet) -> str:
     if net.config.block not in BLOCKS:
         return f"net.block={net.config.block} has no fused operator, {' and '.join(BLOCKS)} have"
     if net.config.activation != "relu":
-        return f"net.activation={net.config.activation} has no fused operator, only relu has"
+        return f"net.activation={net.config.activation} has no fused operators; net.activation=relu has"
     if net.config.attention == "self":
-        return f"net.attention={net.config.attention} has no fused operator, none and se have"
+        return f"net.attention={net.config.attention} has no fused operators; net.attention=none and se have"
     if not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return "this torch is built without oneDNN"
     missing = [name for name in OPERATORS if not hasattr(torch.ops.mkldnn, name)]

@@ -10,6 +10,12 @@ BLACK_STYLE = "bold red"
 WHITE_STYLE = "bold blue"
 MARK_STYLE = "bold green"
 
+SIDES = "X Black, top to bottom; O White, left to right"
+"""Legend of `draw_board`: the stones, and the edges that each player connects."""
+
+LAST = "(X) or (O) the last move"
+"""Legend of the brackets around the `last` move."""
+
 _STONES = {1: ("X", BLACK_STYLE), -1: ("O", WHITE_STYLE), 0: (".", "dim")}
 
 

@@ -10,7 +10,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.judging import judged_right
 from hexlit.reporting.game import placed
+from hexlit.reporting.quantities import format_hundredths
 
 SIDE = 20.0
 """Side of a hexagon in pixels."""
@@ -45,8 +47,8 @@ def openings_image(values: Sequence[float], truth: Sequence[bool] | None = None)
     board = _Board(size)
     for cell, value in enumerate(values):
         board.hexagon(cell, _shade(value))
-        board.label(cell, f"{round(100 * value):+d}", _INK)
-        if truth is not None and bool(value > 0) != bool(truth[cell]):
+        board.label(cell, format_hundredths(value), _INK)
+        if truth is not None and not judged_right(value, truth[cell]):
             board.ring(cell, 0.78, _WRONG)
     return board.image()
 

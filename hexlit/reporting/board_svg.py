@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.reporting.quantities import format_hundredths
 
 SIDE = 22.0
 """Side of a hexagon, in pixels."""
@@ -117,7 +118,7 @@ def value_notes(values: Mapping[int, float]) -> dict[int, CellNote]:
     """Notes for values of moves in [-1, 1] as percents with sign: blue wins, red loses, darker when surer."""
     return {
         cell: CellNote(
-            f"{round(100 * value):+d}" if round(100 * value) else "0",
+            format_hundredths(value),
             blend(CELL, GOOD if value > 0 else BAD, abs(value)),
         )
         for cell, value in values.items()

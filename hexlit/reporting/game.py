@@ -8,7 +8,7 @@ from rich.text import Text
 from hexlit.hex.board import Board
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
+from hexlit.reporting.board import BLACK_STYLE, LAST, SIDES, WHITE_STYLE, draw_board
 
 _MOVES_A_LINE = 8
 _COLOURS = {1: "Black", -1: "White"}
@@ -66,8 +66,11 @@ def draw_game(shown: ShownGame) -> Text:
         ("X ", BLACK_STYLE), record.black or "Black", (" – ", "dim"), ("O ", WHITE_STYLE), record.white or "White"
     )
     parts = [names, *(Text.assemble((f"{name:<8}", "dim"), value) for name, value in shown.facts.items())]
-    parts += [Text(), draw_board(shown.board.cells, record.size, last=shown.last), Text()]
+    parts += [Text(), draw_board(shown.board.cells, record.size, last=shown.last)]
+    parts += [Text(f"{SIDES}; {LAST}" if shown.ply else SIDES, "dim"), Text()]
     parts += _moves(shown)
+    if record.opening:
+        parts.append(Text("[move]: part of the opening, chosen by no player", "dim"))
     of = f" ({shown.ply} of {len(record.moves)} moves shown)" if shown.ply < len(record.moves) else ""
     parts += [Text(), Text.assemble((f"{len(record.moves)} moves · {result_of(record)}", "bold"), of)]
     return Text("\n").join(parts)

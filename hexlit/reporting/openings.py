@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from hexlit.errors import UsageError
+from hexlit.hex.judging import judged_right, openings_right
+from hexlit.reporting.quantities import format_hundredths
 
 WIN_STYLE = "black on dark_sea_green2"
 LOSS_STYLE = "black on light_pink1"
@@ -35,13 +37,12 @@ def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] |
         raise UsageError(f"{len(truth)} true openings for a map of {len(judged)} cells: both need one entry a cell")
     board = Text(no_wrap=True)
     board.append("    " + "".join(chr(ord("a") + column).center(_CELL) for column in range(size)) + "\n", "bold")
-    wrong = 0
     for row in range(size):
         board.append(" " * (row * _CELL // 2) + f"{row + 1:>3} ", "bold")
         for cell in range(row * size, (row + 1) * size):
             value = judged[cell]
-            mistaken = truth is not None and value is not None and bool(value > 0) != bool(truth[cell])
-            wrong += mistaken
+            judgement = value is not None and not math.isnan(value)
+            mistaken = truth is not None and judgement and not judged_right(value, truth[cell])
             board.append(_label(value, mistaken), WRONG_STYLE if mistaken else _style(value))
         board.append("\n")
     board.append("    ")
@@ -49,18 +50,18 @@ def draw_openings(judged: Sequence[bool | float | None], truth: Sequence[bool] |
     board.append(" loses ", LOSS_STYLE)
     if truth is not None:
         board.append(" wrong! ", WRONG_STYLE)
-        board.append(f"  {size * size - wrong} of {size * size} as in perfect play")
+        board.append(f"  {openings_right(judged, truth)} of {size * size} as in perfect play")
     return board
 
 
 def _label(value: bool | float | None, mistaken: bool) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or math.isnan(value):
         return " ?  "
-    shown = ("W" if value else "L") if isinstance(value, bool) else f"{max(-99, min(99, round(100 * value))):+d}"
+    shown = ("W" if value else "L") if isinstance(value, bool) else format_hundredths(max(-0.99, min(0.99, value)))
     return f"{shown:>3}{'!' if mistaken else ' '}"
 
 
 def _style(value: bool | float | None) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None or math.isnan(value):
         return DOUBT_STYLE
     return WIN_STYLE if value > 0 else LOSS_STYLE

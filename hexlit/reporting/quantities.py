@@ -57,6 +57,11 @@ def format_bytes(count: float | None) -> str:
     return f"{count:.0f} B"
 
 
+def format_hundredths(value: float) -> str:
+    """A value in [-1, 1] as hundredths: `+99`, `-3`; the sign stays where they round to zero (`-0`). Exactly 0: `0`."""
+    return f"{100 * value:+.0f}" if value else "0"
+
+
 def format_figure(value: float) -> str:
     """A loss or a learning rate with four significant digits."""
     return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}" if abs(value) < 100 else f"{value:,.1f}"

@@ -19,6 +19,7 @@ from hexlit.reporting.board_svg import (
     opening_tag,
     text,
 )
+from hexlit.reporting.quantities import format_hundredths
 
 _ACROSS, _DOWN = 58.0, 96.0  # from leaf to leaf, and from level to level
 _MARGIN, _HEAD, _FOOT = 40.0, 62.0, 48.0
@@ -104,7 +105,7 @@ def _stones(node: DrawnNode, places: dict[int, tuple[float, float]], most: int) 
         yield text(x, y + 4, node.label, 12 if radius > 13 else 10, ink)
         foot = y + radius + 15
         yield text(x, foot, f"{node.visits:,}", 10.5, INK, _HALO)
-        yield text(x, foot + 12, f"{round(100 * node.value):+d}", 10.5, ring, f" font-weight='bold'{_HALO}")
+        yield text(x, foot + 12, format_hundredths(node.value), 10.5, ring, f" font-weight='bold'{_HALO}")
     else:
         yield f"<rect x='{x - 54:.1f}' y='{y - 16:.1f}' width='108' height='32' rx='8' fill='{GRID}'/>"
         yield text(x, y + 4.5, node.label, 12, INK)

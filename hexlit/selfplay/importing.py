@@ -38,7 +38,8 @@ class ImportResult:
     dropped: Tally = field(default_factory=Tally)
     """Games that were not imported, and files of no known format."""
     noted: Tally = field(default_factory=Tally)
-    """Remarks on games among `read`, kept or not: no winner, or a winner that only the file claims."""
+    """Remarks. Unfinished games are counted among `imported`, as `verify_games` counts them in the store; games whose
+    file says another winner, and duplicates with another result, among `read`."""
     in_store: int = 0
     """Games in the store after the import."""
     seconds: float = 0.0
@@ -138,9 +139,8 @@ class _Importer:
             result.dropped.add(game.reason, str(game.place), game.said)
             return
         result.read += 1
-        if game.ending == Ending.UNFINISHED:
-            result.noted.add("unfinished, winner only claimed" if game.winner else "unfinished", game.source)
-        elif self._reader.recorded and claimed_winner(self._reader.recorded) == -game.winner:
+        recorded = self._reader.recorded
+        if game.ending != Ending.UNFINISHED and recorded and claimed_winner(recorded) == -game.winner:
             result.noted.add("the file says another winner", game.source)
         game_id, turned = game_identity(game, self._duplicates)
         if game_id in self._new:
@@ -154,6 +154,8 @@ class _Importer:
             self._new[game_id] = turned, game.winner, game.ending
             result.imported += 1
             result.plies += len(game.moves)
+            if game.ending == Ending.UNFINISHED:
+                result.noted.add("unfinished, winner only claimed" if game.winner else "unfinished", game.source)
             self._batch.append(replace(game, game_id=game_id))
             if len(self._batch) == GAMES_AT_ONCE:
                 self.write()

@@ -57,3 +57,11 @@ class RunConfig:
     def without_effect(self) -> Mapping[str, str]:
         """Sections without effect under these settings, and why; setting one of their keys is refused."""
         return {}
+
+    def check_installed(self) -> None:
+        """Refuse a run whose extra packages are missing; called before anything heavy is imported.
+
+        Raises:
+            UsageError: a package is not installed.
+        """
+        return

@@ -2,10 +2,12 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hexlit.commands import play
+from hexlit.commands.play_greeting import greeting
 from hexlit.tasks.hex import packaged
 
 
@@ -36,8 +38,36 @@ def test_a_game_of_two_people(
 def test_a_game_against_a_player(you: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     cells = "".join(f"{cell}\n" for cell in ("b2", "a1", "b1", "c1", "a2", "c2", "a3", "b3", "c3"))
     out = play_lines(cells, "board=3", f"you={you}", "against=random", monkeypatch=monkeypatch, capsys=capsys)
+    assert out.splitlines()[1].startswith("X Black, top to bottom")
     assert out.rstrip().endswith("wins")
     assert ("to move" in out) == (you != "none")
+
+
+@pytest.mark.parametrize(
+    ("you", "said"),
+    [
+        ("black", "You play Black (X) against network (hexlit:medium), who plays White (O)."),
+        ("white", "You play White (O) against network (hexlit:medium), who plays Black (X)."),
+        ("both", "You play both sides; hints come from network (hexlit:medium)."),
+        ("none", "network (hexlit:medium) plays both sides."),
+    ],
+)
+def test_the_greeting_says_who_plays_and_how_to_read_the_board(you: str, said: str) -> None:
+    who, legend, loading = greeting(you, "network", "hexlit:medium").splitlines()
+    assert who == said
+    assert legend == "X Black, top to bottom; O White, left to right; (X) or (O) the last move."
+    assert loading == "Loading network (hexlit:medium) ..."
+
+
+@pytest.mark.parametrize(
+    ("overrides", "network"),
+    [({}, "hexlit:medium"), ({"board": 5}, "hexlit:small"), ({"checkpoint": "runs/mine"}, "runs/mine")],
+)
+def test_the_greeting_names_the_network(
+    overrides: dict[str, Any], network: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    play.greet(play.PlayConfig(**overrides))
+    assert f"against network ({network})" in capsys.readouterr().out
 
 
 def test_resigning_and_leaving(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

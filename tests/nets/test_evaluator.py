@@ -217,9 +217,11 @@ def test_layer_without_fused_operator_goes_eager_with_one_warning(
     net = trained_like(0, **{key: name})
     with caplog.at_level(logging.WARNING):
         evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile())
+        NetworkEvaluator(net, size=4, swap=False, batch=2, profile=cpu_profile())
     assert evaluator.backend == "eager"
     (record,) = caplog.records
-    assert f"net.{key}={name}" in record.getMessage()
+    assert f"net.{key}={name} has no fused operators" in record.getMessage()
+    assert "Eager operators take its place: the answers are right, but self-play takes longer" in record.getMessage()
     planes = random_positions(4, 4)
     np.testing.assert_allclose(evaluated(evaluator, planes)[0], plain(net, planes, 16)[0], atol=1e-3)
 

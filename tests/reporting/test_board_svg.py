@@ -68,7 +68,7 @@ def test_shares_are_percents_and_the_largest_is_the_darkest() -> None:
 
 def test_values_have_their_sign_and_two_colours() -> None:
     notes = value_notes({0: 0.994, 1: -1.0, 2: -0.001})
-    assert [note.text for note in notes.values()] == ["+99", "-100", "0"]
+    assert [note.text for note in notes.values()] == ["+99", "-100", "-0"]
     blue, red, neither = (note.shade for note in notes.values())
     assert int(blue[5:], 16) > int(blue[1:3], 16)
     assert int(red[5:], 16) < int(red[1:3], 16)

@@ -130,6 +130,13 @@ def test_opening_map_is_a_rhombus_that_marks_what_is_wrong() -> None:
     ]
 
 
+def test_opening_map_keeps_the_sign_of_values_near_zero() -> None:
+    lines = draw_openings([0.00002, -0.0017, 0.0, None], [True, True, False, True]).plain.splitlines()
+    assert lines[1].split() == ["1", "+0", "-0!"]
+    assert lines[2].split() == ["2", "0", "?"]
+    assert "2 of 4 as in perfect play" in lines[3]
+
+
 def test_opening_map_of_judgements_without_truth_marks_nothing() -> None:
     text = draw_openings([True, False, None, True])
     assert text.plain.splitlines()[1].split() == ["1", "W", "L"]

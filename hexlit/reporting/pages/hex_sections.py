@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hexlit.hex.judging import judged_right
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
 from hexlit.reporting.board_svg import MARK, CellNote, board_svg, value_notes
@@ -97,7 +98,7 @@ def opening_map(title: str, judged: Sequence[float], truth: Sequence[bool] | Non
     """A judge's map on a board; wrong cells have a ring."""
     size = math.isqrt(len(judged))
     notes = value_notes(dict(enumerate(judged)))
-    wrong = [] if truth is None else [cell for cell, value in enumerate(judged) if (value > 0) != truth[cell]]
+    wrong = [] if truth is None else [cell for cell, value in enumerate(judged) if not judged_right(value, truth[cell])]
     notes |= {cell: replace(notes[cell], ring=MARK) for cell in wrong}
     caption = "" if truth is None else f" ({len(judged) - len(wrong)} of {len(judged)} right)"
     return _board(f"{title}{caption}", np.zeros(len(judged), np.int8), size, notes)

@@ -5,8 +5,12 @@ from dataclasses import dataclass, field
 
 from hexlit.accelerate.config import LoadingDefaults
 from hexlit.errors import UsageError
+from hexlit.extras import require
 from hexlit.tasks.classify.config import TextDataConfig, TextNetConfig
 from hexlit.tasks.run_config import RunConfig
+
+PACKAGES = {"sklearn": "scikit-learn", "tokenizers": "tokenizers"}
+"""Modules of every run, and the packages that have them."""
 
 DEVICE_DEFAULTS = {
     "mps": LoadingDefaults(train_batch=64, evaluation_batch=64, workers=4),
@@ -28,6 +32,15 @@ class ClassifyTrainConfig(RunConfig):
         super().__post_init__()
         if self.errors < 0:
             raise UsageError(f"errors={self.errors}: must be 0 or more")
+
+    def check_installed(self) -> None:
+        require("task=classify", PACKAGES, "text")
+        if self.net.pretrained is not None:
+            require(f"net.pretrained={self.net.pretrained}", {"transformers": "transformers"}, "text")
+        if self.data.path is None:
+            from hexlit.tasks.classify.source import packaged_news
+
+            packaged_news()
 
     @property
     def subject(self) -> str:

@@ -28,6 +28,12 @@ class ForecastTrainConfig(RunConfig):
         if self.figures < 0:
             raise UsageError(f"figures={self.figures}: must be 0 or more")
 
+    def check_installed(self) -> None:
+        if self.data.path is None:
+            from hexlit.tasks.forecast.source import packaged_weather
+
+            packaged_weather()
+
     @property
     def subject(self) -> str:
         return f"{self.net.kind}, {self.data.horizon} steps ahead of {self.data.history}"

@@ -16,6 +16,7 @@ from hexlit.selfplay.splits import split_games
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.data_module import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
+from hexlit.tasks.hex.games_account import BEYOND, HELD_OUT, GamesAccount
 
 
 class GamesDataModule(HexDataModule):
@@ -102,9 +103,19 @@ class GamesDataModule(HexDataModule):
             "validation_games": games[1],
             "training_positions": len(self.training.rows),
             "validation_positions": len(self.validation.rows),
-            "left_out": self.positions.left_out | ({"games beyond max_positions": beyond} if beyond else {}),
+            "left_out": self.positions.left_out | ({BEYOND: beyond} if beyond else {}),
             "split": self.split,
         }
+
+    def account(self, *, validates: bool = True) -> GamesAccount:
+        """The games of the store that are used, and those that are left out.
+
+        `validates` is False for a run that mixes the training games into self-play and leaves the others out.
+        """
+        counts = self.counts()
+        held_out = 0 if validates else counts["validation_games"]
+        left_out = {**counts["left_out"], HELD_OUT: held_out}
+        return GamesAccount(self.path, self.positions.size, counts["games"] - held_out, left_out)
 
     def state_dict(self) -> dict[str, Any]:
         """The settings that decide about the games for validation."""
