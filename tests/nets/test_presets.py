@@ -13,6 +13,8 @@ CONF = Path(__file__).resolve().parents[2] / "conf" / "net"
 
 PARAMETERS = {
     "tiny": 42_163,
+    "micro": 50_307,
+    "mini": 71_971,
     "small": 325_027,
     "se": 333_539,
     "attention": 358_563,
