@@ -49,7 +49,7 @@ class SelfPlayConformance:
             assert np.allclose(game.policies.astype(np.float32).sum(1), 1, atol=1e-2), "a policy does not sum to 1"
 
     def test_the_games_are_those_of_one_process(self) -> None:
-        """Where they are played changes nothing but the speed."""
+        """The place of play changes nothing but the speed."""
         _, found, _ = self._played()
         alone = played(LocalPlayer(workplace()), 60)[0]
         common = found.keys() & alone.keys()
