@@ -1,6 +1,7 @@
 """The training games of a Hex network: its own, recorded ones, or both."""
 
 import logging
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -25,13 +26,13 @@ def make_data(
     folder: Path,
     clock: PhaseClock,
     deadline: float | None,
-    console: Console,
+    show: Callable[[GamesAccount], None] = lambda account: None,
 ) -> HexDataModule:
-    """The data of a run; games of self-play are saved in `folder`, and `console` shows the account of recorded ones."""
+    """The data of a run; games of self-play are saved in `folder`, and `show` gets the account of recorded ones."""
     recorded = None if config.data.path is None else recorded_games(config, profile)
     if recorded is not None:
         trains_on_games = config.data.source == "games"
-        show_account(recorded.account(validates=trains_on_games), console)
+        show(recorded.account(validates=trains_on_games))
         if trains_on_games:
             return recorded
     others = None if recorded is None else recorded.training
@@ -75,8 +76,8 @@ def recorded_games(config: HexTrainConfig, profile: DeviceProfile) -> GamesDataM
     )
 
 
-def show_account(account: GamesAccount, console: Console) -> None:
-    """Show the games that are used and left out; a warning if most are left out."""
+def show_account(console: Console, account: GamesAccount) -> None:
+    """Show on `console` which games are used and left out; a warning if most are left out."""
     if not account.mostly_left_out:
         console.print(account.line(), highlight=False, markup=False, soft_wrap=True)
     elif ranks().writes:

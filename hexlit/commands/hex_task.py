@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from rich.console import Console
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.strength import Strength, evaluation_batch, proof_of
 from hexlit.commands.compiling import Compiling
-from hexlit.commands.hex_data import make_data
+from hexlit.commands.hex_data import make_data, show_account
 from hexlit.commands.hex_lineage import used_games
 from hexlit.commands.hex_media import METRICS, HexMedia
 from hexlit.commands.hex_prelude import sets_to_measure
@@ -83,7 +84,8 @@ class HexTask(Task):
         )
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
-        self.data = make_data(config, profile, session.folder / "games", session.clock, session.deadline, self._console)
+        show = partial(show_account, self._console)
+        self.data = make_data(config, profile, session.folder / "games", session.clock, session.deadline, show)
         self._closing.append(self.data.close)
         profile.on(profile.device, self.data.memory_share).apply()
         batch = evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)

@@ -11,7 +11,7 @@ _YOU = {
 
 
 def greeting(you: str, against: str, network: str | None) -> str:
-    """The lines for a game of a person, who plays the colours `you` (see `PlayConfig`).
+    """The lines for a game of a person with the colours `you` (see `PlayConfig`).
 
     Args:
         you: black, white, both or none.

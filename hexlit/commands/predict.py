@@ -32,7 +32,7 @@ class PredictConfig:
                 f"{files[0]}={getattr(self, files[0])}: text=... is predicted without files; leave one out"
             )
         if self.text is None and len(files) < 2:
-            raise UsageError("predict: name source=FILE and target=FILE, or text=... for a network that reads texts")
+            raise UsageError("name source=FILE and target=FILE, or text=... for a network that reads texts")
 
 
 register_schema("predict", PredictConfig)

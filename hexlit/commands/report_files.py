@@ -194,13 +194,24 @@ def write_comparison(
     for folder in folders:
         if kind_of(folder) != RUN:
             raise UsageError(f"runs: {folder} holds a {kind_of(folder)}; only runs are compared")
+    found = [replace(read_run(folder), folder=folder) for folder in folders]
     runs = []
-    for name, folder in zip(short_names(folders), folders, strict=True):
-        page = folder / PAGE_FILE
+    for name, files in zip(names_of_runs([files.name for files in found], folders), found, strict=True):
+        page = files.folder / PAGE_FILE
         link = Path(os.path.relpath(page, output.parent)).as_posix() if page.is_file() else None
-        runs.append(ComparedRun(name, replace(read_run(folder), folder=folder), link))
+        runs.append(ComparedRun(name, files, link))
     write_text_atomic(output, render(comparison_page(runs, epochs=epochs, price=price)))
     return output
+
+
+def names_of_runs(names: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """The runs' own `names`; of runs with the same one each also has the part of its folder that tells them apart."""
+    rest: dict[int, str] = {}
+    for name in set(names):
+        same = [number for number, other in enumerate(names) if other == name]
+        if len(same) > 1:
+            rest |= dict(zip(same, short_names([folders[number] for number in same]), strict=True))
+    return [f"{name} {rest[number]}" if number in rest else name for number, name in enumerate(names)]
 
 
 def short_names(folders: Sequence[Path]) -> list[str]:

@@ -38,7 +38,8 @@ def ending_lines(ending: Mapping[str, Any], strength: Mapping[str, object], comm
     if why == "epochs":
         if proof is None:
             return []
-        return [f"Not proved in all {_epochs(done)}: {reached}{wanted}."]
+        epochs = "the one epoch" if done == 1 else f"all {done} epochs"
+        return [f"Not proved in {epochs}: {reached}{wanted}."]
     unproved = "" if proof is None else ", before it was proved"
     after = f"after {done} of {_epochs(asked)}{unproved}"
     if why == "stopped":

@@ -26,6 +26,7 @@ from hexlit.reporting.screen import Bar, Fitted, FittedColumn, bars_table, fitte
 
 _SECONDS_BETWEEN_LINES = 10.0
 _RECENT_EPOCHS = 5  # for the estimate of the time left: epochs change in length during a run
+_LEAST_SHARE = 0.05  # of a phase that is done before its time left is told: the first games of many end together
 _TELLING = ("loss", "val loss")  # losses that stay longest on a narrow terminal
 _TELLING_FIGURES = 2
 _UNTIMED = "compiling"  # a phase outside the pace of epochs; it is announced, since it shows no progress
@@ -108,6 +109,7 @@ class TrainingProgress(Display):
         self._phase_started = self._started
         self._phase: PhaseView | None = None
         self._phase_runs = False
+        self._phase_first: tuple[float, float] | None = None
         self._next_line = 0.0
         self._losses: dict[int, dict[str, float]] = {}
         self._figures: dict[int, dict[str, object]] = {}
@@ -133,7 +135,7 @@ class TrainingProgress(Display):
         if epoch > self._epoch:
             self._end_epoch(epoch)
             self._say_when_it_ends(epoch - 1)
-        self._phase, self._phase_name, self._phase_goal = None, name, goal
+        self._phase, self._phase_name, self._phase_goal, self._phase_first = None, name, goal, None
         self._phase_started, self._next_line = now, now + _SECONDS_BETWEEN_LINES
         self._phase_runs = True
         if name == _UNTIMED and not self.live:
@@ -142,9 +144,11 @@ class TrainingProgress(Display):
     def phase_advanced(self, phase: PhaseView) -> None:
         """Show the progress of the running phase."""
         self._phase = phase
+        if self._phase_first is None and phase.done > 0:
+            self._phase_first = phase.done, phase.wall_seconds
         if not self.live and (now := time.monotonic()) >= self._next_line:
             self._next_line = now + _SECONDS_BETWEEN_LINES
-            parts = [_amount(phase), _facts(phase), _phase_left(phase)]
+            parts = [_amount(phase), _facts(phase), self._phase_left(phase)]
             self._line(f"{self._position(phase.epoch)}  {phase.name}: {', '.join(filter(None, parts))}")
 
     def phase_ended(self, phase: PhaseView) -> None:
@@ -174,13 +178,15 @@ class TrainingProgress(Display):
             self._line(f"{self._position(epoch)}  " + ", ".join(f"{name} {text}" for name, text in shown.items()))
 
     def seconds_left(self) -> float | None:
-        """Estimated seconds until the run ends; None while nothing is known, and once the estimate is used up."""
+        """Estimated seconds until the run ends; None while nothing is known, and once the estimate is used up.
+
+        The first epoch of a session says nothing about the pace: caches fill, and nothing runs beside it yet.
+        """
         now = time.monotonic()
         limits = []
         if self._max_time is not None:
             limits.append(max(0.0, self._max_time - (now - self._started)))
-        known = list(self._durations.values())
-        recent = (known[1:] or known)[-_RECENT_EPOCHS:]  # the first epoch of a session fills caches
+        recent = list(self._durations.values())[1:][-_RECENT_EPOCHS:]
         if self._epochs is not None and recent:
             mean = sum(recent) / len(recent)
             under_way = min(now - self._epoch_started, mean)
@@ -189,7 +195,7 @@ class TrainingProgress(Display):
         return left if left > 0 else None
 
     def end_text(self) -> str:
-        """Latest end of the run at this machine's pace: `ends by 21:04, in 2:10`; empty at first.
+        """Latest end of the run at this machine's pace: `ends by 21:04, in 2:10`; empty while that is unknown.
 
         Once the estimate is used up it is `ends any moment`: a last measurement can take longer than an epoch.
         """
@@ -197,14 +203,15 @@ class TrainingProgress(Display):
             return ""
         seconds = self.seconds_left()
         if seconds is None:
-            known = self._max_time is not None or self._epochs is not None
+            pace = len(self._durations) > 1 or (self._epochs is not None and self._epoch >= self._epochs)
+            known = self._max_time is not None or (self._epochs is not None and pace)
             return "ends any moment" if known else ""
         return f"ends by {_time_of_day(time.time() + seconds)}, in {format_duration(seconds)}"
 
     def render(self) -> RenderableType:
         """The picture of this instant."""
         phase = self._phase
-        shown = [] if phase is None else [_facts(phase), _phase_left(phase) if self._phase_runs else ""]
+        shown = [] if phase is None else [_facts(phase), self._phase_left(phase) if self._phase_runs else ""]
         facts = ", ".join(filter(None, shown)).replace(", ", " · ") or DASH
         parts: list[RenderableType] = [Fitted(self._bars), Text(facts, "cyan", overflow="fold")]
         if self._losses or self._figures:
@@ -263,6 +270,18 @@ class TrainingProgress(Display):
             self._next_end = now + _SECONDS_BETWEEN_LINES
             self._line(f"{self._position(epoch)}  took {format_duration(self._durations.get(epoch))}; the run {text}")
 
+    def _phase_left(self, phase: PhaseView) -> str:
+        """Time that the phase still needs at its pace since its first result; empty while that is not known.
+
+        Games of self-play begin together, so the first result comes late and says nothing about the pace.
+        """
+        if not phase.goal or self._phase_first is None:
+            return ""
+        first, seconds = self._phase_first
+        if phase.done < min(first + _LEAST_SHARE * phase.goal, phase.goal):
+            return ""
+        return time_left(phase.wall_seconds - seconds, phase.done - first, phase.goal - first)
+
     def _position(self, epoch: int) -> str:
         return f"epoch {epoch}" if self._epochs is None else f"epoch {epoch} of {self._epochs}"
 
@@ -273,11 +292,6 @@ class TrainingProgress(Display):
 
 def _amount(phase: PhaseView) -> str:
     return format_count(phase.done) + (f"/{format_count(phase.goal)}" if phase.goal is not None else "")
-
-
-def _phase_left(phase: PhaseView) -> str:
-    """Time that the phase still needs at its pace; empty while that is not known."""
-    return time_left(phase.wall_seconds, phase.done, phase.goal) if phase.goal and phase.done > 0 else ""
 
 
 def _time_of_day(when: float) -> str:

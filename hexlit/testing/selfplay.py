@@ -49,7 +49,7 @@ class SelfPlayConformance:
             assert np.allclose(game.policies.astype(np.float32).sum(1), 1, atol=1e-2), "a policy does not sum to 1"
 
     def test_the_games_are_those_of_one_process(self) -> None:
-        """The place of play changes the speed alone."""
+        """The place of play changes nothing but the speed."""
         _, found, _ = self._played()
         alone = played(LocalPlayer(workplace()), 60)[0]
         common = found.keys() & alone.keys()
@@ -68,7 +68,7 @@ class SelfPlayConformance:
             assert getattr(counts, name) == getattr(counts_again, name), f"another number of {name}"
 
     def test_preparing_touches_no_game(self) -> None:
-        """It may take long, and may play games of its own."""
+        """It may take long, and may play games that nobody hears of."""
         player = self.make(workplace())
         before = player.snapshot()
         player.prepare()
@@ -77,7 +77,7 @@ class SelfPlayConformance:
             assert not changed, f"{changed} of the games in progress changed"
 
     def test_it_plays_with_the_weights_that_it_is_sent(self) -> None:
-        """Each game also says the network version of its beginning."""
+        """And each game says the network version with which it began."""
         _, first, _ = self._played(b"a")
         _, other, _ = self._played(b"b")
         common = first.keys() & other.keys()

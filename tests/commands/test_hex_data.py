@@ -14,7 +14,7 @@ from hexlit.tasks.hex.games_account import GamesAccount
 
 def shown(used: int, others: int) -> str:
     console = Console(file=io.StringIO(), width=60)
-    show_account(GamesAccount(Path("games"), 11, used, {OTHER_SIZE: others}), console)
+    show_account(console, GamesAccount(Path("games"), 11, used, {OTHER_SIZE: others}))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert isinstance(text, str)
     return text

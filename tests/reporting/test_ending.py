@@ -61,6 +61,7 @@ def test_an_interrupted_run_says_when_it_was_measured_last_and_how_to_go_on() ->
 
 
 def test_a_run_of_all_its_epochs_says_only_whether_it_was_proved() -> None:
+    assert lines("epochs", 1, PROOF)[0].startswith("Not proved in the one epoch: ")
     assert lines("epochs", 56, PROOF) == [f"Not proved in all 56 epochs: {REACHED} {WANTED}."]
     assert lines("epochs", 56) == []
 

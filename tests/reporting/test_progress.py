@@ -56,20 +56,20 @@ def test_a_phase_that_waited_for_work_tells_the_time_of_both_and_the_rate_of_the
 
 def test_without_a_terminal_there_is_one_plain_line_a_phase_and_no_escape_code() -> None:
     console, file = plain()
-    with TrainingProgress(2, console=console) as progress:
+    with TrainingProgress(3, console=console) as progress:
         assert not progress.live
-        run_epochs(progress, 2)
+        run_epochs(progress, 3)
     text = file.getvalue()
     assert "\x1b" not in text
     assert "\r" not in text
     lines = text.splitlines()
-    assert len(lines) == 7
-    assert lines[0].startswith("epoch 0 of 2  selfplay: ")
+    assert len(lines) == 10
+    assert lines[0].startswith("epoch 0 of 3  selfplay: ")
     assert "games/s" in lines[0]
     assert "evaluations/s" in lines[0]
     assert lines[1].endswith("policy 2.2500")
-    assert lines[2] == "epoch 0 of 2  policy 2.2500, search optimal 99.5%"
-    assert lines[3].startswith("epoch 0 of 2  took 0.0 s; the run ends by ")
+    assert lines[2] == "epoch 0 of 3  policy 2.2500, search optimal 99.5%"
+    assert lines[6].startswith("epoch 1 of 3  took 0.0 s; the run ends by ")
 
 
 def test_forced_colours_do_not_draw_into_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_live_picture_shows_epochs_phase_rates_losses_and_strength() -> None:
     progress = TrainingProgress(4, console=console, live=True)
     run_epochs(progress, 2)
     text = picture(progress)
-    for part in ("1/4", "optimise", "2/2", "policy 2.2500", "search optimal", "99.5%", "ends by "):
+    for part in ("1/4", "optimise", "2/2", "policy 2.2500", "search optimal", "99.5%"):
         assert part in text
     clock = PhaseClock(None, units=("games", "positions", "evaluations"))
     clock.listeners.append(progress)
@@ -113,7 +113,7 @@ def test_live_picture_shows_epochs_phase_rates_losses_and_strength() -> None:
         phase.add(games=4, positions=100, evaluations=100)
         phase.advance(4)
         text = picture(progress)
-    for part in ("2/4", "selfplay", "4/8", "games/s", "positions/s", "evaluations/s"):
+    for part in ("2/4", "selfplay", "4/8", "games/s", "positions/s", "evaluations/s", "ends by "):
         assert part in text
 
 
@@ -152,7 +152,7 @@ def test_time_left_comes_from_the_last_epochs_and_never_exceeds_max_time(monkeyp
 def test_from_the_first_epoch_on_the_run_says_when_it_ends_and_compiling_is_in_no_pace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first epoch does not count either, once there is another; live and as a line, at most every ten seconds."""
+    """The first epoch is in no pace either; live and as a line, at most every ten seconds."""
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
@@ -170,12 +170,12 @@ def test_from_the_first_epoch_on_the_run_says_when_it_ends_and_compiling_is_in_n
             now[0] += seconds
         with clock.phase("training", epoch + 1):
             ends.append(live.end_text())
-    assert [text.rpartition(", in ")[2] for text in ends] == ["3:00", "40.0 s", "35.0 s", "30.0 s"]
-    assert ends[0].startswith("ends by ")
+    assert [text.rpartition(", in ")[2] for text in ends] == ["", "40.0 s", "35.0 s", "30.0 s"]
+    assert ends[1].startswith("ends by ")
     assert f"2:15 gone · {ends[3]}" in picture(live)
     told = [line for line in file.getvalue().splitlines() if "the run ends by" in line]
-    assert [line.split(" of ")[0] for line in told] == ["epoch 0", "epoch 2"]
-    assert told[0].startswith("epoch 0 of 10  took 20.0 s; the run ends by ")
+    assert [line.split(" of ")[0] for line in told] == ["epoch 1", "epoch 3"]
+    assert told[0].startswith("epoch 1 of 10  took 5.0 s; the run ends by ")
 
 
 def test_an_end_on_another_day_has_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,9 +185,12 @@ def test_an_end_on_another_day_has_a_date(monkeypatch: pytest.MonkeyPatch) -> No
     progress.phase_started("selfplay", 0, None)
     now[0] += 86400.0
     progress.phase_started("selfplay", 1, None)
+    assert progress.end_text() == ""
+    now[0] += 86400.0
+    progress.phase_started("selfplay", 2, None)
     assert (
         progress.end_text()
-        == f"ends by {time.strftime('%d %b %H:%M', time.localtime(time.time() + 9 * 86400))}, in 9 d 00:00"
+        == f"ends by {time.strftime('%d %b %H:%M', time.localtime(time.time() + 8 * 86400))}, in 8 d 00:00"
     )
 
 
@@ -202,13 +205,49 @@ def test_compiling_is_announced_and_a_phase_with_a_goal_says_how_long_it_takes(m
     clock.listeners += [live, lines]
     with clock.phase("compiling", 0) as phase:
         assert file.getvalue().startswith("epoch 0 of 10  compiling: takes longer the first time")
-        now[0] += 12.0
+        now[0] += 6.0
         phase.goal = 8.0
+        phase.advance(1.0)
+        assert "left" not in picture(live)
+        now[0] += 6.0
         phase.advance(2.0)
         text = picture(live)
         assert "2/8" in text
         assert "36.0 s left" in text
     assert "epoch 0 of 10  compiling: 2/8, 36.0 s left" in file.getvalue()
+
+
+def test_the_first_games_of_many_that_begin_together_say_nothing_about_the_pace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    live = TrainingProgress(10, console=screen()[0], live=True)
+    clock = PhaseClock(None)
+    clock.listeners.append(live)
+    shown = []
+    with clock.phase("selfplay", 0, goal=100) as phase:
+        for seconds, done in ((30.0, 1), (40.0, 3), (60.0, 31), (75.0, 100)):
+            now[0] = seconds
+            phase.advance(done)
+            shown.append(picture(live))
+    assert ["left" in text for text in shown] == [False, False, True, False]
+    assert "1:09 left" in shown[2]  # 30 in 30 s since the first; since the start of the phase it would be 2:14
+    assert "nearly done" in shown[3]
+
+
+def test_the_only_epoch_ends_any_moment_and_a_limit_of_time_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    only = TrainingProgress(1, console=screen()[0], live=True)
+    limited = TrainingProgress(10, max_time=100.0, console=screen()[0], live=True)
+    for progress in (only, limited):
+        progress.phase_started("training", 0, None)
+    now[0] += 20.0
+    for progress in (only, limited):
+        progress.phase_started("finishing", 1, None)
+    assert only.end_text() == "ends any moment"
+    assert limited.end_text().endswith(", in 1:20")
 
 
 def test_a_resumed_run_goes_on_counting_at_its_epoch() -> None:

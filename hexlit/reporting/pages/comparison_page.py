@@ -38,7 +38,7 @@ def comparison_page(runs: Sequence[ComparedRun], *, epochs: Sequence[int] = (), 
         costs_section(runs, epochs or LENGTHS, price),
         differences_section(runs),
     ]
-    return Page(f"{len(runs)} runs compared", " · ".join(run.name for run in runs), sections)
+    return Page(f"{len(runs)} runs compared", " · ".join(f"{run.name}: {run.files.folder}" for run in runs), sections)
 
 
 def figures_section(runs: Sequence[ComparedRun]) -> Section:
