@@ -68,7 +68,7 @@ class SelfPlayConformance:
             assert getattr(counts, name) == getattr(counts_again, name), f"another number of {name}"
 
     def test_preparing_touches_no_game(self) -> None:
-        """It may take long, and may play games that nobody hears of."""
+        """It may take long, and may play games of its own."""
         player = self.make(workplace())
         before = player.snapshot()
         player.prepare()
@@ -77,7 +77,7 @@ class SelfPlayConformance:
             assert not changed, f"{changed} of the games in progress changed"
 
     def test_it_plays_with_the_weights_that_it_is_sent(self) -> None:
-        """And each game says the network version with which it began."""
+        """Each game also says the network version of its beginning."""
         _, first, _ = self._played(b"a")
         _, other, _ = self._played(b"b")
         common = first.keys() & other.keys()
