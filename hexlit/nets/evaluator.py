@@ -105,7 +105,8 @@ class NetworkEvaluator:
                 continue
             if reasons:
                 measured = backend == "eager" and any(reason.startswith("fused") for reason in reasons)
-                _warn_once("; ".join(reasons), backend, f", {EAGER_TIME:g} times in a measurement" if measured else "")
+                longer = f", {EAGER_TIME:g} times as long in a measurement" if measured else ""
+                _warn_once("; ".join(reasons), backend, longer)
             self.build_seconds = time.monotonic() - started
             return forward, run
         raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
