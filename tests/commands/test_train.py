@@ -76,8 +76,8 @@ def as_a_process(folder: Path) -> Iterator[None]:
     with contextlib.chdir(folder):
         yield
     for handler in root.handlers:
-        if handler not in handlers:
-            handler.close()
+        if handler not in handlers and isinstance(handler, logging.FileHandler):
+            handler.close()  # others, such as absl's of TensorBoard, would close the stream of the tests
     root.handlers[:], root.level = handlers, level
     torch.set_num_threads(threads)
     GlobalHydra.instance().clear()
