@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from rich.console import Console
 
 from hexlit.accelerate import profile
 from hexlit.accelerate.ranks import Ranks
@@ -92,7 +91,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     cards(4 if device == "4 cuda" else 1, monkeypatch)
     config = recipe(kind, *overrides)
     made = profile_of(config, kind, monkeypatch)
-    data = make_data(config, made, tmp_path, PhaseClock(None), None, Console(quiet=True))
+    data = make_data(config, made, tmp_path, PhaseClock(None), None)
     assert isinstance(data, SelfPlayDataModule)
     stub: Any = data.players.player
     makers: list[HostMaker] = [place.make_host for place in stub.places]
@@ -119,9 +118,7 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
     config = recipe("cuda")
     profile_of(config, "cuda", monkeypatch)  # with the stand-ins for cuda
     monkeypatch.setattr(profile, "choose_device", lambda name: torch.device("cuda:0" if name == "cuda" else name))
-    data = make_data(
-        config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None), None, Console(quiet=True)
-    )
+    data = make_data(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None), None)
     assert isinstance(data, SelfPlayDataModule)
     stub: Any = data.players.player
     assert [str(place.make_host.profile.device) for place in stub.places] == [f"cuda:{rank}"]
@@ -150,7 +147,7 @@ class Session:
 def session(folder: Path, *overrides: str) -> Session:
     clock = PhaseClock(folder / "phases.csv", units=UNITS)
     config = recipe("cpu", *SMALL, *overrides)
-    data = make_data(config, profile.build_profile(config.hardware), folder / "games", clock, None, Console(quiet=True))
+    data = make_data(config, profile.build_profile(config.hardware), folder / "games", clock, None)
     assert isinstance(data, SelfPlayDataModule)
     return Session(data, clock)
 

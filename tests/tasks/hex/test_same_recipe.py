@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 from hydra import compose, initialize_config_module
-from rich.console import Console
 
 from hexlit.accelerate import precision, profile
 from hexlit.accelerate.profile import DeviceProfile, build_profile
@@ -95,7 +94,7 @@ def test_games_meet_as_many_networks_on_every_device(
         config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
         config = replace(config, selfplay=replace(config.selfplay, positions=120, games=40, workers=workers))
         made = profile_of(config, device, monkeypatch)
-        data = make_data(config, made, tmp_path / device, PhaseClock(None), None, Console(quiet=True))
+        data = make_data(config, made, tmp_path / device, PhaseClock(None), None)
         assert isinstance(data, SelfPlayDataModule)
         actors = data.players.player.actors  # type: ignore[attr-defined]
         assert sum(actor.games for actor in actors) == 40

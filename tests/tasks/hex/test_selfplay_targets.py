@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from rich.console import Console
 
 from hexlit.accelerate import profile
 from hexlit.accelerate.profile import build_profile
@@ -27,9 +26,7 @@ def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_s
 
     def drawn(name: str, *overrides: str) -> tuple[bytes, bytes, bytes]:
         config = recipe("cpu", "board=3", "selfplay.games=4", "search.simulations=2", *overrides)
-        data = make_data(
-            config, build_profile(config.hardware), tmp_path / name, PhaseClock(None), None, Console(quiet=True)
-        )
+        data = make_data(config, build_profile(config.hardware), tmp_path / name, PhaseClock(None), None)
         assert isinstance(data, SelfPlayDataModule)
         data.window.extend(records)
         planes, policy, value, *_ = data.window.epoch(batch=64, steps=1, seed=0, epoch=0)[0]
