@@ -82,7 +82,7 @@ def test_values_out_of_range_are_refused_with_their_name(changes: dict[str, Any]
 
 def test_tensorboard_without_the_package_says_which_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config_module, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"hexlit\[tensorboard\]"):
+    with pytest.raises(UsageError, match=r"-e \"\.\[tensorboard\]\"$"):
         composed("tensorboard")
 
 
