@@ -1,10 +1,13 @@
 """Settings for all tests: how they are spread over the cores, and what all their processes share."""
 
+import contextlib
 import gc
+import importlib
 import os
 import sys
 import tempfile
 from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +40,12 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # torch.compile compiles in this process; its pool of processes would import torch anew for the one small network.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+
+# TensorBoard brings absl. Its log handler closes the stream that it met on import, unless that is the process's own:
+# the stream of the tests must not be the one.
+if find_spec("absl") is not None:
+    with contextlib.redirect_stderr(sys.__stderr__):
+        importlib.import_module("absl.logging")
 
 # Runs log offline here, whatever the environment of whoever runs the tests says.
 for name in [name for name in os.environ if name.startswith("WANDB_")]:
