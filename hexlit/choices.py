@@ -65,7 +65,7 @@ def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> N
     if any(fits(value, word) for word in known):
         return
     names = brought(group).names if group else set()
-    if value not in names:
+    if not any(value == name for name in names):  # a list has no place in a set
         others = "; no installed package brings another" if group else ""
         raise UsageError(f"{key}={value}: choose one of {', '.join([*known, *sorted(names - {*known})])}{others}")
 

@@ -106,6 +106,8 @@ class FolderLock:
 
 def _say_held(name: str, file: os.stat_result) -> None:
     holder = _holder(file)
+    if holder == os.getpid():
+        return  # it came free just now
     if holder is None:
         who, end = "another process", "end it"
     else:

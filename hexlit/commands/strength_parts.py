@@ -121,11 +121,11 @@ class Parts:
             result = measure()
             if not self._parts:
                 self._begin()
-            self._parts[name] = result
-            if self._device not in self._devices:
-                self._devices.append(self._device)
-            kept = {"subject": self._subject, "devices": self._devices, "parts": self._parts}
+            parts = {**self._parts, name: result}
+            devices = list(dict.fromkeys([*self._devices, self._device]))
+            kept = {"subject": self._subject, "devices": devices, "parts": parts}
             write_text_atomic(self._path, as_json(kept) + "\n")
+            self._parts, self._devices = parts, devices  # now that they are kept
         return self._parts[name]
 
     def end(self) -> None:

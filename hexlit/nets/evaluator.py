@@ -11,6 +11,7 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.hex.encoding import PLANES, blank_planes
 from hexlit.nets.backends import DeviceRun, Floats, Forward, FusedForward, HostRun, OneThread, Planes, Run, TwinForward
 from hexlit.nets.choice import fastest_backend
+from hexlit.nets.config import BLOCKS
 from hexlit.nets.fold import folded_twin
 from hexlit.nets.heads import masked_logits
 from hexlit.nets.tower import HexNet
@@ -116,7 +117,10 @@ class NetworkEvaluator:
         if self.profile.inference != "auto":
             return [self.profile.inference, "eager"]
         build = partial(self._make_forward, net)
-        return [fastest_backend(net, self.size, self.batch, self.profile, build), "fused", "eager"]
+        fastest = fastest_backend(net, self.size, self.batch, self.profile, build)
+        if fastest == "eager" and net.config.block in BLOCKS:
+            return ["fused", "eager"]  # it says which setting keeps the fused operators away
+        return [fastest, "fused", "eager"]
 
     def _build(self, net: HexNet) -> tuple[Forward, Run]:
         """Build the backend and compare it with the plain network.

@@ -3,9 +3,11 @@
 All of it comes from the content of `overall_results.json`.
 """
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -53,10 +55,12 @@ def print_results(document: Mapping[str, Any], console: Console, rows: int) -> N
         console.print()
     console.print(Text(best_line(document), "bold"), soft_wrap=True)
     if document["best"] is not None and document["state"] != "running":
-        folder = document["folder"]
-        console.print(
-            Text(f"Its report: {folder}/report.html\nTo train it in full: hexlit train +best={folder}"), soft_wrap=True
-        )
+        folder = Path(document["folder"])
+        if (folder / "report.html").exists():
+            console.print(Text(f"Its report: {folder / 'report.html'}"), soft_wrap=True)
+        if (folder / "best.yaml").exists():
+            command = shlex.join(["hexlit", "train", f"+best={folder}"])
+            console.print(Text(f"To train it in full: {command}"), soft_wrap=True)
     interrupted = [entry for entry in document["failures"] if entry["state"] == INTERRUPTED]
     failures = [entry for entry in document["failures"] if entry["state"] != INTERRUPTED]
     for title, entries in (("Failures", failures), ("Interrupted, to be repeated", interrupted)):

@@ -39,7 +39,7 @@ class BlockConformance:
         block = self.make(self.config).train()
         for size in self.sizes:
             block.zero_grad()
-            block(self._features(size)).square().sum().backward()
+            block(self._features(size).requires_grad_()).square().sum().backward()
             for name, weight in block.named_parameters():
                 assert weight.grad is not None, f"on {size}x{size}: {name} has no gradient"
                 assert weight.grad.isfinite().all(), f"on {size}x{size}: the gradient of {name} is not finite"
@@ -68,11 +68,13 @@ class BlockConformance:
         import torch
 
         block = self.make(self.config).train()
-        optimizer = torch.optim.SGD(block.parameters(), 1e-3)
         for size in self.sizes:
-            optimizer.zero_grad()
-            block(self._features(size) + 1).square().mean().backward()
-            optimizer.step()
+            block.zero_grad()
+            block(self._features(size).requires_grad_() + 1).square().mean().backward()
+            with torch.no_grad():
+                for weight in block.parameters():
+                    if weight.grad is not None:
+                        weight.sub_(weight.grad, alpha=1e-3)
         return block.eval()
 
     def _features(self, size: int) -> "Tensor":

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.nets import fused
+from hexlit.nets import choice, fused
 from hexlit.nets.backends import DeviceRun, Planes, TwinForward
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import NetConfig
@@ -210,14 +210,16 @@ def test_evaluator_leaves_the_network_in_training_with_its_gradients() -> None:
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
 
 
+@pytest.mark.parametrize("inference", ["fused", "auto"])
 @pytest.mark.parametrize(("key", "name"), [("activation", "mish"), ("attention", "self")])
 def test_layer_without_fused_operator_goes_eager_with_one_warning(
-    key: str, name: str, caplog: pytest.LogCaptureFixture
+    key: str, name: str, inference: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setattr(choice, "installed_backends", lambda dtype: [])
     net = trained_like(0, **{key: name})
     with caplog.at_level(logging.WARNING):
-        evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile())
-        NetworkEvaluator(net, size=4, swap=False, batch=2, profile=cpu_profile())
+        evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile(inference))
+        NetworkEvaluator(net, size=4, swap=False, batch=2, profile=cpu_profile(inference))
     assert evaluator.backend == "eager"
     (record,) = caplog.records
     assert f"net.{key}={name} has no fused operators" in record.getMessage()

@@ -433,6 +433,7 @@ def test_a_search_space_in_python(place: Place) -> None:
         ([], "hydra.sweeper.params"),
         ([LR, "hydra.sweeper.n_jobs=0"], "hydra.sweeper.n_jobs=0"),
         ([LR, "hydra.sweeper.direction=up"], "hydra.sweeper.direction=up"),
+        ([LR, "hydra.sweeper.direction=[[minimize]]"], "hydra.sweeper.direction=['minimize']"),
         ([LR, "hydra/sweeper/pruner=threshold"], "hydra.sweeper.pruner"),
         ([LR, "sweep.objective=[strength.score,cost.flops]", "hydra/sweeper/pruner=percentile"], "several objectives"),
         ([LR, "hydra/sweeper/sampler=grid"], "optimizer.lr"),

@@ -422,6 +422,36 @@ test("while nothing else is wanted, the programs of the game get ready, each onc
   assert.equal(sent.at(-1).do, "ready");
 });
 
+test("a program that cannot get ready keeps no other from it, and a study that ended keeps none", () => {
+  const { analyst, answer, situation, sent } = analystWithLog();
+  const now = situation("a1", { programs: ["broken", "net"], studying: true });
+  analyst.think(now);
+  answer(1, { type: "study", visits: 100 });
+  analyst.think(now);
+  answer(2, { type: "error", text: "no" });
+  analyst.think(now);
+  answer(3, { type: "ready" });
+  analyst.think(now);
+  assert.deepEqual(kinds(sent), ["study", "ready", "ready"]);
+  assert.equal(sent[2].player, "net");
+});
+
+test("a review is dropped with its work, another work is not", () => {
+  const { analyst, answer, situation, sent } = analystWithLog();
+  const now = situation("a1 b1", {});
+  analyst.think(now);
+  analyst.askReview(now.game, [0, 1, 2]);
+  analyst.think(now);
+  analyst.dropReview();
+  analyst.think(now);
+  answer(1, { type: "review", ply: 0, final: false });
+  assert.deepEqual([analyst.review, analyst.job, ...kinds(sent)], [null, null, "review", "stop"]);
+  analyst.askHint();
+  analyst.dropReview();
+  analyst.think(now);
+  assert.equal(analyst.busy, "study");
+});
+
 test("what failed is not asked again until something is tried again", () => {
   const { analyst, answer, situation, sent, told } = analystWithLog();
   const now = situation("a1", { engine: "net" });

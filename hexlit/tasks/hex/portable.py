@@ -98,7 +98,7 @@ def read_safetensors(path: Path, key: str = "checkpoint") -> tuple[HexNet, int, 
         return saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1"
     except BlockError as error:
         raise UsageError(f"{key}={path}: {error}") from error
-    except (KeyError, TypeError, ValueError, RuntimeError, UsageError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, UsageError) as error:
         raise UsageError(f"{key}={path}: not a network of hexlit ({str(error).splitlines()[0]})") from error
 
 

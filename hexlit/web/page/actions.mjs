@@ -43,7 +43,7 @@ export function actionsOf(page) {
     },
     delete: () => {
       page.settleClock();
-      if (page.analyst.review?.line.includes(page.tree.at)) page.analyst.review = null;
+      if (page.analyst.review?.line.includes(page.tree.at)) page.analyst.dropReview();
       removeVariation(page.tree, page.tree.at);
       page.refresh();
     },

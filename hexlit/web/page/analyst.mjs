@@ -73,8 +73,10 @@ export class Analyst {
     this.situation = situation;
     if (this.job && this.job.key && this.job.key !== situation.key) this.job = null;
     if (this.hint && this.hint.key !== situation.key) this.hint = null;
-    let wanted = this.connection.open ? (this.job ?? this.wanted() ?? this.preparation()) : null;
-    if (wanted && (this.failed.has(wanted.name) || this.finished.has(wanted.name))) wanted = null;
+    const { open } = this.connection;
+    let wanted = open ? (this.job ?? this.wanted()) : null;
+    if (open && (!wanted || this.finished.has(wanted.name))) wanted = this.preparation();
+    if (wanted && this.failed.has(wanted.name)) wanted = null;
     if (wanted?.name === this.running?.name) return;
     if (this.running) {
       this.connection.forget(this.running.id);
@@ -121,7 +123,7 @@ export class Analyst {
     const { game, programs } = this.situation;
     const position = { ...game, moves: [] };
     const nameOf = (player) => `ready ${player} ${formatFragment(position)}`;
-    const player = programs.find((one) => !this.ready.has(nameOf(one)));
+    const player = programs.find((one) => !this.ready.has(nameOf(one)) && !this.failed.has(nameOf(one)));
     if (!player) return null;
     const name = nameOf(player);
     return { name, message: { do: "ready", position, player }, hear: () => this.ready.add(name) };
@@ -185,6 +187,12 @@ export class Analyst {
   stopJob() {
     this.job = null;
     this.page.changed(true);
+  }
+
+  /** Forget the review, one under way too. */
+  dropReview() {
+    this.review = null;
+    if (this.job?.message.do === "review") this.job = null;
   }
 
   /** Solve a position exactly. */

@@ -44,7 +44,7 @@ export function showReview(page) {
   );
 }
 
-/** The review of the move that led to page position, and what is best now. */
+/** The review of the move that led to this position, and what is best now. */
 function aboutReview(page, ply) {
   const { review } = page.analyst;
   if (!review) return "";

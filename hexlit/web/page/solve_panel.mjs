@@ -16,7 +16,7 @@ export function showSolve(page) {
   let [verdict, more] = ["", ""];
   if (page.over) verdict = "The game is over.";
   else if (large)
-    verdict = `Positions are solved on boards of up to ${hello.solver_board} rows; page one has ${page.tree.size}.`;
+    verdict = `Positions are solved on boards of up to ${hello.solver_board} rows; this one has ${page.tree.size}.`;
   else if (busy) verdict = "Solving …";
   else if (found?.problem) verdict = capital(found.problem) + (/[.!?]$/.test(found.problem) ? "" : ".");
   else if (found) [verdict, more] = verdictOf(page, found);
