@@ -45,12 +45,14 @@ def wait_to_hold(file: IO[Any]) -> None:
     """
     if hold(file):
         return
-    saying = threading.Timer(SAID_AFTER, _say_held, [file.name, os.fstat(file.fileno())])
+    held = threading.Event()
+    saying = threading.Timer(SAID_AFTER, _say_held, [file.name, os.fstat(file.fileno()), held])
     saying.daemon = True
     saying.start()
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
     finally:
+        held.set()
         saying.cancel()
 
 
@@ -104,10 +106,11 @@ class FolderLock:
         self.release()
 
 
-def _say_held(name: str, file: os.stat_result) -> None:
+def _say_held(name: str, file: os.stat_result, held: threading.Event) -> None:
+    """Warn of the holder, unless the waiting process has the file by now, and would name itself."""
     holder = _holder(file)
-    if holder == os.getpid():
-        return  # it came free just now
+    if held.is_set():
+        return
     if holder is None:
         who, end = "another process", "end it"
     else:

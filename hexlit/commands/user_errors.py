@@ -1,7 +1,6 @@
 """The mistakes a user can make on the command line, each as one line that names the right value."""
 
 import difflib
-import os
 import re
 from collections.abc import Iterator
 from importlib.resources import files
@@ -162,23 +161,19 @@ def _known_keys(key: str, config_name: str, argv: list[str]) -> list[str]:
     """
     flags, _ = get_args_parser().parse_known_args(argv)
     others = [override for override in flags.overrides if _key(override) != key]
-    groups = [override for override in others if _is_group(_key(override))]
+    groups = [override for override in others if files(CONFIG_PACKAGE).joinpath(_key(override)).is_dir()]
     folder = [f"hydra.searchpath=['file://{Path(flags.config_dir).resolve()}']"] if flags.config_dir else []
     with_hydra = key.startswith("hydra")
     with initialize_config_module(CONFIG_PACKAGE, version_base=VERSION_BASE):
         for overrides in (others, groups, []):
             try:
                 config = compose(flags.config_name or config_name, [*folder, *overrides], return_hydra_config=True)
-            except (HydraException, OmegaConfBaseException, OSError):
+            except (HydraException, OmegaConfBaseException):
                 continue
             chosen = [group for group in config.hydra.runtime.choices if group.startswith("hydra/") == with_hydra]
             keys = [name for name in _dotted(config) if (name.partition(".")[0] == "hydra") == with_hydra]
             return list(dict.fromkeys([*keys, *chosen]))
     return []
-
-
-def _is_group(key: str) -> bool:
-    return os.path.isdir(str(files(CONFIG_PACKAGE).joinpath(key)))  # noqa: PTH112 - Path raises if the name is too long
 
 
 def _key(override: str) -> str:

@@ -122,9 +122,8 @@ def test_what_hydra_refuses_is_one_line_too(override: str, capsys: pytest.Captur
 
 
 def test_a_second_mistake_does_not_hide_the_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
-    for second in ("nam=x", f"{'x' * 300}=1"):  # no folder can have so long a name
-        assert run(remember, "sample", ["bord=7", second]) == 2
-        assert one_line(capsys) == "unknown key 'bord': did you mean 'board'?"
+    assert run(remember, "sample", ["bord=7", "nam=x"]) == 2
+    assert one_line(capsys) == "unknown key 'bord': did you mean 'board'?"
 
 
 def test_a_missing_mandatory_value_is_named(capsys: pytest.CaptureFixture[str]) -> None:

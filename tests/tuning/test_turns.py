@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +48,13 @@ def test_a_wait_for_another_process_is_said(
             pass
 
     caplog.clear()
+    other = threading.Thread(target=wait)
     with turn(study):
-        other = threading.Thread(target=wait)
         other.start()
-        while not caplog.records and other.is_alive():
-            other.join(0.01)
+        for _ in range(2000):
+            if caplog.records:
+                break
+            time.sleep(0.01)
     other.join(20)
     (said,) = (record.getMessage() for record in caplog.records)
     assert said.startswith(f"{tmp_path}/.study.journal.lock: ")
