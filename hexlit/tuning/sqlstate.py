@@ -35,7 +35,7 @@ def tell_sqlstate(engine: "Engine") -> None:
         except dialect.loaded_dbapi.OperationalError as error:
             if error.sqlstate is None and error.pgconn is not None and error.pgconn.needs_password:
                 error.sqlstate = _NO_PASSWORD  # libpq itself has refused
-            elif error.sqlstate is None:
+            elif error.sqlstate is None and not isinstance(error, dialect.loaded_dbapi.errors.ConnectionTimeout):
                 plain = {name: value for name, value in settings.items() if isinstance(value, str | int)}
                 error.sqlstate = refused_with(plain)
             raise

@@ -111,7 +111,11 @@ def test_a_server_that_says_nothing_is_given_up(kind: str, driver: str, monkeypa
     monkeypatch.setitem(database._ARGUMENTS, driver, limited)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
-        silent.listen(1)
+        silent.listen(2)
         url = f"{kind}://me@127.0.0.1:{silent.getsockname()[1]}/studies"
         with pytest.raises(UsageError, match=rf"^{url}: the database cannot be used: .*(expired|timed out)"):
             open_storage(url, Path())
+        silent.setblocking(False)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):  # it was asked once
+            silent.accept()
