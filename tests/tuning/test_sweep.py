@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -111,9 +112,10 @@ class Place:
     def processes(self) -> list[psutil.Process]:
         """Processes that were begun below this place and still live."""
         found = []
-        for process in psutil.process_iter(["cwd", "status"]):
-            if process.info["cwd"] == str(self.folder) and process.info["status"] != psutil.STATUS_ZOMBIE:
-                found.append(process)
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, OSError):  # it has ended since, or is another user's
+                if process.cwd() == str(self.folder) and process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(process)
         return found
 
 
