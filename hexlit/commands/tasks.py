@@ -68,12 +68,12 @@ TASKS = {
         report="hexlit.commands.hex_report:report_sections",
     ),
     "forecast": TaskEntry(
-        settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",
+        settings="hexlit.tasks.forecast.config:ForecastTrainConfig",
         make="hexlit.tasks.forecast.task:ForecastTask",
-        predict="hexlit.tasks.forecast.predict:predict",
+        predict="hexlit.tasks.forecast.evaluation:predict",
         report="hexlit.reporting.forecasts_page:report_sections",
-        data_table="hexlit.tasks.forecast.tables:data_table",
-        judged_table="hexlit.tasks.forecast.tables:judged_table",
+        data_table="hexlit.tasks.forecast.evaluation:data_table",
+        judged_table="hexlit.tasks.forecast.evaluation:judged_table",
     ),
     "classify": TaskEntry(
         settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
-from hexlit.tasks.ranges import check_attention, check_dropout, check_leasts, check_split
+from hexlit.tasks.run_config import check_attention, check_dropout, check_leasts, check_split
 
 KINDS = ("transformer", "mean")
 

@@ -1,121 +1,172 @@
-"""Readings on a regular grid of time, their gaps, and filling short gaps of inputs."""
+"""A table of readings on a regular grid of time: its rows, times and gaps, and the calendar of its steps."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
-from hexlit.tasks.forecast.source import Readings
+from hexlit.tasks.forecast.config import ForecastDataConfig
+from hexlit.tasks.tables import first_line, read_table
 
+MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+"""Texts of a CSV file that mean a missing value."""
 MOST_VALUES = 2 * 10**9
 """Most values of a grid; with more, a wrong time is likelier than so much data."""
 
-
-@dataclass(frozen=True)
-class SeriesReport:
-    """Rows and gaps of a series between its first row and its last."""
-
-    rows: int
-    """Rows of the table."""
-    missing_rows: int
-    """Steps of the grid without a row."""
-    duplicates: int
-    """Rows left out, because an earlier row of the table has the same step."""
-    off_grid: int
-    """Rows whose time was rounded down to a step."""
-    missing_values: dict[str, int]
-    """Rows without a value, by column."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain containers, for a summary."""
-        return asdict(self)
+Times = NDArray[np.datetime64]
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Grid:
+class TimeGrid:
     """S series with V columns of values on one time axis of T steps."""
 
     series: tuple[str, ...]
-    columns: tuple[str, ...]
+    """Names of the series, sorted, `[S]`."""
     start: np.datetime64
-    """Time of step 0, in seconds."""
+    """Time of step 0 in seconds, in UTC if the table has a zone."""
     step: np.timedelta64
-    values: NDArray[np.float64]
+    values: Values
     """Values, NaN where missing, `[S, T, V]`."""
     last: NDArray[np.int64]
     """Step of the last row of every series, `[S]`."""
-    statics: NDArray[np.float64]
+    statics: Values
     """Static columns, `[S, K]`."""
-    report: dict[str, SeriesReport]
-    """Reports by series."""
+    report: dict[str, dict[str, Any]]
+    """By series: `rows` of the table, `missing_rows` (steps without one between its first and its last), `duplicates`
+    (left out, as an earlier row has the same step), `off_grid` (times rounded down), `missing_values` by column."""
 
     @property
     def steps(self) -> int:
         """Steps of the time axis, T."""
         return int(self.values.shape[1])
 
-    def times(self, steps: NDArray[np.int64]) -> NDArray[np.datetime64]:
+    def times(self, steps: NDArray[np.int64]) -> Times:
         """datetime64[s] of `steps`, which may lie beyond the end."""
         return np.asarray(self.start + steps * self.step)
 
 
-def build_grid(readings: Readings, step_minutes: int) -> Grid:
-    """The `readings` at every multiple of `step_minutes`, from the first row of any series to the last.
+def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") -> TimeGrid:
+    """The CSV or Parquet file `path` at every multiple of the step, from the first row of any series to the last.
 
     A time between two steps is rounded down. Of rows with the same series and step the first of the table counts.
 
     Raises:
-        UsageError: the grid would be too large.
+        UsageError: the file cannot be read, a column does not fit its meaning, or the grid would be too large; names
+            the setting `key`.
     """
-    step = step_minutes * 60
-    seconds = readings.times.astype("datetime64[s]").astype(np.int64)
-    number = seconds // step
-    first, span = int(number.min()), int(number.max() - number.min()) + 1
-    count, width = len(readings.series_names), len(readings.columns)
-    if count * span * width > MOST_VALUES:
+    where = f"{key}={path}"
+    by = [config.series] if config.series else []
+    convert = pacsv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
+    table = read_table(path, [*config.time, *by, *config.statics, *config.columns], key, convert)
+    for name in [*config.time, *by]:
+        if empty := table[name].null_count:
+            raise UsageError(f"{where}: column {name} is empty in {empty} of {len(table)} rows")
+    seconds = read_times(table.select(config.time), config.time_format, where).astype(np.int64)
+    names = table[config.series].cast(pa.string()).to_numpy().astype(str) if by else np.full(len(table), "all")
+    series, number = np.unique(names, return_inverse=True)
+    values = np.stack([_numbers(table[name], name, where) for name in config.columns], 1)
+    statics = [_statics(_numbers(table[name], name, where), number, series, name, where) for name in config.statics]
+
+    step = config.step_minutes * 60
+    steps = seconds // step
+    first, span = int(steps.min()), int(steps.max() - steps.min()) + 1
+    if len(series) * span * values.shape[1] > MOST_VALUES:
         raise UsageError(
-            f"data.step_minutes={step_minutes}: {readings.times.min()} to {readings.times.max()} are {span} steps of "
-            f"{count} series, too many; look for a wrong time, or choose a longer step"
+            f"data.step_minutes={config.step_minutes}: {len(series)} series of {span} steps are too many; look for a "
+            "wrong time"
         )
-    cell = readings.series * span + (number - first)
-    cells, kept = np.unique(cell, return_index=True)  # the first row of every cell
-    values = np.full((count * span, width), np.nan)
-    values[cells] = readings.values[kept]
-    is_there = np.zeros(count * span, np.bool_)
-    is_there[cells] = True
-    is_kept = np.zeros(len(cell), np.bool_)
-    is_kept[kept] = True
-    last = np.zeros(count, np.int64)
-    report = {}
-    for index, name in enumerate(readings.series_names):
-        own = readings.series == index
-        here = np.flatnonzero(is_there[index * span : (index + 1) * span])
-        last[index] = here[-1]
-        missing = np.isnan(readings.values[own & is_kept]).sum(0)
-        report[name] = SeriesReport(
-            rows=int(own.sum()),
-            missing_rows=int(here[-1] - here[0] + 1 - len(here)),
-            duplicates=int((own & ~is_kept).sum()),
-            off_grid=int((seconds[own] % step != 0).sum()),
-            missing_values={name: int(n) for name, n in zip(readings.columns, missing, strict=True)},
-        )
-    return Grid(
-        series=readings.series_names,
-        columns=readings.columns,
+    cells, rows = np.unique(number * span + (steps - first), return_index=True)  # the first row of every cell
+    grid = np.full((len(series) * span, values.shape[1]), np.nan)
+    grid[cells] = values[rows]
+    last, report = np.zeros(len(series), np.int64), {}
+    for index, name in enumerate(series):
+        own, used = number == index, rows[cells // span == index]
+        begin, end = steps[own].min(), steps[own].max()
+        last[index] = end - first
+        report[str(name)] = {
+            "rows": int(own.sum()),
+            "missing_rows": int(end - begin + 1 - len(used)),
+            "duplicates": int(own.sum() - len(used)),
+            "off_grid": int((seconds[own] % step != 0).sum()),
+            "missing_values": dict(zip(config.columns, np.isnan(values[used]).sum(0).tolist(), strict=True)),
+        }
+    return TimeGrid(
+        series=tuple(map(str, series)),
         start=np.datetime64(first * step, "s"),
         step=np.timedelta64(step, "s"),
-        values=values.reshape(count, span, width),
+        values=grid.reshape(len(series), span, -1),
         last=last,
-        statics=readings.statics,
+        statics=np.stack(statics, 1) if statics else np.zeros((len(series), 0)),
         report=report,
     )
 
 
-def carried_forward(
-    values: NDArray[np.float64], max_gap: int, cuts: tuple[int, ...] = ()
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def read_times(table: pa.Table, form: str | None, where: str) -> Times:
+    """datetime64[s] `[N]` of one column of times, of whole numbers (year, month, day, hour, minute), or of texts.
+
+    Texts of several columns are joined by a space. A time with a zone becomes UTC; one without stays as it is. `where`
+    begins the messages.
+
+    Raises:
+        UsageError: a time cannot be read.
+    """
+    columns, shown = table.columns, "+".join(table.column_names)
+    whole = [pa.types.is_integer(column.type) for column in columns]
+    if len(columns) == 1 and pa.types.is_temporal(columns[0].type) and not pa.types.is_time(columns[0].type):
+        return _in_seconds(columns[0])
+    if any(pa.types.is_floating(column.type) for column in columns) or whole == [True]:
+        raise UsageError(f"{where}: column {shown} is a number, not a time")
+    texts = [column.cast(pa.string()) for column in columns]
+    if all(whole):
+        form = None
+        digits = [pc.utf8_lpad(text, 4 if part == 0 else 2, "0") for part, text in enumerate(texts)]
+        texts = [pc.binary_join_element_wise(*digits[:3], "-")]
+        texts += [pc.binary_join_element_wise(*digits[3:], ":")] if digits[3:] else []
+    joined = pc.binary_join_element_wise(*texts, " ")
+    if form is not None:
+        times = pc.strptime(joined, format=form, unit="s", error_is_null=True)
+        if times.null_count:
+            wrong = joined.filter(pc.is_null(times))[0].as_py()[:40]
+            raise UsageError(f"{where}: {shown} is {wrong!r} in a row, which data.time_format={form} does not read")
+        return _in_seconds(times)
+    for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
+        try:
+            return _in_seconds(joined.cast(kind))
+        except pa.ArrowInvalid as error:
+            last = first_line(error)
+    raise UsageError(f"{where}: {shown} is not ISO 8601 in every row ({last}); data.time_format takes other forms")
+
+
+def calendar_features(times: Times, timezone: str | None, names: list[str]) -> NDArray[np.float32]:
+    """Sine and cosine of each of `names` (hour of the day, weekday, yearday), float32 `[N, 2 * names]`.
+
+    `times` are UTC and become those of `timezone`; if that is None, they are used unchanged.
+    """
+    local = times.astype("datetime64[s]")
+    if timezone is not None:
+        zoned = pa.array(local, pa.timestamp("s", "UTC")).cast(pa.timestamp("s", timezone))
+        local = pc.local_timestamp(zoned).to_numpy(zero_copy_only=False).astype("datetime64[s]")
+    day = local.astype("datetime64[D]")
+    hours = (local - day).astype(np.float64) / 3600
+    weekday = (day.astype(np.int64) + 3) % 7  # the epoch was a Thursday
+    yearday = (day - local.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.float64)
+    turns = {
+        "hour": hours / 24,
+        "weekday": (weekday + hours / 24) / 7,
+        "yearday": (yearday + hours / 24) / 365.25,
+    }
+    waves = [wave(2 * np.pi * turns[name]) for name in names for wave in (np.sin, np.cos)]
+    return np.stack(waves, 1).astype(np.float32) if waves else np.zeros((len(times), 0), np.float32)
+
+
+def carried_forward(values: Values, max_gap: int, cuts: tuple[int, ...] = ()) -> tuple[Values, NDArray[np.bool_]]:
     """`values` `[S, T, V]` with gaps filled by the last known value, and a mask of the filled ones.
 
     A value fills at most the next `max_gap` steps, and never beyond one of the `cuts`, the first steps of other splits.
@@ -131,5 +182,33 @@ def carried_forward(
     may = (source >= begins[None, :, None]) & (steps[None, :, None] - source <= max_gap)
     was_filled = may & ~known
     # Along the time axis, every step takes the value of its source.
-    taken = np.take_along_axis(values, np.maximum(source, 0), axis=1)
-    return np.where(may, taken, np.nan), was_filled
+    filled = np.take_along_axis(values, np.maximum(source, 0), axis=1)
+    return np.where(may, filled, np.nan), was_filled
+
+
+def _in_seconds(column: pa.ChunkedArray) -> Times:
+    """Whole seconds, those of a column with a zone in UTC."""
+    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
+    times: Times = column.cast(pa.timestamp("s", zone), safe=False).to_numpy().astype("datetime64[s]")
+    return times
+
+
+def _numbers(column: pa.ChunkedArray, name: str, where: str) -> Values:
+    """The column as float64, NaN for empty cells and for values that are no finite numbers."""
+    try:
+        numbers = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowException as error:
+        raise UsageError(f"{where}: column {name} is not of numbers ({first_line(error)})") from error
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _statics(values: Values, number: NDArray[np.int64], series: NDArray[np.str_], column: str, where: str) -> Values:
+    """The one value of every series, `[S]`; `number` are the series of the rows."""
+    known = np.isfinite(values)
+    constant = np.zeros(len(series))
+    for index, name in enumerate(series):
+        own = np.unique(values[known & (number == index)])
+        if len(own) != 1:
+            raise UsageError(f"{where}: static column {column} has {len(own)} values in series {name}; it needs one")
+        constant[index] = own[0]
+    return constant
