@@ -76,13 +76,13 @@ TASKS = {
         judged_table="hexlit.tasks.forecast.evaluation:judged_table",
     ),
     "classify": TaskEntry(
-        settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",
+        settings="hexlit.tasks.classify.config:ClassifyTrainConfig",
         make="hexlit.tasks.classify.task:ClassifyTask",
-        predict="hexlit.tasks.classify.predict:predict",
-        predict_text="hexlit.tasks.classify.predict:predict_text",
+        predict="hexlit.tasks.classify.evaluation:predict",
+        predict_text="hexlit.tasks.classify.evaluation:predict_text",
         report="hexlit.reporting.classification_page:report_sections",
-        data_table="hexlit.tasks.classify.tables:data_table",
-        judged_table="hexlit.tasks.classify.tables:judged_table",
+        data_table="hexlit.tasks.classify.evaluation:data_table",
+        judged_table="hexlit.tasks.classify.evaluation:judged_table",
     ),
 }
 """hexlit's own tasks, by name."""

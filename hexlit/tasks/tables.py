@@ -18,7 +18,7 @@ FORMATS = (".csv", ".csv.gz", ".parquet")
 def read_table(
     path: Path, names: list[str], key: str, convert: pacsv.ConvertOptions, formats: tuple[str, ...] = FORMATS
 ) -> pa.Table:
-    """The columns `names` of the file `path`, one of `formats`; `convert` decides how CSV is read.
+    """The columns `names` of the file `path`, one of `formats`; `convert` decides types, and how CSV is read.
 
     Raises:
         UsageError: no such file, another format, a missing column, or no row; names the setting `key`.
@@ -45,11 +45,14 @@ def read_table(
         elif path.suffix != ".jsonl":
             convert.include_columns = names
             table = pacsv.read_csv(path, parse_options=lines, convert_options=convert)
+        table = table.select(names)
+        if convert.column_types:
+            table = table.cast(pa.schema({name: convert.column_types[name] for name in names}))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{where}: cannot be read ({first_line(error)})") from error
     if not table.num_rows:
         raise UsageError(f"{where}: the table has no rows")
-    return table.select(names)
+    return table
 
 
 def write_table(

@@ -1,21 +1,20 @@
-"""Texts as tokens: a tokenizer fitted to the training texts, or one read from JSON."""
+"""Texts as tokens, and batches of similar lengths. No Lightning: loading processes import this."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-
-from hexlit.errors import UsageError
-from hexlit.extras import install
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from torch import Tensor
+from torch.utils.data import Dataset, Sampler
 
 PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
 CHUNK = 1000
 """Number of texts that are tokenized at once."""
+POOL = 50
+"""Batches whose texts are sorted by length together. A larger pool pads less, and mixes less."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,9 @@ class TextTokens:
 
     def encode(self, texts: Sequence[str]) -> EncodedTexts:
         """The tokens of `texts`, with special ones. A text without any other token becomes one `pad`."""
-        tokenizer = require_tokenizers().Tokenizer.from_str(self.json)
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_str(self.json)
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
         rows: list[NDArray[np.int32]] = []
@@ -77,9 +78,10 @@ def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTo
     Case and accents are dropped, and every text begins with `[CLS]`. The same texts give the same tokens; that is not
     so with the library's trainer of WordPiece.
     """
-    library = require_tokenizers()
+    import tokenizers as library
+
     special = [PAD, UNKNOWN, BEGIN]
-    tokenizer: Tokenizer = library.Tokenizer(library.models.BPE(unk_token=UNKNOWN))
+    tokenizer = library.Tokenizer(library.models.BPE(unk_token=UNKNOWN))
     tokenizer.normalizer = library.normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
     trainer = library.trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, show_progress=False)
@@ -89,14 +91,76 @@ def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTo
     return TextTokens(tokenizer.to_str(), special.index(PAD), tokenizer.get_vocab_size(), max_length)
 
 
-def require_tokenizers() -> Any:
-    """The package `tokenizers`, which takes a moment to import.
+class TextBatch(NamedTuple):
+    """B texts of at most L tokens."""
 
-    Raises:
-        UsageError: it is not installed.
+    tokens: Tensor
+    """int64 `[B, L]`."""
+    mask: Tensor
+    """Whether a token is real and not padding, bool `[B, L]`."""
+    label: Tensor
+    """Index of the class, int64 `[B]`."""
+    row: Tensor
+    """Number of the text in its split, int64 `[B]`."""
+
+
+class PaddedTexts(Dataset[TextBatch]):
+    """Texts of one split; an item is a whole batch, given by the numbers of its texts."""
+
+    def __init__(self, encoded: EncodedTexts, labels: NDArray[np.int64], pad: int) -> None:
+        """`labels` `[N]` of the `encoded` texts, which are padded with `pad`."""
+        self.encoded = encoded
+        self.labels = labels
+        self._pad = pad
+
+    def __len__(self) -> int:
+        """Number of texts, N."""
+        return len(self.encoded)
+
+    def __getitem__(self, rows: list[int]) -> TextBatch:
+        """The texts number `rows`, each padded to the longest of them."""
+        texts = [self.encoded[row] for row in rows]
+        lengths = torch.tensor([len(text) for text in texts])
+        tokens = torch.full((len(rows), int(lengths.max())), self._pad)
+        for number, text in enumerate(texts):
+            tokens[number, : len(text)] = torch.from_numpy(text.astype(np.int64))
+        mask = torch.arange(tokens.shape[1]) < lengths[:, None]
+        return TextBatch(tokens, mask, torch.from_numpy(self.labels[rows]), torch.tensor(rows))
+
+
+class LengthBuckets(Sampler[list[int]]):
+    """Batches of row numbers, in an order that depends only on seed and epoch; every text comes once per epoch.
+
+    Texts are shuffled, sorted by length within pools of `POOL` batches, and the batches are shuffled again. Lightning
+    sets the epoch, so that one loader with its processes serves all epochs.
     """
-    try:
-        import tokenizers
-    except ModuleNotFoundError as error:
-        raise UsageError(f"task=classify: needs the package tokenizers; {install('text')}") from error
-    return tokenizers
+
+    def __init__(self, lengths: NDArray[np.int64], batch: int, seed: int) -> None:
+        """Batches of `batch` texts with `lengths` `[N]` tokens; one may have fewer."""
+        self._lengths = lengths
+        self._batch = batch
+        self._seed = seed
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw the batches of `epoch` from now on."""
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return -(-len(self._lengths) // self._batch)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """All batches of the epoch."""
+        random = np.random.default_rng([self._seed, self._epoch])
+        order = random.permutation(len(self._lengths))
+        pools = [order[begin : begin + POOL * self._batch] for begin in range(0, len(order), POOL * self._batch)]
+        batches = [batch for pool in pools for batch in by_length(pool, self._lengths, self._batch)]
+        for number in random.permutation(len(batches)):
+            yield batches[number]
+
+
+def by_length(rows: NDArray[np.int64], lengths: NDArray[np.int64], batch: int) -> list[list[int]]:
+    """`rows` in batches of `batch`, the longest texts first, so that memory runs out at once or never."""
+    ordered = rows[np.argsort(-lengths[rows], kind="stable")]
+    return [ordered[begin : begin + batch].tolist() for begin in range(0, len(ordered), batch)]

@@ -12,7 +12,7 @@ from torch.nn import functional
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.together import gathered
 from hexlit.tasks.forecast.config import ForecastNetConfig, ForecastTrainConfig
-from hexlit.tasks.forecast.data import ForecastBatch, WindowSpec
+from hexlit.tasks.forecast.windows import ForecastBatch, WindowSpec
 from hexlit.tasks.supervised import SupervisedModule, sine_positions, transformer_layers
 
 Numbers = NDArray[np.float64]

@@ -1,6 +1,6 @@
 """The quality of class probabilities: accuracy, F1, calibration, and the most surprising errors."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,6 @@ class Scores:
     """Expected calibration error: the mean distance of confidence and accuracy, 0 at best."""
     brier: float
     """Mean squared distance from the true class, summed over classes: 0 at best, 2 at worst."""
-
-    def to_dict(self) -> dict[str, float]:
-        """Plain containers, for a summary."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -68,20 +64,20 @@ def class_rows(confusion: Counts, names: list[str] | None = None) -> list[ClassR
     right, truth, chosen = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
     return [
         ClassRow(
-            name=str(place) if names is None else names[place],
-            precision=float(right[place] / max(1, chosen[place])),
-            recall=float(right[place] / max(1, truth[place])),
-            f1=float(2 * right[place] / max(1, truth[place] + chosen[place])),
-            support=int(truth[place]),
+            name=str(label) if names is None else names[label],
+            precision=float(right[label] / max(1, chosen[label])),
+            recall=float(right[label] / max(1, truth[label])),
+            f1=float(2 * right[label] / max(1, truth[label] + chosen[label])),
+            support=int(truth[label]),
         )
-        for place in range(len(confusion))
+        for label in range(len(confusion))
     ]
 
 
 def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
     """Mean distance over texts of a bin's confidence and accuracy; `confidence` and `right` are `[N]`."""
-    place = np.minimum((confidence * bins).astype(np.int64), bins - 1)
-    gaps = np.bincount(place, confidence - right, minlength=bins)
+    numbers = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    gaps = np.bincount(numbers, confidence - right, minlength=bins)
     return float(np.abs(gaps).sum() / len(confidence))
 
 

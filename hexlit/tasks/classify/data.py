@@ -10,11 +10,9 @@ from torch.utils.data import DataLoader
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.batches import LengthBuckets, PaddedTexts, by_length
 from hexlit.tasks.classify.config import TextDataConfig
-from hexlit.tasks.classify.source import read_labelled
-from hexlit.tasks.classify.splits import SPLITS, split_texts
-from hexlit.tasks.classify.tokens import TextTokens
+from hexlit.tasks.classify.texts import SPLITS, read_labelled, split_texts
+from hexlit.tasks.classify.tokens import LengthBuckets, PaddedTexts, TextTokens, by_length
 
 
 class ClassifyDataModule(L.LightningDataModule):
@@ -39,11 +37,11 @@ class ClassifyDataModule(L.LightningDataModule):
         self.config = config
         self.seed = seed
         self.profile = profile
-        found = read_labelled(config)
-        self.latin1 = found.latin1
-        self.splits = split_texts(found, config)
-        self.texts = {split: [found.texts[row] for row in rows] for split, rows in self.splits.rows.items()}
-        names = {split: [found.labels[row] for row in rows] for split, rows in self.splits.rows.items()}
+        source = read_labelled(config)
+        self.latin1 = source.latin1
+        self.splits = split_texts(source, config)
+        self.texts = {split: [source.texts[row] for row in rows] for split, rows in self.splits.rows.items()}
+        names = {split: [source.labels[row] for row in rows] for split, rows in self.splits.rows.items()}
         self.classes = sorted({name for own in names.values() for name in own})
         self.labels = {split: np.searchsorted(self.classes, own).astype(np.int64) for split, own in names.items()}
         self._padded: dict[str, PaddedTexts] = {}
@@ -81,9 +79,12 @@ class ClassifyDataModule(L.LightningDataModule):
 
     def summary(self) -> dict[str, Any]:
         """Plain containers: texts of the splits, and the texts dropped, cut or read as Latin-1."""
+        counts = np.bincount(np.concatenate(list(self.labels.values())), minlength=len(self.classes))
         return {
-            **self.splits.to_dict(),
-            "classes": {name: int(count) for name, count in zip(self.classes, self._counts(), strict=True)},
+            "texts": {split: len(texts) for split, texts in self.texts.items()},
+            "dropped": self.splits.dropped,
+            "crossing": self.splits.crossing,
+            "classes": dict(zip(self.classes, counts.tolist(), strict=True)),
             "latin1": self.latin1,
             "cut": {split: data.encoded.cut for split, data in self._padded.items()},
             "max_length": self.config.max_length,
@@ -108,6 +109,3 @@ class ClassifyDataModule(L.LightningDataModule):
                     f"data: the {split} texts differ from those at the start of the run; keep file and settings to "
                     "resume"
                 )
-
-    def _counts(self) -> Any:
-        return np.bincount(np.concatenate(list(self.labels.values())), minlength=len(self.classes))
