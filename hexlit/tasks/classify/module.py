@@ -161,6 +161,7 @@ class ClassifyModule(SupervisedModule):
     """
 
     inputs = 2
+    dynamic_shapes = True  # a batch is as long as its longest text
 
     def __init__(
         self, net: TextNet, config: ClassifyTrainConfig, tokens: TextTokens, classes: list[str], profile: DeviceProfile
