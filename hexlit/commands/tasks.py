@@ -61,11 +61,11 @@ class TaskEntry:
 
 TASKS = {
     "hex": TaskEntry(
-        settings="hexlit.tasks.hex.train_config:HexTrainConfig",
-        make="hexlit.commands.hex_task:HexTask",
+        settings="hexlit.tasks.hex.config:HexTrainConfig",
+        make="hexlit.commands.hex_task:make",
         prelude="hexlit.commands.hex_prelude:begin",
         evaluate="hexlit.commands.strength:evaluate",
-        report="hexlit.commands.hex_report:report_sections",
+        report="hexlit.tasks.hex.report:report_sections",
     ),
     "forecast": TaskEntry(
         settings="hexlit.tasks.forecast.config:ForecastTrainConfig",

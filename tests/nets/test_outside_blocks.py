@@ -18,8 +18,7 @@ from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.flops import forward_flops, training_flops
 from hexlit.nets.fold import copy_folded, folded_twin
 from hexlit.nets.tower import HexNet, build_net
-from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.portable import write_onnx, write_safetensors
+from hexlit.tasks.hex.checkpoint import load_network, write_onnx, write_safetensors
 from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
 from tests.nets.brought_blocks import SEPARABLE, line, package

@@ -1,15 +1,23 @@
-"""Pictures of a run for Weights & Biases: the map of openings, and sample games."""
+"""A run of Hex on Weights & Biases: names of its figures, pictures of openings and games, and its lineage."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import lightning as L
 
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
+from hexlit.selfplay.store import part_files
+from hexlit.tasks.hex.checkpoint import network_file
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.data import HexDataModule
+from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import Metric
-from hexlit.tracking.tracked_run import TrackedRun
+from hexlit.tracking.tracked_run import Files, TrackedRun
 from hexlit.training.loggers import tracked_run
+from hexlit.training.tracked_files import checkpoint_files
 
 METRICS = (
     Metric("selfplay.games", axis=True),
@@ -34,6 +42,7 @@ METRICS = (
 COLUMNS = ("epoch", "game", "network_version", "length", "winner", "ended", "moves", "board")
 SAMPLES = 4
 """Games in a table."""
+GAMES = "games"
 _COLOURS = {1: "Black", -1: "White", 0: "unknown"}
 
 
@@ -91,3 +100,22 @@ def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> N
 def in_words(moves: Sequence[int], size: int) -> str:
     """The moves as text, such as `a2 swap c3`."""
     return " ".join("swap" if move == size**2 else format_cell(move, size) for move in moves)
+
+
+def used_games(config: HexTrainConfig, data: HexDataModule, identity: Identity) -> list[Files]:
+    """The games of `data` and recorded ones, named by their places, and `init_from`.
+
+    Games of self-play belong to the run `identity`; a store of recorded games has one name for all runs.
+    """
+    files = []
+    if config.data.source != GAMES:
+        counted = {name: count for name, count in data.summary().items() if name in ("games", "positions")}
+        facts = {"board": config.board, "swap": config.swap, "source": config.data.source, **counted}
+        files.append(Files(identity.artifact(GAMES), GAMES, data.files(), metadata=facts, reference=True))
+    if config.data.path is not None:
+        store = Path(config.data.path).resolve()
+        name = re.sub(r"[^\w.-]+", "-", store.name)
+        files.append(Files(f"{GAMES}-{name}", GAMES, part_files(store), metadata={"path": str(store)}, reference=True))
+    if config.init_from is not None:
+        files.append(checkpoint_files(network_file(config.init_from, "init_from")))
+    return files

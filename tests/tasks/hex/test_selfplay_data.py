@@ -1,10 +1,11 @@
-"""Learning does not depend on the device: steps, learning rate, and networks that a game meets."""
+"""Self-play as data: learning does not depend on the device, and the settings of `data` reach the window."""
 
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_module
@@ -13,15 +14,15 @@ from hexlit.accelerate import precision, profile
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.commands import tasks
 from hexlit.commands.application import typed
-from hexlit.commands.hex_data import make_data
 from hexlit.hex.record import GameRecord
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
 from hexlit.selfplay.placement import placement_of
-from hexlit.tasks.hex.data import SelfPlayDataModule
-from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.optimizer import scaled_lr
 from hexlit.training.phases import PhaseClock
+from tests.selfplay.test_window import random_game
 
 DEVICES = {"cpu": "cpu", "cuda": "cuda:0", "mps": "mps"}
 EXPERIMENTS = ("quick", "hex5", "hex7", "hex9", "hex11")
@@ -94,8 +95,7 @@ def test_games_meet_as_many_networks_on_every_device(
         config = recipe(device, "board=4", "search.simulations=2", "selfplay.fast_simulations=1")
         config = replace(config, selfplay=replace(config.selfplay, positions=120, games=40, workers=workers))
         made = profile_of(config, device, monkeypatch)
-        data = make_data(config, made, tmp_path / device, PhaseClock(None), None)
-        assert isinstance(data, SelfPlayDataModule)
+        data = SelfPlayDataModule(config, made, tmp_path / device, PhaseClock(None))
         actors = data.players.player.actors  # type: ignore[attr-defined]
         assert sum(actor.games for actor in actors) == 40
         met[device] = networks_met(actors, 120)
@@ -104,3 +104,30 @@ def test_games_meet_as_many_networks_on_every_device(
     for device in ("cuda", "mps"):
         assert means[device] == pytest.approx(means["cpu"], rel=0.1)
         assert max(met[device]) <= max(met["cpu"]) + 1
+
+
+def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hexlit.tasks.hex.players.make_player", Here)
+    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu"))
+    games = [random_game(game, 3, swap=False) for game in range(40)]
+    records = [replace(game, surprises=np.arange(len(game.policy_plies), dtype=np.float32)) for game in games]
+
+    def drawn(name: str, *overrides: str) -> tuple[bytes, bytes, bytes]:
+        config = recipe("cpu", "board=3", "selfplay.games=4", "search.simulations=2", *overrides)
+        data = SelfPlayDataModule(config, build_profile(config.hardware), tmp_path / name, PhaseClock(None))
+        data.window.extend(records)
+        planes, policy, value, *_ = data.window.epoch(batch=64, steps=1, seed=0, epoch=0)[0]
+        return planes.tobytes(), policy.tobytes(), value.tobytes()
+
+    default = drawn("default")
+    off = drawn("off", "data.duplicates=keep", "data.surprise_share=0", "data.search_value_decay=0")
+    assert default == off
+    assert drawn("surprise", "data.surprise_share=0.5")[0] != default[0]
+    averaged = drawn("average", "data.duplicates=average")
+    assert averaged[0] == default[0]
+    assert (averaged[1] != default[1], averaged[2] != default[2]) == (True, True)
+    decayed = drawn("decay", "data.search_value_decay=0.8")
+    assert decayed[:2] == default[:2]
+    assert decayed[2] != default[2]

@@ -1,0 +1,227 @@
+"""The task `hex`: a policy/value network, its training games, and the measure of its strength."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import lightning as L
+import numba
+from rich.console import Console
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
+from hexlit.errors import UsageError
+from hexlit.nets.agreement import measure_agreement
+from hexlit.nets.config import AUXILIARY, NetConfig
+from hexlit.nets.flops import forward_flops, training_flops
+from hexlit.nets.tower import HexNet
+from hexlit.reporting.ending import print_ending
+from hexlit.reporting.summary import print_summary
+from hexlit.search.evaluator import Evaluator
+from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.data import GamesAccount, GamesDataModule, HexDataModule
+from hexlit.tasks.hex.module import HexModule
+from hexlit.tasks.hex.players import EvaluatorHost, weights_of
+from hexlit.tasks.hex.rating import RatingPhase
+from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
+from hexlit.tasks.hex.tracked import METRICS, HexMedia, used_games
+from hexlit.tracking.identity import Identity
+from hexlit.tracking.tracked_run import Files
+from hexlit.training.phases import Phase, PhaseClock
+from hexlit.training.task import Evaluation, Session, Task
+
+log = logging.getLogger(__name__)
+
+CHECKED_POSITIONS = 1000
+"""Positions for comparing the number format of self-play with float32 at the end of a run."""
+
+IsDue = Callable[[L.Trainer], bool]
+"""Whether the epoch that ends now is measured."""
+
+
+class StrengthMeasure(Protocol):
+    """What measures the network, against the exact truth too, and compiles the kernels of the run.
+
+    It is given to the task, as code that learns must not reach the truth.
+    """
+
+    def begin(self, phase: Phase) -> None:
+        """Wait for the kernels of self-play; `phase` shows the progress."""
+
+    def set_up(self, profile: DeviceProfile) -> int:
+        """Get ready; returns the batch of the evaluators to measure."""
+
+    def least(self) -> Mapping[str, float] | None:
+        """Figures that prove a network when all are reached; None without such a proof."""
+
+    def measure(self, evaluator: Evaluator, *, final: bool) -> Mapping[str, Any]:
+        """Figures of the network behind `evaluator`; the `final` ones use their own positions."""
+
+    def callback(self, clock: PhaseClock, is_due: IsDue) -> L.Callback:
+        """Comes right before each evaluation."""
+
+    def summary(self) -> Mapping[str, float]:
+        """Seconds of compiling."""
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the processes that compile."""
+
+    def close(self) -> None:
+        """End them."""
+
+
+class HexTask(Task):
+    """Teaches a network Hex, from nothing or from recorded games, and measures its strength."""
+
+    unit = "positions"
+    units = ("games", "positions", "evaluations")
+    shown = ("loss", "comparable_loss", "top1_accuracy")
+    metrics = METRICS
+    fresh_data = True
+    module: HexModule
+    data: HexDataModule
+
+    def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthMeasure) -> None:
+        """Output goes to `console`."""
+        self._config = config
+        self._console = console
+        self._strength = strength
+        self._closing: list[Callable[[], None]] = [strength.close]
+
+    def set_up(self, session: Session) -> None:
+        config, profile = self._config, session.profile
+        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
+        self._session = session
+        self.module = HexModule(config, profile)
+        if config.init_from is not None and session.first_epoch == 0:
+            self.module.begin_with(load_network(config.init_from, "init_from").net)
+        self.data = make_data(config, session, lambda account: show_account(self._console, account))
+        self._closing.append(self.data.close)
+        profile.on(profile.device, self.data.memory_share).apply()
+        batch = self._strength.set_up(profile)
+        self._host = EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=batch, profile=profile)
+
+    def forward_flops(self) -> int:
+        return forward_flops(self._config.net, self._config.board)
+
+    def training_flops(self) -> int:
+        return training_flops(self._config.net, self._config.board, list(self._config.auxiliary))
+
+    def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
+        config = self._config
+        for name, was, value in (("board", saved["size"], config.board), ("swap", saved["swap"], config.swap)):
+            if was != value:
+                raise UsageError(
+                    f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume"
+                )
+        if NetConfig(**saved["net"]) != config.net:
+            raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
+        for name in AUXILIARY:
+            if (name in saved["auxiliary"]) != (name in config.auxiliary):
+                begun = "with" if name in saved["auxiliary"] else "without"
+                raise UsageError(
+                    f"{name}_weight={getattr(config, f'{name}_weight')}: the run in {folder} was started {begun} this "
+                    "head; keep it to resume"
+                )
+
+    def prepare(self, phase: Phase) -> None:
+        self._strength.begin(phase)
+        self.data.prepare()
+
+    def evaluation(self) -> Evaluation:
+        config, least = self._config.evaluation, self._strength.least()
+        if config.proof.enabled and least is None:
+            log.info("this run does all its epochs: without solved openings or evaluations, nothing can prove it")
+        return Evaluation("strength", self._measure, config.every_epochs, least, config.proof.evaluations)
+
+    def _measure(self, final: bool) -> Mapping[str, Any]:
+        evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
+        self._media.figures = figures = self._strength.measure(evaluator, final=final)
+        return figures
+
+    def before_evaluation(self, is_due: IsDue) -> list[L.Callback]:
+        self._media = HexMedia(self.data.some_games, is_due)
+        return [self._strength.callback(self._session.clock, is_due)]
+
+    def callbacks(self) -> list[L.Callback]:
+        rated = self._config.evaluation.pool.every_epochs
+        return [self._media, *([RatingPhase(self._config, self.module, self._session)] if rated else [])]
+
+    def figures(self) -> Mapping[str, Mapping[str, float]]:
+        return {self._config.data.source: self.data.figures()}
+
+    def used(self, identity: Identity) -> list[Files]:
+        return used_games(self._config, self.data, identity)
+
+    def forward_passes(self) -> int:
+        return self.data.evaluations
+
+    def cpu_seconds(self) -> float:
+        return self.data.cpu_seconds() + self._strength.cpu_seconds()
+
+    def finish(self) -> Mapping[str, Any]:
+        """Difference between the number format of self-play and float32, over positions of the data.
+
+        None without positions, and if that format is float32 itself.
+        """
+        planes = self.data.some_planes(CHECKED_POSITIONS)
+        if not len(planes):
+            return {"precision": None}
+        evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
+        name = str(evaluator.dtype).removeprefix("torch.")
+        if name == "float32":
+            return {"precision": None}
+        agreement = measure_agreement(cast(HexNet, self.module.net_in_use), evaluator, planes)
+        if not agreement.good_enough:
+            log.warning(
+                "%s chooses another move than float32 in %.1f%% of %d positions; accelerator.inference_precision=fp32 "
+                "is exact, and slower",
+                name,
+                100 * (1 - agreement.same_move),
+                agreement.positions,
+            )
+        return {"precision": {"format": name, **asdict(agreement)}}
+
+    def summary(self) -> Mapping[str, Any]:
+        return {"board": self._config.board, **self.data.summary(), "kernels": self._strength.summary()}
+
+    def engine(self) -> str:
+        return f"self-play {self._host.description}"
+
+    def close(self) -> None:
+        for close in self._closing:
+            close()
+
+    def show_summary(self, summary: Mapping[str, Any]) -> None:
+        print_summary(self._console, summary, self._session.folder)
+
+    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
+        print_ending(self._console, ending, figures, command)
+
+
+def make_data(
+    config: HexTrainConfig, session: Session, show: Callable[[GamesAccount], None] = lambda account: None
+) -> HexDataModule:
+    """The data of a run: its own games, recorded ones, or both; `show` gets the account of recorded ones."""
+    recorded = None if config.data.path is None else GamesDataModule(config, session.profile)
+    if recorded is not None:
+        trains_on_games = config.data.source == "games"
+        show(recorded.account(validates=trains_on_games))
+        if trains_on_games:
+            return recorded
+    others = None if recorded is None else recorded.training
+    games = session.folder / "games"
+    return SelfPlayDataModule(config, session.profile, games, session.clock, session.deadline, others)
+
+
+def show_account(console: Console, account: GamesAccount) -> None:
+    """Show on `console` which games are used and left out; a warning if most are left out."""
+    if not account.mostly_left_out:
+        console.print(account.line(), highlight=False, markup=False, soft_wrap=True)
+    elif ranks().writes:
+        log.warning("most games are left out; %s", account.line())
