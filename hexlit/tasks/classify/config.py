@@ -8,14 +8,7 @@ from hexlit.accelerate.config import LoadingDefaults
 from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 from hexlit.extras import require
-from hexlit.tasks.run_config import (
-    RunConfig,
-    check_attention,
-    check_dropout,
-    check_leasts,
-    check_split,
-    packaged_data,
-)
+from hexlit.tasks.run_config import RunConfig, check_attention, check_dropout, check_leasts, check_split, packaged_data
 
 KINDS = ("transformer", "mean")
 

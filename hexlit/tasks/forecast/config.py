@@ -7,14 +7,7 @@ from zoneinfo import ZoneInfo
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.choices import check_words, one_of, some_of
 from hexlit.errors import UsageError
-from hexlit.tasks.run_config import (
-    RunConfig,
-    check_attention,
-    check_dropout,
-    check_leasts,
-    check_split,
-    packaged_data,
-)
+from hexlit.tasks.run_config import RunConfig, check_attention, check_dropout, check_leasts, check_split, packaged_data
 
 CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")

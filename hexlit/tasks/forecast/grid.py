@@ -157,11 +157,7 @@ def calendar_features(times: Times, timezone: str | None, names: list[str]) -> N
     hours = (local - day).astype(np.float64) / 3600
     weekday = (day.astype(np.int64) + 3) % 7  # the epoch was a Thursday
     yearday = (day - local.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.float64)
-    turns = {
-        "hour": hours / 24,
-        "weekday": (weekday + hours / 24) / 7,
-        "yearday": (yearday + hours / 24) / 365.25,
-    }
+    turns = {"hour": hours / 24, "weekday": (weekday + hours / 24) / 7, "yearday": (yearday + hours / 24) / 365.25}
     waves = [wave(2 * np.pi * turns[name]) for name in names for wave in (np.sin, np.cos)]
     return np.stack(waves, 1).astype(np.float32) if waves else np.zeros((len(times), 0), np.float32)
 
