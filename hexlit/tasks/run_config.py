@@ -78,7 +78,7 @@ def check_leasts(section: str, settings: object, leasts: Mapping[str, int]) -> N
             raise UsageError(f"{section}.{name}={value}: must be {least} or more".lstrip("."))
 
 
-def check_dropout(section: str, settings: object, *names: str) -> None:
+def check_below_one(section: str, settings: object, *names: str) -> None:
     """Refuse a share that drops everything, or is negative."""
     for name in names:
         value = getattr(settings, name)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from rich.console import Console
@@ -23,6 +23,8 @@ from hexlit.tasks.run_config import RunConfig
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
 from hexlit.training.module import TrainedModule
 from hexlit.training.task import Session, Task
+
+T = TypeVar("T")
 
 
 class SupervisedModule(TrainedModule):
@@ -89,20 +91,10 @@ def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> 
             raise UsageError(f"{name}: the run in {folder} was started with {was[name]}; keep it to resume")
 
 
-class Trained(Protocol):
-    """A network, and what else its task reads from a checkpoint."""
-
-    @property
-    def net(self) -> nn.Module: ...
-
-
-T = TypeVar("T", bound=Trained)
-
-
 def load_trained(path: Path, kind: str, make: Callable[[dict[str, Any]], T]) -> T:
     """What `make` builds from the hyperparameters in the checkpoint `path`, or in the folder of a run.
 
-    Its network has the averaged weights where there are any, and is in evaluation mode on the CPU.
+    Its attribute `net` has the averaged weights where there are any, and is in evaluation mode on the CPU.
 
     Raises:
         UsageError: it is no checkpoint of a `kind`, or a package that it needs is not installed.
@@ -111,14 +103,14 @@ def load_trained(path: Path, kind: str, make: Callable[[dict[str, Any]], T]) -> 
     check_whole(path, "checkpoint")
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
-        trained = make(saved["hyper_parameters"])
+        trained: Any = make(saved["hyper_parameters"])
         trained.net.load_state_dict(weights_in_use(saved["state_dict"]))
     except UsageError:
         raise
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"checkpoint={path}: not a checkpoint of a {kind} ({type(error).__name__})") from error
     trained.net.eval()
-    return trained
+    return trained  # type: ignore[no-any-return]
 
 
 @contextmanager

@@ -14,9 +14,8 @@ from omegaconf import OmegaConf
 from hexlit import extras
 from hexlit.commands.predict import main as predict
 from hexlit.commands.train import main
-from hexlit.tasks.classify.data import ClassifyDataModule
-from hexlit.tasks.classify.module import ClassifyModule
-from hexlit.tasks.classify.tokens import TextBatch
+from hexlit.tasks.classify.data import TextBatch
+from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked

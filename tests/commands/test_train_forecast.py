@@ -23,9 +23,9 @@ from hexlit.commands import tasks
 from hexlit.commands.train import main
 from hexlit.extras import install
 from hexlit.tasks import run_config
-from hexlit.tasks.forecast import data as forecast_data
-from hexlit.tasks.forecast.data import ForecastDataModule
+from hexlit.tasks.forecast import module as forecast_module
 from hexlit.tasks.forecast.evaluation import error_table, load_forecaster
+from hexlit.tasks.forecast.module import ForecastDataModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked
@@ -293,7 +293,7 @@ def test_processes_that_load_change_nothing_that_is_learned(
         return made[-1]
 
     alone = train(tmp_path, table, "trainer.max_epochs=1", name="alone")
-    monkeypatch.setattr(forecast_data, "make_loader", recorded)
+    monkeypatch.setattr(forecast_module, "make_loader", recorded)
     helpers = ["accelerator.workers=2", "accelerator.prefetch=3"]
     loaded = train(tmp_path, table, "trainer.max_epochs=1", *helpers, name="loaded")
     assert {(loader.num_workers, loader.prefetch_factor) for loader in made} == {(2, 3)}

@@ -8,7 +8,14 @@ from hexlit.accelerate.config import LoadingDefaults
 from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
 from hexlit.extras import require
-from hexlit.tasks.run_config import RunConfig, check_attention, check_dropout, check_leasts, check_split, packaged_data
+from hexlit.tasks.run_config import (
+    RunConfig,
+    check_attention,
+    check_below_one,
+    check_leasts,
+    check_split,
+    packaged_data,
+)
 
 KINDS = ("transformer", "mean")
 
@@ -87,7 +94,7 @@ class TextNetConfig:
             raise UsageError("net.pretrained='': name a folder or a model of the hub, or null for one from scratch")
         check_words(self, "net")
         check_leasts("net", self, {"vocabulary": 300, "width": 2, "layers": 1, "heads": 1})
-        check_dropout("net", self, "dropout", "token_dropout")
+        check_below_one("net", self, "dropout", "token_dropout")
         if self.kind == "transformer":
             check_attention("width", self.width, self.heads)
 

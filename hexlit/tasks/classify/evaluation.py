@@ -12,11 +12,25 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextNetConfig, check_packages
-from hexlit.tasks.classify.data import ClassifyDataModule
-from hexlit.tasks.classify.module import TextNet, net_of
-from hexlit.tasks.classify.scores import class_rows, confusion_of, scores_of, surprises
-from hexlit.tasks.classify.texts import SPLITS, read_columns, read_labelled, split_texts
-from hexlit.tasks.classify.tokens import PaddedTexts, TextBatch, TextTokens, by_length
+from hexlit.tasks.classify.data import (
+    SPLITS,
+    PaddedTexts,
+    TextBatch,
+    TextTokens,
+    by_length,
+    read_columns,
+    read_labelled,
+    split_texts,
+)
+from hexlit.tasks.classify.module import (
+    ClassifyDataModule,
+    TextNet,
+    class_rows,
+    confusion_of,
+    net_of,
+    scores_of,
+    surprises,
+)
 from hexlit.tasks.supervised import evaluating, load_trained
 from hexlit.tasks.tables import check_target, write_table
 

@@ -1,25 +1,215 @@
-"""Networks that classify texts, from scratch or pretrained, and learning from a batch of texts."""
+"""Networks that classify texts, their scores, and the Lightning modules of data and learning."""
 
+import hashlib
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import lightning as L
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.data import DataLoader
 
+from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.together import joined
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.config import ClassifyTrainConfig, TextNetConfig
-from hexlit.tasks.classify.scores import scores_of
-from hexlit.tasks.classify.tokens import TextBatch, TextTokens
+from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
+from hexlit.tasks.classify.data import (
+    SPLITS,
+    LengthBuckets,
+    PaddedTexts,
+    TextBatch,
+    TextTokens,
+    by_length,
+    read_labelled,
+    split_texts,
+)
 from hexlit.tasks.supervised import SupervisedModule, sine_positions, transformer_layers
 from hexlit.tasks.tables import first_line
 from hexlit.training.batches import whole_size
+
+Probabilities = NDArray[np.floating[Any]]
+Counts = NDArray[np.int64]
+BINS = 15
+"""Bins of equal width for the calibration error, as in Guo et al. 2017."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Scores over N texts."""
+
+    accuracy: float
+    macro_f1: float
+    """Unweighted mean of the classes' F1."""
+    log_loss: float
+    """Mean of minus the logarithm of the true class's probability."""
+    ece: float
+    """Expected calibration error: the mean distance of confidence and accuracy, 0 at best."""
+    brier: float
+    """Mean squared distance from the true class, summed over classes: 0 at best, 2 at worst."""
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """Figures of one class; 0 for a share of nothing."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    """Texts of this class."""
+
+
+def scores_of(probabilities: Probabilities, truth: Counts) -> Scores:
+    """The scores of `probabilities` `[N, C]`; `truth` `[N]` are the indices of the true classes."""
+    chosen = probabilities.argmax(1)
+    own = probabilities[np.arange(len(truth)), truth]
+    confusion = confusion_of(truth, chosen, probabilities.shape[1])
+    right = np.eye(probabilities.shape[1])[truth]
+    return Scores(
+        accuracy=float((chosen == truth).mean()),
+        macro_f1=float(np.mean([row.f1 for row in class_rows(confusion)])),
+        log_loss=float(-np.log(np.maximum(own, 1e-12)).mean()),
+        ece=calibration_error(probabilities.max(1), chosen == truth),
+        brier=float(((probabilities - right) ** 2).sum(1).mean()),
+    )
+
+
+def confusion_of(truth: Counts, chosen: Counts, classes: int) -> Counts:
+    """Texts by true class (rows) and chosen class (columns), `[C, C]`."""
+    return np.bincount(truth * classes + chosen, minlength=classes**2).reshape(classes, classes)
+
+
+def class_rows(confusion: Counts, names: list[str] | None = None) -> list[ClassRow]:
+    """Precision, recall and F1 of every class of a confusion matrix."""
+    right, truth, chosen = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
+    return [
+        ClassRow(
+            name=str(label) if names is None else names[label],
+            precision=float(right[label] / max(1, chosen[label])),
+            recall=float(right[label] / max(1, truth[label])),
+            f1=float(2 * right[label] / max(1, truth[label] + chosen[label])),
+            support=int(truth[label]),
+        )
+        for label in range(len(confusion))
+    ]
+
+
+def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
+    """Mean distance over texts of a bin's confidence and accuracy; `confidence` and `right` are `[N]`."""
+    numbers = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    gaps = np.bincount(numbers, confidence - right, minlength=bins)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def surprises(probabilities: Probabilities, truth: Counts, most: int) -> list[int]:
+    """The numbers of at most `most` misclassified texts, the most confident first."""
+    wrong = np.flatnonzero(probabilities.argmax(1) != truth)
+    order = np.argsort(-probabilities[wrong].max(1), kind="stable")
+    return [int(row) for row in wrong[order][:most]]
+
+
+class ClassifyDataModule(L.LightningDataModule):
+    """Training, validation and test texts.
+
+    Call `use_tokens` before any loader. One loader serves all epochs, so its processes stay alive between them.
+
+    Attributes:
+        classes: their names, sorted; a label is an index in this list.
+        splits: rows by split, and the dropped texts.
+        texts: by split.
+        labels: by split, int64 `[N]`.
+    """
+
+    def __init__(self, config: TextDataConfig, *, seed: int, profile: DeviceProfile) -> None:
+        """Read and split the texts of `config`. `seed` decides the order in each epoch.
+
+        Raises:
+            UsageError: the texts cannot be read, or are too few.
+        """
+        super().__init__()
+        self.config = config
+        self.seed = seed
+        self.profile = profile
+        source = read_labelled(config)
+        self.latin1 = source.latin1
+        self.splits = split_texts(source, config)
+        self.texts = {split: [source.texts[row] for row in rows] for split, rows in self.splits.rows.items()}
+        names = {split: [source.labels[row] for row in rows] for split, rows in self.splits.rows.items()}
+        self.classes = sorted({name for own in names.values() for name in own})
+        self.labels = {split: np.searchsorted(self.classes, own).astype(np.int64) for split, own in names.items()}
+        self._padded: dict[str, PaddedTexts] = {}
+
+    def use_tokens(self, tokens: TextTokens) -> None:
+        """Turn all texts into `tokens`."""
+        self._padded = {
+            split: PaddedTexts(tokens.encode(self.texts[split]), self.labels[split], tokens.pad) for split in SPLITS
+        }
+
+    @property
+    def mean_length(self) -> int:
+        """Mean number of tokens of a training text."""
+        return round(float(self._padded["train"].encoded.lengths.mean()))
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Every training text once, in batches that depend on the epoch's number."""
+        data = self._padded["train"]
+        order = LengthBuckets(data.encoded.lengths, self.profile.train_batch, self.seed)
+        return make_loader(data, self.profile, sampler=order, batch_size=None)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Every validation text once, the longest first."""
+        return self.in_order("validation")
+
+    def in_order(self, split: str) -> DataLoader[Any]:
+        """Every text of `split` once, the longest first."""
+        data = self._padded[split]
+        rows = by_length(np.arange(len(data)), data.encoded.lengths, self.profile.evaluation_batch)
+        return make_loader(data, self.profile, sampler=rows, batch_size=None)
+
+    def figures(self) -> dict[str, float]:
+        """Texts of the splits that training uses, for the loggers."""
+        return {f"{split}_texts": float(len(self.texts[split])) for split in ("train", "validation")}
+
+    def summary(self) -> dict[str, Any]:
+        """Plain containers: texts of the splits, and the texts dropped, cut or read as Latin-1."""
+        counts = np.bincount(np.concatenate(list(self.labels.values())), minlength=len(self.classes))
+        return {
+            "texts": {split: len(texts) for split, texts in self.texts.items()},
+            "dropped": self.splits.dropped,
+            "crossing": self.splits.crossing,
+            "classes": dict(zip(self.classes, counts.tolist(), strict=True)),
+            "latin1": self.latin1,
+            "cut": {split: data.encoded.cut for split, data in self._padded.items()},
+            "max_length": self.config.max_length,
+            "train_tokens": int(self._padded["train"].encoded.lengths.sum()),
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Classes, and a digest of the texts of each split in their order."""
+        digests = {split: hashlib.sha256("\0".join(self.texts[split]).encode()).hexdigest() for split in SPLITS}
+        return {"classes": self.classes, "texts": digests}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint, with the same texts in the same splits.
+
+        Raises:
+            UsageError: the texts or their splits differ from those of the run.
+        """
+        now = self.state_dict()
+        for split in SPLITS:
+            if now["texts"][split] != state_dict["texts"][split]:
+                raise UsageError(
+                    f"data: the {split} texts differ from those at the start of the run; keep file and settings to "
+                    "resume"
+                )
 
 
 class MeanEncoder(nn.Module):

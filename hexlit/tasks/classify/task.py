@@ -12,10 +12,9 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.classification import ConfusionMatrix, draw_confusion, print_classify_summary
 from hexlit.reporting.figures import draw
 from hexlit.tasks.classify.config import ClassifyTrainConfig
-from hexlit.tasks.classify.data import ClassifyDataModule
+from hexlit.tasks.classify.data import TextTokens, fit_tokens
 from hexlit.tasks.classify.evaluation import report_on_test
-from hexlit.tasks.classify.module import ClassifyModule, TextNet, load_pretrained, net_of
-from hexlit.tasks.classify.tokens import TextTokens, fit_tokens
+from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, TextNet, load_pretrained, net_of
 from hexlit.tasks.supervised import SupervisedTask, check_same, forward_flops
 from hexlit.tracking.metric_names import Metric
 

@@ -7,7 +7,14 @@ from zoneinfo import ZoneInfo
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.choices import check_words, one_of, some_of
 from hexlit.errors import UsageError
-from hexlit.tasks.run_config import RunConfig, check_attention, check_dropout, check_leasts, check_split, packaged_data
+from hexlit.tasks.run_config import (
+    RunConfig,
+    check_attention,
+    check_below_one,
+    check_leasts,
+    check_split,
+    packaged_data,
+)
 
 CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")
@@ -137,7 +144,7 @@ class ForecastNetConfig:
         check_words(self, "net")
         leasts = {"hidden": 1, "second": 0, "third": 0, "head": 1, "embedding": 0, "layers": 1, "heads": 1, "trend": 1}
         check_leasts("net", self, leasts)
-        check_dropout("net", self, "dropout")
+        check_below_one("net", self, "dropout")
         if self.third and not self.second:
             raise UsageError(f"net.third={self.third}: a third layer follows a second one; set net.second")
         if self.trend % 2 == 0:

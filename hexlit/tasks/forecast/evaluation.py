@@ -16,10 +16,8 @@ from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
 from hexlit.reporting.forecasts import ForecastPanel
 from hexlit.tasks.forecast.config import ForecastNetConfig, ForecastTrainConfig
-from hexlit.tasks.forecast.data import SPLITS, ForecastDataModule
-from hexlit.tasks.forecast.grid import read_grid
-from hexlit.tasks.forecast.module import ErrorSums, ForecastNet, naive_forecasts, skill
-from hexlit.tasks.forecast.windows import ForecastBatch, WindowSpec, WindowTable
+from hexlit.tasks.forecast.data import ForecastBatch, WindowSpec, WindowTable, read_grid
+from hexlit.tasks.forecast.module import SPLITS, ErrorSums, ForecastDataModule, ForecastNet, naive_forecasts, skill
 from hexlit.tasks.supervised import evaluating, load_trained
 from hexlit.tasks.tables import check_target, write_table
 

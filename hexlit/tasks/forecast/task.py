@@ -11,9 +11,8 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.reporting.figures import draw
 from hexlit.reporting.forecasts import ForecastPanels, draw_forecasts, print_forecast_summary
 from hexlit.tasks.forecast.config import ForecastTrainConfig
-from hexlit.tasks.forecast.data import ForecastDataModule
 from hexlit.tasks.forecast.evaluation import error_table, example_panels
-from hexlit.tasks.forecast.module import ForecastModule, ForecastNet, blank_batch
+from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet, blank_batch
 from hexlit.tasks.supervised import SupervisedTask, check_same, forward_flops
 from hexlit.tracking.metric_names import Metric
 

@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import REPLY, SOFT, NetConfig
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig, check_search
-from hexlit.tasks.run_config import RunConfig, check_dropout, check_leasts
+from hexlit.tasks.run_config import RunConfig, check_below_one, check_leasts
 
 LARGEST_BOARD = 19
 
@@ -70,7 +70,7 @@ class DataConfig:
         for name in ("search_value_share", "surprise_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"data.{name}={getattr(self, name)}: a share lies between 0 and 1")
-        check_dropout("data", self, "search_value_decay", "mix_share")
+        check_below_one("data", self, "search_value_decay", "mix_share")
         if not 0 < self.validation_share < 1:
             raise UsageError(f"data.validation_share={self.validation_share}: must lie between 0 and 1")
         if self.path is not None and not self.path:

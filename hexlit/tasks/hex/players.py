@@ -1,11 +1,12 @@
 """Who plays the games of a run: evaluators of its network in playing processes, here or on a cluster.
 
 It imports no Lightning, nor does a playing process: that import takes longer than all else before its first game.
+Whatever else only the learner needs is imported late.
 """
 
 import platform
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -19,11 +20,12 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import build_net, playing_state
-from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.placement import Placement, placement_of
 from hexlit.selfplay.player import SelfPlayer, Workplace
 from hexlit.selfplay.workers import make_player
-from hexlit.tasks.hex.config import HexTrainConfig
+
+if TYPE_CHECKING:
+    from hexlit.tasks.hex.config import HexTrainConfig
 
 Weights = dict[str, np.ndarray[Any, Any]]
 
@@ -151,7 +153,7 @@ class Players:
         }
 
 
-def make_players(config: HexTrainConfig, profile: DeviceProfile, place: Ranks) -> Players:
+def make_players(config: "HexTrainConfig", profile: DeviceProfile, place: Ranks) -> Players:
     """Start the players of the rank at `place`: on this machine, or on the cluster of `selfplay.where=ray`.
 
     Each host of a cluster follows the run's settings for the hardware as far as it can.
@@ -178,6 +180,8 @@ def make_players(config: HexTrainConfig, profile: DeviceProfile, place: Ranks) -
                 "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
                 "or accelerator.devices=1"
             )
+        from hexlit.selfplay.cluster.players import RayPlayers
+
         elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
         there = RemoteHostMaker(config.net, config.board, config.swap, rows, elsewhere)
         return Players(RayPlayers(Workplace(settings, there), where.workers, ray), where, (device,), 1.0)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.tokens import TextBatch
+from hexlit.tasks.classify.data import TextBatch
 from tests.tasks.classify.signed import SignedTexts
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
 

@@ -24,7 +24,7 @@ from hexlit.tasks.classify.evaluation import (
     probabilities_of,
     report_on_test,
 )
-from hexlit.tasks.classify.scores import calibration_error, class_rows, confusion_of, scores_of, surprises
+from hexlit.tasks.classify.module import calibration_error, class_rows, confusion_of, scores_of, surprises
 from tests.commands.test_train import as_a_process
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
 

@@ -10,10 +10,9 @@ from torch import nn
 
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import KINDS, ClassifyTrainConfig, TextNetConfig
+from hexlit.tasks.classify.data import TextTokens
 from hexlit.tasks.classify.evaluation import load_classifier, probabilities_of
-from hexlit.tasks.classify.module import ClassifyModule, TextNet, load_pretrained, net_of
-from hexlit.tasks.classify.scores import scores_of
-from hexlit.tasks.classify.tokens import TextTokens
+from hexlit.tasks.classify.module import ClassifyModule, TextNet, load_pretrained, net_of, scores_of
 from hexlit.tasks.supervised import forward_flops
 from hexlit.training.config import OptimizerConfig
 from tests.tasks.classify.encoder import save_encoder

@@ -11,7 +11,7 @@ from hexlit.errors import UsageError
 from hexlit.extras import install
 from hexlit.tasks import run_config
 from hexlit.tasks.classify.config import TextDataConfig
-from hexlit.tasks.classify.texts import SPLITS, LabelledTexts, read_folders, read_labelled, split_texts
+from hexlit.tasks.classify.data import SPLITS, LabelledTexts, read_folders, read_labelled, split_texts
 from tests.tasks.classify.texts import save, sentences
 
 TEXTS = ['He said "no",\nthen left', "NA", "1234", "Größe, naïve, £5"]

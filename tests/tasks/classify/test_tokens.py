@@ -11,7 +11,7 @@ from hexlit import extras
 from hexlit.errors import UsageError
 from hexlit.extras import install
 from hexlit.tasks.classify.config import check_packages
-from hexlit.tasks.classify.tokens import (
+from hexlit.tasks.classify.data import (
     BEGIN,
     EncodedTexts,
     LengthBuckets,

@@ -14,9 +14,8 @@ import torch
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
-from hexlit.tasks.classify.data import ClassifyDataModule
-from hexlit.tasks.classify.module import ClassifyModule, net_of
-from hexlit.tasks.classify.tokens import TextTokens, fit_tokens
+from hexlit.tasks.classify.data import TextTokens, fit_tokens
+from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, net_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 WORDS = {

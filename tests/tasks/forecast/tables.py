@@ -14,8 +14,7 @@ import torch
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
-from hexlit.tasks.forecast.data import ForecastDataModule
-from hexlit.tasks.forecast.module import ForecastModule
+from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 START = np.datetime64("2020-01-01T00:00:00", "s")

@@ -11,8 +11,8 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig
-from hexlit.tasks.forecast.data import SPLITS, ForecastDataModule
-from hexlit.tasks.forecast.grid import calendar_features
+from hexlit.tasks.forecast.data import calendar_features
+from hexlit.tasks.forecast.module import SPLITS, ForecastDataModule
 from tests.tasks.forecast.tables import emptied, hourly, make_data, make_profile, save, without
 
 

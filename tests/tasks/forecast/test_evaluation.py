@@ -15,7 +15,6 @@ from hexlit.commands.predict import main
 from hexlit.errors import UsageError
 from hexlit.parquet import descriptions
 from hexlit.tasks.forecast.config import ForecastTrainConfig
-from hexlit.tasks.forecast.data import ForecastDataModule
 from hexlit.tasks.forecast.evaluation import (
     OVERALL,
     ErrorRow,
@@ -28,7 +27,7 @@ from hexlit.tasks.forecast.evaluation import (
     judged_table,
     predict,
 )
-from hexlit.tasks.forecast.module import ForecastModule, ForecastNet
+from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet
 from tests.commands.test_train import as_a_process
 from tests.tasks.forecast.tables import (
     emptied,

@@ -16,7 +16,7 @@ from hexlit.errors import UsageError
 from hexlit.extras import install
 from hexlit.tasks import run_config
 from hexlit.tasks.forecast.config import ForecastDataConfig
-from hexlit.tasks.forecast.grid import TimeGrid, calendar_features, carried_forward, read_grid, read_times
+from hexlit.tasks.forecast.data import TimeGrid, calendar_features, carried_forward, read_grid, read_times
 from tests.tasks.forecast.tables import HOUR, START, emptied, hourly, save, without
 
 COLUMNS = ForecastDataConfig(time=["time"], timezone=None, series="place", targets=["temp"], features=["wind"])

@@ -10,10 +10,11 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import KINDS, ForecastNetConfig
-from hexlit.tasks.forecast.data import ForecastDataModule
+from hexlit.tasks.forecast.data import WindowSpec
 from hexlit.tasks.forecast.evaluation import forecast_batch, load_forecaster
 from hexlit.tasks.forecast.module import (
     ErrorSums,
+    ForecastDataModule,
     ForecastModule,
     ForecastNet,
     TrendEncoder,
@@ -21,7 +22,6 @@ from hexlit.tasks.forecast.module import (
     naive_forecasts,
     skill,
 )
-from hexlit.tasks.forecast.windows import WindowSpec
 from hexlit.tasks.supervised import forward_flops
 from tests.tasks.forecast.tables import hourly, make_data, make_module, make_trainer, save
 
