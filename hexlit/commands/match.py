@@ -228,7 +228,7 @@ def halls(
     from hexlit.cluster.jobs import RayJobs
     from hexlit.commands.elsewhere import HallMaker
     from hexlit.reporting.counting import Waiting
-    from hexlit.tasks.hex.host import elsewhere_from
+    from hexlit.tasks.hex.players import elsewhere_from
 
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
     loaded = {} if table.networks is None else table.networks.loaded
