@@ -4,7 +4,8 @@ A player is a line of words, or a mapping with the same names:
 
     random
     rollouts simulations=1000
-    two_distance depth=2            resistance depth=2            solver
+    two_distance depth=2
+    solver
     checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
     policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt
     checkpoint=hexlit:small simulations=64              (a network that comes along with the package)
@@ -38,7 +39,6 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
     "random": {},
     "rollouts": {"simulations": int, "playouts": int, "exploration": float},
     "two_distance": {"depth": int, "width": int},
-    "resistance": {"depth": int, "width": int, "bridge": float},
     "solver": {"node_limit": int},
     "htp": {"start_timeout": float, "move_timeout": float},
 }

@@ -93,10 +93,9 @@ class Table:
                 from hexlit.arena.baselines.perfect import SolverPlayer
 
                 return SolverPlayer(self.size, **settings, seed=seed)
-            from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
+            from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
 
-            classic = TwoDistancePlayer if spec.kind == "two_distance" else ResistancePlayer
-            return classic(**settings, seed=seed)
+            return TwoDistancePlayer(**settings, seed=seed)
         except UsageError as error:
             raise UsageError(f"players: {spec.label}: {error}") from None
 

@@ -187,7 +187,6 @@ def classic_offers(settings: PlayConfig) -> "list[Offer]":
     """Classic players without networks, and one with random moves."""
     titles = {
         "two_distance": "alpha-beta over the two-distance",
-        "resistance": "alpha-beta over electrical resistance",
         "random": "any legal move",
     }
     from hexlit.arena.player_spec import PlayerSpec

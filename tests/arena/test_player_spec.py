@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
         ("random", PlayerSpec("random"), "random"),
         ("solver name=perfect", PlayerSpec("solver", "", "perfect"), "perfect"),
         ("rollouts simulations=500", PlayerSpec("rollouts", "", "", {"simulations": 500}), "rollouts@500"),
-        ("depth=3 resistance", PlayerSpec("resistance", "", "", {"depth": 3}), "resistance-depth3"),
+        ("depth=3 two_distance", PlayerSpec("two_distance", "", "", {"depth": 3}), "two_distance-depth3"),
         (
             "checkpoint='my runs/a.ckpt' simulations=16 algorithm=puct",
             PlayerSpec("checkpoint", "my runs/a.ckpt", "", {"simulations": 16, "algorithm": "puct"}),

@@ -202,13 +202,12 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
         f"checkpoint={nets}/a.ckpt simulations=4",
         "rollouts simulations=20 playouts=2",
         "two_distance depth=1",
-        "resistance depth=1",
         "solver",
         f"name=foreign htp={sys.executable} {script}",
     ]
     document = played(tmp_path, f"players=[{','.join(kinds)}]", "pairs=2", "board=3", "anchor=foreign")
     names = {player["name"] for player in document["players"]}
-    assert names == {"a@4", "rollouts@20-playouts2", "two_distance-depth1", "resistance-depth1", "solver", "foreign"}
+    assert names == {"a@4", "rollouts@20-playouts2", "two_distance-depth1", "solver", "foreign"}
     assert document["games"] == 15 * 4
     assert {row["loser"] for row in document["forfeits"]} == {"foreign"}
     assert len(document["forfeits"]) == 5, "the third game of each of its five matches"

@@ -1,4 +1,4 @@
-"""The classic programs: alpha-beta search over a static evaluation."""
+"""The classic program: alpha-beta search over two-distance potentials."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,18 +7,20 @@ from hexlit.errors import UsageError
 from hexlit.hex.geometry import WHITE, geometry
 from hexlit.hex.slices import over_slices
 from hexlit.search.alphabeta import alpha_beta_moves
-from hexlit.search.static import RESISTANCE, TWO_DISTANCE
 
 
-class AlphaBetaPlayer:
-    """Plays the best move of a search of fixed depth; ties are drawn by seed and position."""
+class TwoDistancePlayer:
+    """Plays the best move of an alpha-beta search of fixed depth, as Queenbee did (van Rijswijck 2002).
 
-    def __init__(self, evaluation: int, *, depth: int, width: int, seed: int) -> None:
-        """Search `depth` moves deep, at every node the `width` moves with the best `evaluation`."""
+    Ties are drawn by seed and position.
+    """
+
+    def __init__(self, *, depth: int = 4, width: int = 8, seed: int = 0) -> None:
+        """Search `depth` moves deep, at every node the `width` moves with the best potentials."""
         for name, value, least in (("depth", depth, 1), ("width", width, 1), ("seed", seed, 0)):
             if value < least:
                 raise UsageError(f"{name}={value}: must be {least} or more")
-        self.evaluation, self.depth, self.width, self.seed = evaluation, depth, width, seed
+        self.depth, self.width, self.seed = depth, width, seed
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`."""
@@ -41,7 +43,7 @@ class AlphaBetaPlayer:
         table = geometry(round(cells.shape[1] ** 0.5))
         moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
         positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
-        settings = depth, self.width, self.evaluation, self.seed, table
+        settings = depth, self.width, self.seed, table
 
         def think(first: int, last: int) -> None:
             rows = slice(first, last)
@@ -49,17 +51,3 @@ class AlphaBetaPlayer:
 
         over_slices(think, len(cells))
         return moves, values
-
-
-class TwoDistancePlayer(AlphaBetaPlayer):
-    """Alpha-beta over two-distance potentials, as Queenbee played (van Rijswijck 2002)."""
-
-    def __init__(self, *, depth: int = 4, width: int = 8, seed: int = 0) -> None:
-        super().__init__(TWO_DISTANCE, depth=depth, width=width, seed=seed)
-
-
-class ResistancePlayer(AlphaBetaPlayer):
-    """Alpha-beta over electrical resistance, as Hexy played (Anshelevich 2002); bridges stand for its H-search."""
-
-    def __init__(self, *, depth: int = 4, width: int = 8, seed: int = 0) -> None:
-        super().__init__(RESISTANCE, depth=depth, width=width, seed=seed)
