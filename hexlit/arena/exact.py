@@ -8,11 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.position import Position
 from hexlit.arena.thinker import Thinker, Thought
 from hexlit.errors import UsageError
 from hexlit.hex.solver import Solution, Solver, UnsolvedError
-from hexlit.hex.solver.bitboard import MAX_SIZE
 
 _LOOK = 0.02
 """Seconds between two looks at the clock and at new input."""
@@ -61,31 +59,8 @@ def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) ->
         watcher.join()
 
 
-class ProvedMoves:
-    """Chooses moves for a searching player if the solver is fast enough; proofs are kept."""
-
-    def __init__(self, seconds: float) -> None:
-        """A move may take `seconds`."""
-        self._seconds = seconds
-        self._solver: Solver | None = None
-
-    def solve(self, position: Position, colour: int, *, swap: bool, interrupted: Callable[[], bool]) -> Solution | None:
-        """The solution with `colour` to move; None if it takes too long, or on a board larger than 8x8.
-
-        With the swap rule (`swap`) there is none for the empty board: a winning stone would be swapped.
-        """
-        if position.size > MAX_SIZE or (swap and position.stones == 0):
-            return None
-        if self._solver is None or self._solver.size != position.size:
-            self._solver = Solver(position.size)
-        try:
-            return solved(self._solver, position.cells, colour, seconds=self._seconds, interrupted=interrupted)
-        except UsageError:
-            return None
-
-
 def proved_move(
-    solution: Solution | None, thinker: Thinker, position: Position, colour: int, *, swap: bool
+    solution: Solution | None, thinker: Thinker, cells: NDArray[np.int8], colour: int, *, swap: bool
 ) -> Thought | None:
     """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether it may swap.
 
@@ -94,6 +69,6 @@ def proved_move(
     if solution is None:
         return None
     if solution.winner != colour:
-        return Thought(position.size**2, 1.0) if swap else None
-    policy, _ = thinker.look(position, colour)
+        return Thought(len(cells), 1.0) if swap else None
+    policy, _ = thinker.look(cells, colour)
     return Thought(max(solution.winning_moves, key=lambda cell: float(policy[cell])), 1.0)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from hexlit.arena.arena_game import position_of
-from hexlit.arena.position import Position, connected
 from hexlit.arena.thinker import MakeEvaluator, Thinker
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.search.config import SearchConfig
@@ -27,8 +26,7 @@ class LivePlayer:
         size = self._thinker.size
         cells = position_of(moves, size)
         colour = BLACK if len(moves) % 2 == 0 else WHITE
-        position = Position(size, cells, colour, connected(cells, size))
-        return self._thinker.choose(position, colour, simulations=self._thinker.config.simulations).action
+        return self._thinker.choose(cells, colour, simulations=self._thinker.config.simulations).action
 
     def close(self) -> None:
         """See `GamePlayer`: there is nothing to close."""

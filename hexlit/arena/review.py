@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hexlit.arena.exact import solved
-from hexlit.arena.position import Position
 from hexlit.arena.thinker import Thinker
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -59,7 +58,7 @@ def review(thinker: Thinker, board: Board, simulations: int, until: Callable[[],
 def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until: Callable[[], bool]) -> Judgement:
     if board.winner:
         return Judgement(ply, float(board.winner), None)
-    thought = thinker.study(seen(board), board.to_move, simulations=simulations, until=until)
+    thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
     value, best = thought.value, thought.action
     line = tuple(thinker.variation())
     if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
@@ -112,7 +111,7 @@ def opening_values(thinker: Thinker, size: int, until: Callable[[], bool]) -> di
     """Cell -> the value for Black of a first stone there, without search; at least of one cell."""
     values: dict[int, float] = {}
     for cell in range(size * size):
-        _, value = thinker.look(seen(Board(size, moves=[cell])), WHITE)
+        _, value = thinker.look(Board(size, moves=[cell]).cells, WHITE)
         values[cell] = -value
         if until():
             break
@@ -127,8 +126,3 @@ def opens_fairly(thinker: Thinker, board: Board) -> bool:
 def fairest(values: Mapping[int, float]) -> int:
     """The first stone that is the nearest to even, of Black's `values` by cell."""
     return min(values, key=lambda cell: abs(values[cell]))
-
-
-def seen(board: Board) -> Position:
-    """The position of `board`, without its history."""
-    return Position(board.size, board.cells, board.to_move, board.winner)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.position import Position
+from hexlit.arena.position import may_swap
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.geometry import BLACK, geometry
 from hexlit.search.config import SearchConfig
@@ -82,20 +82,20 @@ class Thinker:
         self._search.forget()
 
     def choose(
-        self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
+        self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
-        """The move of `colour` in an undecided position; `until` True ends the search early."""
+        """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True ends it early."""
         if not self._reuse:
             self._search.forget()
-        return self.study(position, colour, simulations=simulations, until=until)
+        return self.study(cells, colour, simulations=simulations, until=until)
 
     def study(
-        self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
+        self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
         """As `choose`, but always with the present tree; `candidates` and `variation` then describe it."""
         # The search is told two plies more, so that no swap is allowed.
-        plies = plies_before(position, colour) + (0 if self.swap else 2)
-        self._search.position(position.cells, colour, plies)
+        plies = plies_before(cells, colour) + (0 if self.swap else 2)
+        self._search.position(cells, colour, plies)
         return self.study_more(simulations, until=until)
 
     def study_more(self, simulations: int, *, until: Callable[[], bool] | None = None) -> Thought:
@@ -116,12 +116,10 @@ class Thinker:
         """Whether the search has no room for more."""
         return self._search.full
 
-    def look(self, position: Position, colour: int) -> tuple[NDArray[np.float32], float]:
+    def look(self, cells: NDArray[np.int8], colour: int) -> tuple[NDArray[np.float32], float]:
         """The evaluator's own answer without search: policy `[A]` over the board's actions, value for `colour`."""
-        may_swap = self.swap and position.may_swap(colour)
-        cells, to_move = position.cells[None], np.array([colour], np.int8)
         planes = blank_planes(self._search.rows, self.size)
-        planes[:] = encode(cells, to_move, np.array([may_swap]))
+        planes[:] = encode(cells[None], np.array([colour], np.int8), np.array([self.swap and may_swap(cells, colour)]))
         policy = np.zeros((len(planes), self._actions), np.float32)
         value = np.zeros(len(planes), np.float32)
         self._evaluator.evaluate(planes, policy, value)
@@ -129,12 +127,12 @@ class Thinker:
         return frame, float(value[0])
 
 
-def plies_before(position: Position, colour: int) -> int:
-    """Moves played before `position`, as counted by the search: White may swap only at ply 1.
+def plies_before(cells: NDArray[np.int8], colour: int) -> int:
+    """Moves played before the position `cells`, as counted by the search: White may swap only at ply 1.
 
     They are read from the stones, which may have been placed in any order: a swap gives White one stone more.
     """
-    lead = int(position.cells.sum())
-    plies = position.stones + (lead < (0 if colour == BLACK else 1))
-    regular = (plies == 0 and colour == BLACK) or position.may_swap(colour)
+    lead = int(cells.sum())
+    plies = int(np.count_nonzero(cells)) + (lead < (0 if colour == BLACK else 1))
+    regular = (plies == 0 and colour == BLACK) or may_swap(cells, colour)
     return plies if regular else max(2, plies)

@@ -11,7 +11,7 @@ from typing import Any
 
 from hexlit.arena.exact import proved_move
 from hexlit.arena.game_player import RESIGN, Forfeit
-from hexlit.arena.review import fairest, opening_values, opens_fairly, review, seen
+from hexlit.arena.review import fairest, opening_values, opens_fairly, review
 from hexlit.arena.thinker import Thinker
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -91,14 +91,13 @@ class Thinking:
             cell = fairest(values)
             return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
         simulations = request.simulations or self._settings.simulations
-        position = seen(board)
         if self._settings.solver:
             with self._baton.aside():
                 solution = self._verdicts.proof(board, min(seconds, self._settings.proof_seconds), stopped)
-            proved = proved_move(solution, thinker, position, board.to_move, swap=board.may_swap)
+            proved = proved_move(solution, thinker, board.cells, board.to_move, swap=board.may_swap)
             if proved is not None:
                 return played(request, board, proved.action) | {"value": proved.value, "found": None}
-        thought = thinker.study(position, board.to_move, simulations=simulations, until=enough)
+        thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=enough)
         move = thought.action
         value = thought.value
         if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
@@ -149,7 +148,7 @@ class Thinking:
             yield _fair_openings(thinker, board.size, until)
             return
         most = min(request.simulations or self._settings.live_simulations, self._settings.live_simulations)
-        thought = thinker.study(seen(board), board.to_move, simulations=1, until=until)
+        thought = thinker.study(board.cells, board.to_move, simulations=1, until=until)
         while not until():
             deadline = time.monotonic() + self._settings.interval
             left = most - sum(candidate.visits for candidate in thinker.candidates())
@@ -167,7 +166,7 @@ class Thinking:
     def _look(self, name: str, board: Board) -> Answer:
         check_undecided(board)
         thinker = self._thinker(name, board)
-        policy, value = thinker.look(seen(board), board.to_move)
+        policy, value = thinker.look(board.cells, board.to_move)
         shares = {
             format_cell(action, board.size): float(policy[action])
             for action in board.legal_moves()
@@ -192,7 +191,7 @@ class Thinking:
 def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
     """The study of the empty board under the swap rule: the fairer a first stone, the better, as it may be swapped."""
     values = opening_values(thinker, size, until)
-    policy, _ = thinker.look(seen(Board(size)), BLACK)
+    policy, _ = thinker.look(Board(size).cells, BLACK)
     fair = sorted(values, key=lambda cell: abs(values[cell]))
     candidates = [
         {

@@ -4,15 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.arena.position import Position, empty_position
+from hexlit.arena.position import empty_position, may_swap
 from hexlit.arena.thinker import Thinker, plies_before
 from hexlit.hex.board import Board
 from hexlit.search.config import SearchConfig
 from tests.arena.htp.sessions import rollouts
-
-
-def position_of(board: Board) -> Position:
-    return empty_position(board.size).with_stones(board.cells, board.to_move)
 
 
 @given(st.permutations(range(16)), st.integers(0, 8), st.booleans())
@@ -20,7 +16,7 @@ def test_plies_are_those_of_the_game_with_or_without_a_swap(cells: list[int], co
     board = Board(4, swap=True)
     for cell in cells[:count]:
         board.play(16 if swap and board.may_swap else cell) if board.cells[cell] == 0 and not board.winner else None
-    assert plies_before(position_of(board), board.to_move) == len(board.moves)
+    assert plies_before(board.cells, board.to_move) == len(board.moves)
 
 
 @given(st.lists(st.tuples(st.sampled_from([1, -1]), st.integers(0, 8)), max_size=9), st.sampled_from([1, -1]))
@@ -30,8 +26,8 @@ def test_only_white_after_blacks_one_stone_is_where_the_search_sees_a_swap(
     position = empty_position(3)
     for owner, cell in stones:
         position = position if position.cells[cell] else position.place(owner, cell)
-    plies = plies_before(position, colour)
-    assert (plies == 1) == position.may_swap(colour)
+    plies = plies_before(position.cells, colour)
+    assert (plies == 1) == may_swap(position.cells, colour)
     assert (plies == 0) == (position.stones == 0 and colour == 1)
 
 
@@ -41,7 +37,7 @@ def test_the_swap_is_a_matter_of_the_game_not_of_the_evaluator(knows_swap: bool)
     position = empty_position(3).place(1, 4)
     for swap in (True, False, True):
         thinker.prepare(3, swap=swap)
-        assert (thinker.choose(position, -1, simulations=64).action == 9) is swap
-        policy, _ = thinker.look(position, -1)
+        assert (thinker.choose(position.cells, -1, simulations=64).action == 9) is swap
+        policy, _ = thinker.look(position.cells, -1)
         assert len(policy) == 9 + (swap or knows_swap)
         assert (policy[9:].sum() > 0) == swap

@@ -1,29 +1,84 @@
-"""Commands that move the game on: boards, moves, and what the rules say of a position."""
+"""Commands that move the game on, and those for its time and its parameters."""
 
 import logging
+import re
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from hexlit.arena.htp.arguments import RESIGN, colour_letter, colour_name, parse_colour, parse_move, parse_whole
-from hexlit.arena.htp.loadsgf import read_first_game, replay
 from hexlit.arena.htp.protocol import quoted
-from hexlit.arena.htp.session import Session
+from hexlit.arena.htp.session import HtpSession, PlayerTime, game_time
+from hexlit.arena.position import may_swap, read_first_game, replay
 from hexlit.errors import UsageError
-from hexlit.hex.notation import SWAP, format_cell
+from hexlit.hex.board import board_text
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import SWAP, format_cell, parse_cell
 from hexlit.hex.records.sgf import board_of
+from hexlit.search.config import MOST_SIMULATIONS
 from hexlit.search.search import LARGEST_BOARD
 
 log = logging.getLogger(__name__)
 
+RESIGN = "resign"
 SMALLEST_BOARD = 2
+LONGEST_TIME = 1e9
+"""Seconds."""
+
+_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+_COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+_NAMES = {BLACK: "black", WHITE: "white"}
 
 
-def boardsize(session: Session, arguments: Sequence[str]) -> str:
+def parse_colour(text: str) -> int:
+    """+1 for Black, -1 for White; raises `UsageError`."""
+    colour = _COLOURS.get(text.lower())
+    if colour is None:
+        raise UsageError(f"colour {quoted(text)}: b, black, w or white is needed")
+    return colour
+
+
+def colour_name(colour: int) -> str:
+    """`black` or `white`."""
+    return _NAMES[colour]
+
+
+def parse_move(text: str, size: int) -> int | str:
+    """The cell of a move, or `swap-pieces` or `resign`; upper or lower case. Raises `UsageError`."""
+    name = text.lower()
+    if name in (SWAP, RESIGN):
+        return name
+    try:
+        cell = parse_cell(name, size)
+    except UsageError:
+        cell = size * size
+    if cell == size * size:
+        last = format_cell(size * size - 1, size)
+        raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed")
+    return cell
+
+
+def parse_number(text: str, name: str, least: float, most: float) -> float:
+    """A number in [least, most]; raises `UsageError` that calls it `name`."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
+    if not least <= number <= most:
+        raise UsageError(f"{name} {quoted(text)}: a number from {least:g} to {most:g} is needed")
+    return number
+
+
+def parse_whole(text: str, name: str, least: int, most: int) -> int:
+    """A whole number in [least, most]; raises `UsageError` that calls it `name`."""
+    if re.fullmatch(r"[0-9]{1,9}", text) is None or not least <= int(text) <= most:
+        raise UsageError(f"{name} {quoted(text)}: a whole number from {least} to {most} is needed")
+    return int(text)
+
+
+def boardsize(session: HtpSession, *numbers: str) -> str:
     """Start a new game on a board of this size; the second number, if there, must be the first."""
-    sizes = [parse_whole(text, "size", 0, 999_999_999) for text in arguments]
+    sizes = [parse_whole(text, "size", 0, 999_999_999) for text in numbers]
     session.start(playable(sizes[0], sizes[-1]))
     return ""
 
@@ -37,16 +92,15 @@ def playable(width: int, height: int) -> int:
     return width
 
 
-def clear_board(session: Session, arguments: Sequence[str]) -> str:
+def clear_board(session: HtpSession) -> str:
     """Start a new game on a board of the same size."""
-    del arguments
     session.start(session.size)
     return ""
 
 
-def play(session: Session, arguments: Sequence[str]) -> str:
+def play(session: HtpSession, colour_text: str, move_text: str) -> str:
     """Play a move of either colour, whoever is to move."""
-    colour, move = parse_colour(arguments[0]), parse_move(arguments[1], session.size)
+    colour, move = parse_colour(colour_text), parse_move(move_text, session.size)
     if move == SWAP:
         session.position = session.position.swap(colour)
     elif move == RESIGN:
@@ -56,9 +110,9 @@ def play(session: Session, arguments: Sequence[str]) -> str:
     return ""
 
 
-def genmove(session: Session, arguments: Sequence[str]) -> str:
+def genmove(session: HtpSession, colour_text: str) -> str:
     """Choose a move and play it. A resignation is not played: a graphical program would not undo it."""
-    colour = parse_colour(arguments[0])
+    colour = parse_colour(colour_text)
     if session.position.winner:
         return RESIGN
     started = time.monotonic()
@@ -71,60 +125,56 @@ def genmove(session: Session, arguments: Sequence[str]) -> str:
     else:
         session.position = session.position.place(colour, thought.action)
     name = format_cell(thought.action, session.size)
-    log.info("%s %s, winning chance %.3f", colour_letter(colour), name, (1 + thought.value) / 2)
+    log.info("%s %s, winning chance %.3f", colour_name(colour)[0], name, (1 + thought.value) / 2)
     return name
 
 
-def reg_genmove(session: Session, arguments: Sequence[str]) -> str:
+def reg_genmove(session: HtpSession, colour_text: str) -> str:
     """Choose a move as genmove does, without playing it or using the clock."""
-    colour = parse_colour(arguments[0])
+    colour = parse_colour(colour_text)
     if session.position.winner:
         return RESIGN
     return format_cell(session.think(colour).action, session.size)
 
 
-def undo(session: Session, arguments: Sequence[str]) -> str:
+def undo(session: HtpSession) -> str:
     """Take back the last move."""
-    del arguments
     if session.position.previous is None:
         raise UsageError("cannot undo: no move has been played")
     session.position = session.position.previous
     return ""
 
 
-def showboard(session: Session, arguments: Sequence[str]) -> str:
+def showboard(session: HtpSession) -> str:
     """The board for a person."""
-    del arguments
     position = session.position
     state = f"{colour_name(position.winner)} has won" if position.winner else f"{colour_name(position.to_move)} to move"
-    return f"\n{position}\n{state}"
+    return f"\n{board_text(position.cells, position.size)}\n{state}"
 
 
-def final_score(session: Session, arguments: Sequence[str]) -> str:
+def final_score(session: HtpSession) -> str:
     """Who has won."""
-    del arguments
     return {1: "B+", -1: "W+", 0: "cannot score"}[session.position.winner]
 
 
-def all_legal_moves(session: Session, arguments: Sequence[str]) -> str:
+def all_legal_moves(session: HtpSession) -> str:
     """Moves of the side to move; none after the end."""
-    del arguments
     position = session.position
     if position.winner:
         return ""
     cells = [format_cell(int(cell), position.size) for cell in np.flatnonzero(position.cells == 0)]
-    return " ".join([*cells, SWAP] if session.swap and position.may_swap(position.to_move) else cells)
+    return " ".join([*cells, SWAP] if session.swap and may_swap(position.cells, position.to_move) else cells)
 
 
-def loadsgf(session: Session, arguments: Sequence[str]) -> str:
+def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> str:
     """Load the main line of an SGF file, all of it or its first N moves."""
-    count = parse_whole(arguments[1], "number of moves", 0, 999_999_999) if len(arguments) == 2 else None
+    count = None if moves is None else parse_whole(moves, "number of moves", 0, 999_999_999)
     try:
-        game = read_first_game(Path(arguments[0]))
+        game = read_first_game(Path(file))
         size = playable(*board_of(game))
         position = replay(game, count)
     except UsageError as error:
-        raise UsageError(f"file {quoted(arguments[0])}: {error}") from error
+        raise UsageError(f"file {quoted(file)}: {error}") from error
     if size == session.size:
         session.get_ready()
     else:
@@ -133,7 +183,70 @@ def loadsgf(session: Session, arguments: Sequence[str]) -> str:
     return ""
 
 
-def leave(session: Session, arguments: Sequence[str]) -> str:
-    """End the conversation, which the server does after the answer."""
-    del session, arguments
+def time_left(session: HtpSession, colour_text: str | None = None, left: str | None = None, moves: str = "0") -> str:
+    """Tell the players' time, or set that of one; a number of moves may follow, as in GTP."""
+    if colour_text is None:
+        return ", ".join(f"{colour_name(colour)} {session.clocks[colour]}" for colour in (BLACK, WHITE))
+    colour = parse_colour(colour_text)
+    clock = session.clocks[colour]
+    if left is None:
+        return str(clock)
+    seconds = parse_number(left, "time", 0, LONGEST_TIME)
+    count = parse_whole(moves, "number of moves", 0, 999)
+    session.clocks[colour] = PlayerTime(seconds, count, clock.period, clock.period_moves)
     return ""
+
+
+def time_settings(session: HtpSession, main: str, period: str, moves: str) -> str:
+    """Set both players' time of every game as in GTP: main time, then periods with a number of moves each."""
+    session.set_clocks(
+        game_time(
+            parse_number(main, "time", 0, LONGEST_TIME),
+            parse_number(period, "time", 0, LONGEST_TIME),
+            parse_whole(moves, "number of moves", 0, 999),
+        )
+    )
+    return ""
+
+
+def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str:
+    """Tell the parameters of a game, or set one."""
+    values = _values(session)
+    if name is None:
+        return "\n".join(["", *(f"{name} {value}" for name, value in values.items())])
+    if name not in values:
+        raise UsageError(f"unknown parameter {quoted(name)}: there are {', '.join(values)}")
+    if value is None:
+        return values[name]
+    _set(session, name, value)
+    return ""
+
+
+def _values(session: HtpSession) -> dict[str, str]:
+    return {
+        "allow_swap": str(int(session.swap)),
+        "game_time": str(session.clocks[BLACK]),
+        "resign": f"{session.settings.resign:g}",
+        "simulations": str(session.simulations),
+        "solver_nodes": str(session.settings.solver_nodes or "no limit"),
+        "solver_seconds": f"{session.settings.solver_seconds:g}",
+    }
+
+
+def _set(session: HtpSession, name: str, value: str) -> None:
+    if name == "allow_swap":
+        if value.lower() not in _TRUTH:
+            raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
+        session.allow_swap = _TRUTH[value.lower()]
+        session.get_ready()
+    elif name == "game_time":
+        seconds = parse_number(value, name, 0, LONGEST_TIME)
+        session.set_clocks(game_time(seconds))
+    elif name == "resign":
+        session.settings.resign = parse_number(value, name, 0, 0.5)
+    elif name == "solver_nodes":
+        session.settings.solver_nodes = parse_whole(value, name, 1, 999_999_999)
+    elif name == "solver_seconds":
+        session.settings.solver_seconds = parse_number(value, name, 0.01, LONGEST_TIME)
+    else:
+        session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.arena.htp.session import Session
+from hexlit.arena.htp.session import HtpSession
 from hexlit.hex.notation import parse_cell
 from tests.arena.htp.sessions import ask, converse, session_of, tell
 
 
-def board_of(session: Session) -> str:
+def board_of(session: HtpSession) -> str:
     """The stones, row by row."""
     cells, size = session.position.cells, session.size
     return "/".join("".join(".XO"[int(stone)] for stone in cells[row * size : (row + 1) * size]) for row in range(size))
