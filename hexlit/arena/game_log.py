@@ -1,18 +1,20 @@
-"""The games of a match on disk: `games.csv`, two rows for each pair of games, written as soon as both are over."""
+"""The games of a match on disk: `games.csv`, two rows for each pair of games, written once both are over; and SGF."""
 
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from hexlit.arena.arena_game import ArenaGame
-from hexlit.arena.pairing import Pair
+from hexlit.arena.matches import ArenaGame, Pair
 from hexlit.arena.ratings import PairCounts
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
+from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_moves, parse_moves
 from hexlit.hex.record import Ending
+from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
+from hexlit.hex.records.sgf import write_sgf
 
 COLUMNS = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
 WINNERS = {"black": 1, "white": -1}
@@ -47,8 +49,8 @@ class GameLog:
         for pair in zip(games[0::2], games[1::2], strict=False):
             self._keep(pair)
         if torn or len(games) % 2 or not rows:
-            kept = [row for group in self.pairs.values() for pair in group.values() for row in self._rows(pair)]
-            write_text_atomic(path, _as_text([COLUMNS, *kept]))
+            whole_pairs = [row for group in self.pairs.values() for pair in group.values() for row in self._rows(pair)]
+            write_text_atomic(path, _as_text([COLUMNS, *whole_pairs]))
 
     def append(self, pair: Pair) -> None:
         """Keep `pair`; it is on disk when this returns."""
@@ -103,3 +105,28 @@ def _as_text(rows: Sequence[Sequence[object]]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
+
+
+def as_collection(games: Iterable[ArenaGame], size: int) -> str:
+    """All games, one per line."""
+    return "".join(as_sgf(game, size) for game in games)
+
+
+def as_sgf(game: ArenaGame, size: int) -> str:
+    """One game; the note of a forfeit is the comment of the last node."""
+    return write_sgf(recorded(game, size), name=f"opening {game.pair + 1}")
+
+
+def recorded(game: ArenaGame, size: int) -> RecordedGame:
+    """The game for the formats of records."""
+    actions = [SWAP_PIECES if move == size**2 else move for move in game.moves]
+    return RecordedGame(
+        size,
+        tuple(RecordedMove(WHITE if ply % 2 else BLACK, action) for ply, action in enumerate(actions)),
+        winner=game.winner,
+        ending=game.ending,
+        black=game.black,
+        white=game.white,
+        comment=game.note,
+        opening=game.opening,
+    )

@@ -1,17 +1,73 @@
-"""Players that judge positions with an evaluator, by search or by the policy alone, and a random player."""
+"""Players: what a match asks of them, and those that judge positions by search, by the policy alone, or not at all."""
 
 import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.board import Board
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.geometry import WHITE, geometry
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search, SearchResult
+
+RESIGN = -1
+"""Answer of a player that resigns."""
+
+
+class Forfeit(Exception):  # noqa: N818 - it ends a game, not the program
+    """A player fails and loses the game; the message is the note that says why."""
+
+
+class Player:
+    """A player of games.
+
+    One that plays many games at once implements `choose` and `reply`, for arrays of positions. One that plays a game
+    after another, such as a foreign program, implements `begin`, `answer` and `close` instead.
+    """
+
+    def begin(self, size: int, *, swap: bool = False) -> None:
+        """Start a new game on an empty board of `size` rows, with or without the swap rule; may raise `Forfeit`."""
+
+    def answer(self, boards: Sequence[Board]) -> Sequence[int]:
+        """The move in each of several undecided games of one length; may raise `Forfeit`.
+
+        A move is a cell (row * size + column), `size * size` for swap-pieces, or `RESIGN`.
+        """
+        cells = np.stack([board.cells for board in boards])
+        to_move = np.array([board.to_move for board in boards], np.int8)
+        moves: list[int] = (self.reply(cells) if boards[0].may_swap else self.choose(cells, to_move)).tolist()
+        return moves
+
+    def close(self) -> None:
+        """Give back what the player holds; no game follows."""
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """Moves int16 `[B]` for undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
+        raise NotImplementedError
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """White's moves int16 `[B]` when it may swap: a cell, or `size*size` to swap.
+
+        Each of the positions int8 `[B, size*size]` has one stone, a black one.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A named player of a match."""
+
+    name: str
+    make: Callable[[int], Player]
+    """Number of games at once -> the player."""
+    one_game: bool = False
+    """Whether it plays one game after another only."""
 
 
 class Judgement(NamedTuple):
@@ -40,7 +96,7 @@ def reply_by_value(player: Judge, cells: NDArray[np.int8]) -> NDArray[np.int16]:
     return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
 
 
-class SearchPlayer:
+class SearchPlayer(Player):
     """Plays the move of a search without noise."""
 
     def __init__(
@@ -83,7 +139,7 @@ class SearchPlayer:
         return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
 
-class PolicyPlayer:
+class PolicyPlayer(Player):
     """Plays the move with the highest probability, without any search."""
 
     def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
@@ -128,7 +184,7 @@ class PolicyPlayer:
         return Judgement(moves, values)
 
 
-class RandomPlayer:
+class RandomPlayer(Player):
     """Plays a random legal move, drawn by seed and position, independent of the other games of a batch."""
 
     def __init__(self, seed: int = 0) -> None:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.arena.config import PoolConfig
-from hexlit.arena.match import Player, most_openings
-from hexlit.arena.opening_set import balanced_openings
-from hexlit.arena.pairing import batched, play_pairs
+from hexlit.arena.matches import balanced_openings, most_openings, play_pairs
+from hexlit.arena.players import Contestant, Player
 from hexlit.arena.ratings import PairCounts, Rating, rate
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
@@ -102,8 +101,8 @@ class RatingPool:
         openings = balanced_openings(self._size, pairs, plies, self._seed + epoch)
         counts = [0, 0, 0]
         for pair in play_pairs(
-            batched("network", lambda games: network),
-            batched("opponent", lambda games: opponent),
+            Contestant("network", lambda games: network),
+            Contestant("opponent", lambda games: opponent),
             {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
             self._size,
             at_once=pairs,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
-from hexlit.arena.match import most_openings, play_match
+from hexlit.arena.matches import most_openings, play_match
 from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.hex.judging import openings_right

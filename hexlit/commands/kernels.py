@@ -109,14 +109,14 @@ def compile_positions() -> None:
 
 def compile_two_distance() -> None:
     """Alpha-beta over two-distance; the solver's player falls back on it."""
-    from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
+    from hexlit.arena.baselines import TwoDistancePlayer
 
     TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
 def compile_rollouts() -> None:
     """The player that searches by random games."""
-    from hexlit.arena.baselines.rollout import RolloutPlayer
+    from hexlit.arena.baselines import RolloutPlayer
 
     RolloutPlayer(simulations=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from hexlit.arena.arena_game import ArenaGame
+from hexlit.arena.matches import ArenaGame
 from hexlit.hex.board import Board
 from hexlit.hex.record import Ending
 from hexlit.hex.symmetry import stone_cells

@@ -6,8 +6,7 @@ from pathlib import Path
 import lightning as L
 import torch
 
-from hexlit.arena.match import Player
-from hexlit.arena.players import RandomPlayer, SearchPlayer
+from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
 from hexlit.arena.pool import RatingPool
 from hexlit.commands.rating_phase import RatingPhase
 from hexlit.search.evaluator import RolloutEvaluator

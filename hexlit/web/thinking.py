@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hexlit.arena.exact import proved_move
-from hexlit.arena.game_player import RESIGN, Forfeit
-from hexlit.arena.review import fairest, opening_values, opens_fairly, review
+from hexlit.arena.players import RESIGN, Forfeit
+from hexlit.arena.review import fairest, opening_values, opens_fairly, proved_move, review
 from hexlit.arena.thinker import Thinker
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
@@ -108,7 +107,7 @@ class Thinking:
         try:
             with self._alone(request.player, stopped):
                 player = self._seats.player(request.player, board.size, swap=board.swap)
-                move = player.answer(board.moves)
+                (move,) = player.answer([board])
         except Forfeit as forfeit:
             self._seats.dismiss(request.player)
             raise UsageError(f"{request.player} gives no move: {forfeit}") from forfeit

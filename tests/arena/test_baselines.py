@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
-from hexlit.arena.baselines.perfect import SolverPlayer
-from hexlit.arena.baselines.rollout import RolloutPlayer
-from hexlit.arena.match import Player, play_match
-from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlayer
+from hexlit.arena.matches import play_match
+from hexlit.arena.players import Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.arena.config import PoolConfig
-from hexlit.arena.match import Player
-from hexlit.arena.players import RandomPlayer
+from hexlit.arena.players import Player, RandomPlayer
 from hexlit.arena.pool import RatingPool
 from hexlit.errors import UsageError
 from tests.arena.stand_ins import Lowest

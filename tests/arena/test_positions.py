@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.arena import positions as positions_module
-from hexlit.arena.match import play_match
+from hexlit.arena.matches import play_match
 from hexlit.arena.positions import LIMITS, SOURCES, Limits, Source, game_positions, play_games, random_positions
 from hexlit.errors import UsageError
 from hexlit.hex.solver import Solver, UnsolvedError

@@ -75,7 +75,7 @@ def test_sets_are_shared_out_among_as_many_processes_as_asked_for(empty: Path, m
     compiling = Compiling(sorted(names, key=lambda name: -SETS[name].seconds), processes=2)
     heard: list[tuple[int, int, str]] = []
     compiling.wait(lambda *progress: heard.append(progress))
-    assert sorted(log.read_text().splitlines()) == ["two_distance rollouts", "solver"]
+    assert sorted(log.read_text().splitlines()) == ["solver", "two_distance rollouts"]
     assert heard[-1][:2] == (2, compiling.total)
     assert compiling.total == sum(SETS[name].functions for name in names)
     assert compiling.seconds > 0

@@ -26,7 +26,7 @@ from hexlit.hex.openings import solved_openings
 from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
-from tests.arena.test_match_record import parsed
+from tests.arena.test_game_log import parsed
 from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 
@@ -208,13 +208,13 @@ def test_every_kind_of_player_plays_with_every_other(nets: Path, tmp_path: Path)
     document = played(tmp_path, f"players=[{','.join(kinds)}]", "pairs=2", "board=3", "anchor=foreign")
     names = {player["name"] for player in document["players"]}
     assert names == {"a@4", "rollouts@20-playouts2", "two_distance-depth1", "solver", "foreign"}
-    assert document["games"] == 15 * 4
+    assert document["games"] == 10 * 4
     assert {row["loser"] for row in document["forfeits"]} == {"foreign"}
-    assert len(document["forfeits"]) == 5, "the third game of each of its five matches"
+    assert len(document["forfeits"]) == 4, "the third game of each of its four matches"
     best = document["players"][0]
-    assert best["wins"] >= 12
+    assert best["wins"] >= 10
     foreign = next(player for player in document["players"] if player["name"] == "foreign")
-    assert (foreign["games"], foreign["played"]["games"]) == (20, 10), "a pair with a forfeit is no comparison"
+    assert (foreign["games"], foreign["played"]["games"]) == (16, 8), "a pair with a forfeit is no comparison"
 
 
 @pytest.mark.row("E17")

@@ -82,7 +82,7 @@ COMMANDS: dict[str, Command] = {
     "gogui-gfx-analyze": Command("analysis.analyze", 1, 1, "COLOR", thinks=True),
 }
 
-MENU = (
+MENU: tuple[tuple[str, str, str], ...] = (
     ("gfx", "Live analysis", "gogui-gfx-analyze"),
     ("string", "Search: best move", "hexlit-best"),
     ("pspairs", "Search: winning chances (%)", "hexlit-winrates"),

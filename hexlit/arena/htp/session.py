@@ -9,10 +9,10 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from hexlit.arena.config import PlaySettings
-from hexlit.arena.exact import proved_move, solved
 from hexlit.arena.htp.commands import COMMANDS, QUIT, Command
 from hexlit.arena.htp.protocol import LONGEST_LINE, Incoming, Request, format_reply, quoted
 from hexlit.arena.position import Position, empty_position, may_swap
+from hexlit.arena.review import proved_move, solved
 from hexlit.arena.thinker import Thinker, Thought
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
@@ -114,7 +114,8 @@ class Worker:
                 raise self.error
             return call()
 
-        future = self._last = self._executor.submit(run)
+        future: Future[T] = self._executor.submit(run)
+        self._last = future
         return future.result()
 
     @property
