@@ -51,6 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if arguments[0] in COMPLETION_FLAGS:
         return _complete(arguments)
+    if sys.platform == "win32":
+        print("hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows", file=sys.stderr)
+        return 2
     name, *overrides = arguments
     if name not in COMMANDS:
         print(f"hexlit: {_unknown_command(name)}", file=sys.stderr)

@@ -75,3 +75,9 @@ def test_completion_knows_commands_and_then_their_settings(
 
 def test_every_command_of_the_table_has_its_module() -> None:
     assert [name for name, (module, _) in cli.COMMANDS.items() if importlib.util.find_spec(module) is None] == []
+
+
+def test_windows_is_refused_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert cli.main(["train"]) == 2
+    assert capsys.readouterr().err == "hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows\n"

@@ -24,8 +24,12 @@ def autocast(profile: DeviceProfile) -> contextlib.AbstractContextManager[object
     return torch.autocast(profile.device.type, dtype=dtype, cache_enabled=False)
 
 
-def compile_for_training(net: nn.Module, profile: DeviceProfile, trial: Callable[[], Tensor]) -> float | None:
+def compile_for_training(
+    net: nn.Module, profile: DeviceProfile, trial: Callable[[], Tensor], *, dynamic: bool = False
+) -> float | None:
     """Compile `net` in place, which keeps the names of its weights, and try it.
+
+    `dynamic` compiles one kernel for inputs of any shape; without it every shape has its own.
 
     `trial()` runs `net` on a batch of the coming size and returns a loss; its forward and backward pass are compiled.
     Weights, buffers and torch's random numbers stay as they were. If compiling fails, one warning says why and the
@@ -41,7 +45,7 @@ def compile_for_training(net: nn.Module, profile: DeviceProfile, trial: Callable
     random_state = torch.get_rng_state()
     started = time.monotonic()
     failure: str | None = None
-    net.compile(mode=profile.compile_mode, dynamic=False)
+    net.compile(mode=profile.compile_mode, dynamic=dynamic)
     try:
         with autocast(profile):
             loss = trial()

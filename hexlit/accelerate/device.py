@@ -1,31 +1,42 @@
 """The one place that finds out which devices exist."""
 
+import contextlib
 import logging
 import platform
+from typing import Any
 
 import torch
 
 from hexlit.accelerate.config import DEVICES
+from hexlit.accelerate.memory import says_out_of_memory
 from hexlit.choices import check_word
 from hexlit.errors import UsageError
 
 log = logging.getLogger(__name__)
 
 
-def choose_device(requested: str | torch.device = "auto") -> torch.device:
+def choose_device(
+    requested: str | torch.device = "auto", local_rank: int = 0, *, shares_a_study: bool = False
+) -> torch.device:
     """The device to work on, tested with a small product first.
 
-    `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`. `auto` takes the first existing one
-    of cuda, mps and cpu. If its test fails, it takes the cpu and one warning says why.
+    `cuda` is the card number `local_rank`, so `cuda`, `cuda:0` and `torch.device("cuda")` agree in a process without
+    other ranks. A process that sees a single card takes that one: srun can give each of its tasks its own. `auto` takes
+    the first existing one of cuda, mps and cpu. If its test fails, it takes the cpu and one warning says why.
+
+    Args:
+        shares_a_study: the results of this run are compared with others, so it does not evade a full device.
 
     Raises:
-        UsageError: a device named explicitly is missing or fails its test; the message tells what to do.
+        UsageError: a device named explicitly is missing or fails its test; the message tells what to do. Or a run that
+            shares a study has no memory on its device.
     """
     name = str(requested)
     check_word("accelerator.device", name, DEVICES)
+    card = f"cuda:{0 if local_rank and torch.cuda.device_count() == 1 else local_rank}"
     if name == "auto":
-        return _choose_automatically()
-    device = torch.device("cuda:0" if name == "cuda" else name)
+        return _choose_automatically(card, shares_a_study)
+    device = torch.device(card if name == "cuda" else name)
     reason = why_missing(device)
     if reason:
         raise UsageError(f"accelerator.device={name}: {reason}")
@@ -50,6 +61,11 @@ def make_current(device: torch.device) -> None:
     """
     if device.type == "cuda":
         torch.cuda.set_device(device)
+
+
+def as_current(device: torch.device) -> contextlib.AbstractContextManager[Any]:
+    """As `make_current`, for the calls of one thread inside a `with` statement. Every thread begins with card 0."""
+    return torch.cuda.device(device) if device.type == "cuda" else contextlib.nullcontext()
 
 
 def why_missing(device: torch.device) -> str:
@@ -77,14 +93,16 @@ def trial_failure(device: torch.device) -> str:
     return "" if difference < 1e-3 else f"its product differs from the CPU's by {difference:.3g}"
 
 
-def _choose_automatically() -> torch.device:
-    for name in ("cuda:0", "mps"):
+def _choose_automatically(card: str, shares_a_study: bool) -> torch.device:
+    for name in (card, "mps"):
         device = torch.device(name)
         if why_missing(device):
             continue
         failure = trial_failure(device)
         if not failure:
             return device
+        if shares_a_study and says_out_of_memory(failure):
+            raise UsageError(f"accelerator.device=auto: {name} has no memory left for this trial ({failure})")
         log.warning("accelerator.device=auto: %s fails a small matrix product (%s); continuing with cpu", name, failure)
         return torch.device("cpu")
     return torch.device("cpu")

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 class Events:
-    """Instants of a host that works itself (the cpu): an event is a time of `time.perf_counter`."""
+    """Instants of the host: an event is a time of `time.perf_counter`."""
 
     def record(self) -> Any:
         """The instant that ends all work queued so far."""
@@ -22,7 +22,7 @@ class Events:
 
 
 class DeviceEvents(Events):
-    """Events in the queue of cuda or mps: recording one costs microseconds and waits for nothing.
+    """Events in the queue of cuda: recording one costs microseconds and waits for nothing.
 
     The seconds between two events are the device's own, idle time included. They run from the end of the work before
     the first event to the end of the work before the second. They add up to the time from the first event to the last.
@@ -31,8 +31,6 @@ class DeviceEvents(Events):
     def __init__(self, make_event: Callable[[], Any], wait: Callable[[], None]) -> None:
         """`make_event()` gives an event with `record` and `elapsed_time` (in milliseconds); `wait()` waits for the
         device.
-
-        An event of mps can wait forever, so this class never waits for a single event.
         """
         self._make_event = make_event
         self._wait = wait
@@ -50,14 +48,16 @@ class DeviceEvents(Events):
 
 
 def events_for(device: torch.device) -> Events:
-    """The clock of `device`."""
+    """The clock of `device`: its own events on cuda, the host's clock on cpu and mps.
+
+    `torch.mps.Event.elapsed_time` raises for events that are close together, and recording one commits the buffer of
+    commands, which makes the device wait.
+    """
     if device.type == "cuda":
         return DeviceEvents(
             lambda: torch.cuda.Event(enable_timing=True),  # type: ignore[no-untyped-call]
             lambda: synchronize(device),
         )
-    if device.type == "mps":
-        return DeviceEvents(lambda: torch.mps.event.Event(enable_timing=True), lambda: synchronize(device))
     return Events()
 
 

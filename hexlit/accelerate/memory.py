@@ -14,6 +14,9 @@ _OUT_OF_MEMORY = (
     "out of memory",  # cuda, mps ("MPS backend out of memory"), and cuBLAS and cuDNN where they name it
     "cublas_status_alloc_failed",
     "cudnn_status_alloc_failed",
+    "cudnn_status_internal_error_device_allocation_failed",
+    "unable to find an engine",  # cuDNN: none whose workspace fits
+    "cublas_status_not_initialized when calling `cublascreate",  # which allocates its workspace
     "can't allocate memory",  # cpu: "DefaultCPUAllocator: can't allocate memory: you tried to allocate ..."
     "not enough memory",  # cpu on Windows
     "cannot allocate memory",
@@ -24,8 +27,12 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether `error` says that cuda, mps or the host is out of memory; each has its own message."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    text = str(error).lower()
-    return isinstance(error, RuntimeError) and any(words in text for words in _OUT_OF_MEMORY)
+    return isinstance(error, RuntimeError) and says_out_of_memory(str(error))
+
+
+def says_out_of_memory(message: str) -> bool:
+    """Whether the `message` of an error is one about missing memory."""
+    return any(words in message.lower() for words in _OUT_OF_MEMORY)
 
 
 def peak_bytes(device: torch.device) -> tuple[int | None, str]:

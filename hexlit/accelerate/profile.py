@@ -153,11 +153,15 @@ learning rate depend on it."""
 
 
 def build_profile(
-    config: AcceleratorConfig, task_defaults: Mapping[str, LoadingDefaults] | None = None
+    config: AcceleratorConfig,
+    task_defaults: Mapping[str, LoadingDefaults] | None = None,
+    *,
+    shares_a_study: bool = False,
 ) -> DeviceProfile:
     """Choose the device and fill in all open settings.
 
-    `task_defaults`, by the type of the device, take precedence over the defaults of all tasks.
+    `task_defaults`, by the type of the device, take precedence over the defaults of all tasks. `shares_a_study`: see
+    `choose_device`.
 
     Raises:
         UsageError: the device is missing, or does not support a setting.
@@ -165,10 +169,9 @@ def build_profile(
     if config.deterministic:  # cuBLAS reads it at its first use, which may be the choice of the device
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     place = ranks()
-    device = choose_device(config.device)
+    device = choose_device(config.device, place.local_rank, shares_a_study=shares_a_study)
     if place.several:
         _refuse_ranks(config, device, place)
-        device = choose_device(f"cuda:{place.local_rank}") if device.type == "cuda" else device
     return profile_on(device, config, task_defaults, place)
 
 
@@ -238,10 +241,14 @@ def _others(device: torch.device, place: Ranks) -> tuple[torch.device, ...]:
 
 
 def _lightning_devices(device: torch.device, place: Ranks) -> int | list[int]:
-    """All devices of this machine that train together; Lightning gives each rank its own."""
+    """All devices of this machine that train together, as far as this process sees them.
+
+    Lightning gives each rank its own.
+    """
     if device.type != "cuda":
         return place.local_size
-    return list(range(place.local_size)) if place.several else [device.index or 0]
+    together = place.several and device.index == place.local_rank
+    return list(range(place.local_size)) if together else [device.index or 0]
 
 
 def _refuse_ranks(config: AcceleratorConfig, device: torch.device, place: Ranks) -> None:

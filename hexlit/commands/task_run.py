@@ -68,7 +68,7 @@ def train_task(
                 after=waiting,
             )
 
-        profile = build_profile(settings.hardware, settings.device_defaults)
+        profile = build_profile(settings.hardware, settings.device_defaults, shares_a_study=trial)
         summary = run(
             settings,
             task,

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hexlit.accelerate.device import as_current
 from hexlit.nets.fold import copy_folded, folded_twin
 from hexlit.nets.fused import FusedNet, fused_obstacle
 from hexlit.nets.heads import masked_logits
@@ -114,15 +115,21 @@ class DeviceRun:
     """Evaluates on a device: one copy of int8 planes to it, and one copy of policy and value, concatenated, back.
 
     On cuda the host buffers are page-locked, and every evaluator has its own stream, so that groups of games overlap.
-    With `graph` the whole evaluation is captured once and replayed as one CUDA graph.
+    With `graph` the whole evaluation is captured once and replayed as one CUDA graph. More positions than `shape` has
+    are evaluated in several turns.
     """
 
     def __init__(
         self, forward: Forward, device: torch.device, shape: tuple[int, int, int, int], actions: int, graph: bool
     ) -> None:
-        cuda = device.type == "cuda"
         self.forward = forward
+        self.device = device
         self.actions = actions
+        with as_current(device):
+            self._allocate(shape, graph)
+
+    def _allocate(self, shape: tuple[int, int, int, int], graph: bool) -> None:
+        device, actions, cuda = self.device, self.actions, self.device.type == "cuda"
         self.host_in = torch.zeros(shape, dtype=torch.int8, pin_memory=cuda)
         self.host_out = torch.zeros((shape[0], actions + 1), pin_memory=cuda)
         self.planes = torch.zeros(shape, dtype=torch.int8, device=device)
@@ -134,14 +141,22 @@ class DeviceRun:
 
     def __call__(self, planes: Planes, policy: Floats, value: Floats) -> None:
         """As `NetworkEvaluator.evaluate`; returns when the results are there."""
-        self.host_in.numpy()[...] = planes
+        rows = len(self.host_in)
+        with as_current(self.device):
+            for first in range(0, len(planes), rows):
+                part = slice(first, first + rows)
+                self._evaluate(planes[part], policy[part], value[part])
+
+    def _evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
+        count = len(planes)
+        self.host_in.numpy()[:count] = planes
         if self.stream is None:
             self._copy_and_step()
         else:
             with torch.cuda.stream(self.stream):
                 self._copy_and_step()
             self.stream.synchronize()
-        packed = self.host_out.numpy()
+        packed = self.host_out.numpy()[:count]
         policy[...] = packed[:, : self.actions]
         value[...] = packed[:, self.actions]
 

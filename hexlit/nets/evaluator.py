@@ -7,7 +7,9 @@ from functools import cache, partial
 import numpy as np
 import torch
 
+from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
+from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES, blank_planes
 from hexlit.nets.backends import DeviceRun, Floats, Forward, FusedForward, HostRun, OneThread, Planes, Run, TwinForward
 from hexlit.nets.choice import fastest_backend
@@ -35,7 +37,7 @@ class NetworkEvaluator:
     The backend that the profile asks for is built and compared with the plain float32 network on random positions. If
     it cannot be built or differs, torch's plain operators take its place, and one warning says why; further evaluators
     of the process do not repeat it. If the profile leaves the backend open, the fastest one of the CPU is taken: see
-    `fastest_backend`.
+    `fastest_backend`. If the device runs out of memory, it evaluates half of the positions at once from then on.
 
     Attributes:
         backend: the backend in use: fused, winograd, graph, compile, onnxruntime, openvino or eager.
@@ -59,6 +61,9 @@ class NetworkEvaluator:
         self.dtype = profile.inference_dtype
         self.build_seconds = 0.0
         self._planes_shape = (batch, PLANES, size, size)
+        self._rows = batch  # positions that the device evaluates at once
+        self._forward: Forward
+        self._run: Run | None
         self._forward, self._run = self._first_that_works(net)
 
     def evaluate(self, planes: Planes, policy: Floats, value: Floats) -> None:
@@ -75,7 +80,16 @@ class NetworkEvaluator:
                 f"and {(self.batch, self.actions)}"
             )
         with torch.inference_mode():
-            self._run(planes, policy, value)
+            while True:
+                try:
+                    if self._run is None:
+                        self._run = self._make_run(self._forward)
+                    self._run(planes, policy, value)
+                    return
+                except (RuntimeError, MemoryError) as error:
+                    reason = self._reason_to_halve(error)
+                self._run = None
+                self._halve(reason)
 
     def refresh(self, net: HexNet) -> None:
         """Use the current weights of `net` from now on.
@@ -98,8 +112,6 @@ class NetworkEvaluator:
             self.backend, self.dtype = backend, dtype
             try:
                 forward, run = self._build(net)
-            except torch.OutOfMemoryError:
-                raise
             except (RuntimeError, AttributeError, ImportError) as error:
                 said = " ".join(str(error).split())[:300]
                 reasons.append(f"{backend} in {str(dtype).removeprefix('torch.')}: {said}")
@@ -128,11 +140,50 @@ class NetworkEvaluator:
         Raises:
             RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
         """
+        while True:
+            try:
+                return self._build_once(net)
+            except (RuntimeError, MemoryError) as error:
+                reason = self._reason_to_halve(error)
+            self._halve(reason)
+
+    def _build_once(self, net: HexNet) -> tuple[Forward, Run]:
         forward = self._make_forward(net, self.backend, self.batch)
         with torch.inference_mode():
             run = self._make_run(forward)
             self._check(net, run)
         return forward, run
+
+    def _reason_to_halve(self, error: Exception) -> str:
+        """Why the device should evaluate fewer positions at once.
+
+        Raises:
+            UsageError: it does so already.
+            Exception: `error`, if it is not about the memory of a device.
+        """
+        device = self.profile.device
+        if device.type == "cpu" or not is_out_of_memory(error):
+            raise error
+        reason = " ".join(str(error).split())[:120]
+        if self._rows < self.batch:
+            raise UsageError(
+                f"self-play: {device} is out of memory with {self._rows} positions at once ({reason}); "
+                "selfplay.ahead=false plays and trains in one process, accelerator.memory_cap divides the memory"
+            ) from error
+        return reason
+
+    def _halve(self, reason: str) -> None:
+        """Free memory. Call it after handling an exception: a pending one keeps tensors alive."""
+        release(self.profile.device)
+        self._rows = -(-self.batch // 2)
+        log.warning(
+            "%s is out of memory with %d positions at once (%s); evaluating %d at once from now on; "
+            "selfplay.ahead=false plays and trains in one process, accelerator.memory_cap divides the memory",
+            self.profile.device,
+            self.batch,
+            reason,
+            self._rows,
+        )
 
     @torch.no_grad()
     def _make_forward(self, net: HexNet, backend: str, batch: int) -> Forward:
@@ -162,7 +213,8 @@ class NetworkEvaluator:
         if device.type == "cpu":
             run = HostRun(forward)
         else:
-            run = DeviceRun(forward, device, self._planes_shape, self.actions, graph=self.backend == "graph")
+            graph = self.backend == "graph" and self._rows == self.batch
+            run = DeviceRun(forward, device, (self._rows, *self._planes_shape[1:]), self.actions, graph)
         return OneThread(run) if self.backend == "compile" else run
 
     def _check(self, net: HexNet, run: Run) -> None:

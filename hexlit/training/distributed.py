@@ -22,10 +22,11 @@ from hexlit.errors import UsageError
 class StartedRanks(LightningEnvironment):
     """The ranks of a run, started by torchrun, srun or hexlit."""
 
-    def __init__(self, ranks: Ranks) -> None:
-        """`ranks` gives the place of this process."""
+    def __init__(self, ranks: Ranks, sees_own_card: bool) -> None:
+        """`ranks` gives the place of this process; it may see no card but its own, as if it had a machine to itself."""
         super().__init__()
         self._ranks = ranks
+        self._sees_own_card = sees_own_card
 
     @property
     def creates_processes_externally(self) -> bool:
@@ -40,10 +41,10 @@ class StartedRanks(LightningEnvironment):
         return self._ranks.port
 
     def local_rank(self) -> int:
-        return self._ranks.local_rank
+        return 0 if self._sees_own_card else self._ranks.local_rank
 
     def node_rank(self) -> int:
-        return self._ranks.machine
+        return self._ranks.rank if self._sees_own_card else self._ranks.machine
 
     def teardown(self) -> None:
         """Leave the environment as it is."""
@@ -56,9 +57,9 @@ class AddedUp(DDPStrategy):
         line: reports lost ranks, once all have met; None where another process reports them.
     """
 
-    def __init__(self, ranks: Ranks, lost: Lost | None, **arguments: Any) -> None:
+    def __init__(self, ranks: Ranks, lost: Lost | None, sees_own_card: bool, **arguments: Any) -> None:
         """The strategy of the rank at `ranks`; `lost` is called when a rank is gone."""
-        super().__init__(cluster_environment=StartedRanks(ranks), **arguments)
+        super().__init__(cluster_environment=StartedRanks(ranks, sees_own_card), **arguments)
         self.line: RankLine | None = None
         self._ranks = ranks
         self._lost = lost
@@ -97,12 +98,14 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = N
     """
     if not ranks.several:
         return {"devices": profile.devices}
+    sees_own_card = isinstance(profile.devices, list) and len(profile.devices) < ranks.local_size
     return {
         "devices": profile.devices,
-        "num_nodes": ranks.machines,
+        "num_nodes": ranks.size if sees_own_card else ranks.machines,
         "strategy": AddedUp(
             ranks,
             lost,
+            sees_own_card,
             process_group_backend=BACKENDS[profile.device.type],
             timeout=PATIENCE,
         ),

@@ -18,14 +18,17 @@ log = logging.getLogger(__name__)
 
 MB = 10**6
 
+TOO_MANY_SKIPPED = 10
+"""Steps in a row without finite gradients that end a run."""
+
 
 class FiniteGuard(L.Callback):
     """Ends a run whose loss is NaN or infinite, and saves the batch that caused it in `nan_batch.pt`.
 
     A loss is read one step later: cuda has finished it by then, so there is no wait. Its gradients are not finite
     either, so it has changed no weight (see `TrainedModule`). Steps skipped because only their gradients were not
-    finite are logged as `steps.skipped`, with a warning. An epoch without any other step has learned nothing, and ends
-    the run.
+    finite are logged as `steps.skipped`, with a warning. Ten of them in a row, over epochs, end the run. With float16
+    the scaler skips the first steps of a run, until its factor is small enough.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,9 +49,10 @@ class FiniteGuard(L.Callback):
         self._unseen = None
         skipped, steps = int(getattr(pl_module, "skipped_steps", 0)), int(trainer.num_training_batches)
         pl_module.log("steps.skipped", float(skipped))
-        if skipped == steps:
+        in_a_row = int(getattr(pl_module, "skipped_in_a_row", 0))
+        if in_a_row >= TOO_MANY_SKIPPED:
             raise UsageError(
-                f"training: none of the {steps} steps of epoch {trainer.current_epoch} had finite gradients; "
+                f"training: none of the latest {in_a_row} steps had finite gradients (epoch {trainer.current_epoch}); "
                 "lower optimizer.lr, or use accelerator.precision=32-true"
             )
         if skipped:

@@ -11,7 +11,6 @@ import lightning as L
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from hexlit.accelerate.compiling import compile_for_training
 from hexlit.accelerate.memory import is_out_of_memory, release
@@ -19,10 +18,11 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.together import add_up, gathered
 from hexlit.errors import UsageError
+from hexlit.training.average import RunningAverage
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, whole_size
 from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.optimizer import build_optimizer, learning_rate_factor, scaled_lr
+from hexlit.training.optimizer import adapt_state, build_optimizer, learning_rate_factor, scaled_lr
 from hexlit.training.steps import StepClock
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,6 @@ class TrainedModule(L.LightningModule):
 
     A step of `train_batch` examples goes through the network in micro-batches. Their gradients add up to those of the
     whole batch; statistics of batch norm are those of a micro-batch. When memory runs out, the micro-batch is halved
-    and
     and the step begins again, so the examples of a step stay the same. Batch norm and dropout keep their changes from
     the failed attempt. Gradients are unscaled, then clipped. A step with a gradient that is not finite changes no
     weight, and is counted.
@@ -46,6 +45,8 @@ class TrainedModule(L.LightningModule):
         average: running average of its weights, None where `trainer.ema_decay` is 0.
         micro_batch: present limit of examples that go through the network at once.
         skipped_steps: steps of this epoch whose gradients were not finite, a tensor on the device.
+        skipped_in_a_row: the latest such steps without another one between them, over epochs; likewise.
+        dynamic_shapes: whether batches differ in shape by more than their number of examples.
         clock: times the parts of a step.
         ranks: the place of this process among those of its run.
         whole: examples of the current batch over all ranks; 0 before the first.
@@ -61,19 +62,19 @@ class TrainedModule(L.LightningModule):
         self.layout = torch.channels_last if profile.channels_last else torch.contiguous_format
         """Memory layout of the weights of convolutions, and of images."""
         self.net = net.to(memory_format=self.layout)  # type: ignore[call-overload]
-        self.average: AveragedModel | None = None
-        if trainer.ema_decay:
-            average = get_ema_multi_avg_fn(trainer.ema_decay)  # type: ignore[no-untyped-call]
-            self.average = AveragedModel(self.net, multi_avg_fn=average, use_buffers=True)
+        self.average = RunningAverage(self.net, trainer.ema_decay) if trainer.ema_decay else None
         self.optimizer_config = optimizer
         self.trainer_config = trainer
         self.profile = profile
         self.micro_batch = profile.micro_batch
         self.skipped_steps = torch.zeros(())
+        self.skipped_in_a_row = torch.zeros(())
         self._learning_rate = 0.0
         self.clock = StepClock(None, profile.device)
         self.ranks = ranks()
         self.whole = 0
+
+    dynamic_shapes = False
 
     @abstractmethod
     def output(self, batch: Any) -> Any:
@@ -109,7 +110,9 @@ class TrainedModule(L.LightningModule):
         while True:
             batch = self.example_batch(self.micro_batch)
             try:
-                return compile_for_training(self.net, self.profile, partial(self._loss, batch))
+                return compile_for_training(
+                    self.net, self.profile, partial(self._loss, batch), dynamic=self.dynamic_shapes
+                )
             except (RuntimeError, MemoryError) as error:
                 said = " ".join(str(error).split())[:120]
             release(self.device)
@@ -122,7 +125,9 @@ class TrainedModule(L.LightningModule):
         assert isinstance(optimizer, L.pytorch.core.optimizer.LightningOptimizer)
         losses = self._gradients_in_memory(batch, optimizer)
         try:
-            optimizer.step()
+            # Lightning calls a step of manual optimisation inside its autocast, which would round the update.
+            with torch.autocast(self.device.type, enabled=False):
+                optimizer.step()
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -134,7 +139,7 @@ class TrainedModule(L.LightningModule):
         self._learning_rate = float(optimizer.param_groups[0]["lr"])
         self.lr_schedulers().step()  # type: ignore[union-attr]  # one scheduler, of steps
         if self.average is not None:
-            self.average.update_parameters(self.net)
+            self.average.update(self.net)
         named = {f"train.{name}": value for name, value in losses.items()}
         self.log_dict(named, on_step=False, on_epoch=True, batch_size=whole_size(self, batch))
         self.clock.end("update")
@@ -161,29 +166,22 @@ class TrainedModule(L.LightningModule):
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         finite = norm.isfinite()
         self.skipped_steps = self.skipped_steps.to(norm.device) + (~finite)
+        self.skipped_in_a_row = (self.skipped_in_a_row.to(norm.device) + 1) * (~finite)
         if self.trainer_config.gradient_clip:
             clip_grads_with_norm_(parameters, self.trainer_config.gradient_clip, norm)
         if getattr(self.trainer.precision_plugin, "scaler", None) is not None:
             return  # a scaler skips such a step itself, and then scales less
-            # This kernel skips the step by itself, so nothing waits. The kernel of SGD would begin its momentum with
-            # uninitialised memory, and those of mps do not check.
+        # This kernel skips the step by itself, so nothing waits. The kernel of SGD would begin its momentum with
+        # uninitialised memory, and those of mps do not check.
         if type(optimizer) is torch.optim.AdamW and optimizer.defaults["fused"] and self.device.type != "mps":
             optimizer.found_inf = (~finite).float()  # type: ignore[attr-defined]
         elif not finite:
             optimizer.zero_grad()
 
     def on_train_start(self) -> None:
-        """Fit the content of a checkpoint to this run's kernels and memory layout, which may differ."""
         optimizer = self.optimizers(use_pl_optimizer=False)
         assert isinstance(optimizer, torch.optim.Optimizer)
-        for group in optimizer.param_groups:
-            if "fused" in group:
-                group["fused"] = optimizer.defaults["fused"]
-            for parameter in group["params"]:
-                state = optimizer.state.get(parameter, {})
-                for name, value in state.items():
-                    if isinstance(value, Tensor) and value.shape == parameter.shape:
-                        state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
+        adapt_state(optimizer)
 
     def on_train_epoch_start(self) -> None:
         """Tie the draws of dropout to the epoch, so that a resumed run repeats them. Every rank draws differently."""

@@ -35,6 +35,25 @@ def build_optimizer(
     return torch.optim.SGD(groups, lr=lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
 
 
+def adapt_state(optimizer: torch.optim.Optimizer) -> None:
+    """Fit the loaded state of `optimizer` to this run's kernels and memory layout, which may differ.
+
+    Fused kernels read `step` on the device of the parameter; the others would wait for it there, so it is on the cpu.
+    """
+    for group in optimizer.param_groups:
+        if "fused" in group:
+            group["fused"] = optimizer.defaults["fused"]
+        for parameter in group["params"]:
+            state = optimizer.state.get(parameter, {})
+            for name, value in state.items():
+                if not isinstance(value, torch.Tensor):
+                    continue
+                if name == "step" and "fused" in group:
+                    state[name] = value.to(parameter.device if group["fused"] else "cpu")
+                elif value.shape == parameter.shape:
+                    state[name] = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
+
+
 def scaled_lr(config: OptimizerConfig, batch: int) -> float:
     """The learning rate for `batch` examples a step, as `optimizer.lr_scaling` says."""
     ratio = batch / config.lr_batch

@@ -1,5 +1,6 @@
 """Lightning's precision plugin: only float16 on CUDA scales its gradients."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -19,12 +20,12 @@ class UnscaledHalfPrecision(MixedPrecision):
         self.scaler = None
 
 
-def precision_arguments(profile: DeviceProfile) -> dict[str, Any]:
-    """The arguments of `Trainer` that make it compute in the precision of `profile`.
+def precision_arguments(profile: DeviceProfile, plugins: Sequence[Any] = ()) -> dict[str, Any]:
+    """The arguments of `Trainer` that make it compute in the precision of `profile`, with `plugins` of other kinds.
 
     float16 loses small gradients below 6e-8; on CUDA a scaler preserves them. Other devices have no scaler, so
     bf16-mixed or 32-true suits them better.
     """
     if profile.precision == "16-mixed" and profile.device.type != "cuda":
-        return {"plugins": [UnscaledHalfPrecision(profile.device)]}
-    return {"precision": profile.precision}
+        return {"plugins": [UnscaledHalfPrecision(profile.device), *plugins]}
+    return {"precision": profile.precision, "plugins": list(plugins)}

@@ -134,7 +134,7 @@ def run(
     trainer = L.Trainer(
         accelerator=profile.accelerator,
         **device_arguments(profile, place, lost),
-        **precision_arguments(profile),
+        **precision_arguments(profile, [WholeCheckpoints(saved), *surroundings(place)]),
         max_epochs=config.trainer.max_epochs,
         logger=loggers,
         callbacks=[
@@ -159,7 +159,6 @@ def run(
             *checkpoints(folder, config.trainer),
             *callbacks,
         ],
-        plugins=[WholeCheckpoints(saved), *surroundings(place)],
         default_root_dir=folder,
         reload_dataloaders_every_n_epochs=int(task.fresh_data),
         enable_progress_bar=False,
@@ -183,6 +182,7 @@ def run(
             failed = False
             return {}
         state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
+        module.to(profile.device)  # Lightning leaves it on the cpu
         found = task.finish()
         failed = False
     except (KeyboardInterrupt, SystemExit) as stop:

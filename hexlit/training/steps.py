@@ -75,9 +75,10 @@ def verdict(load_share: float) -> str:
 class StepClock(L.Callback):
     """Adds up the parts of every step of an epoch; they follow each other without a gap.
 
-    `wall_seconds` runs from the epoch's start to the end of its last step. Some devices work on their own (cuda, mps).
-    The seconds of a part are then the device's, its waiting included. `wall_seconds` are the host's, until the device
-    has done that step. CPU seconds, and a cpu's utilisation, are those of this process with all its threads.
+    `wall_seconds` runs from the epoch's start to the end of its last step. On cuda the seconds of a part are the
+    device's, its waiting included, and `wall_seconds` are the host's, until the device has done that step. On mps both
+    are the host's, and a part that waits for the device has the time of the work queued before. CPU seconds, and a
+    cpu's utilisation, are those of this process with all its threads.
     """
 
     def __init__(self, path: Path | None, device: torch.device, gauge: DeviceGauge | None = None) -> None:

@@ -67,6 +67,19 @@ def test_auto_goes_on_with_cpu_and_warns_once_when_the_trial_fails(
 
 
 @pytest.mark.row("A2")
+def test_a_trial_of_a_sweep_does_not_evade_a_full_card(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the cpu its result would not compare with those of the others."""
+    machine.has(cuda=1)
+    failure = "CUDA out of memory. Tried to allocate 2.00 MiB"
+    monkeypatch.setattr(device_module, "trial_failure", lambda device: failure)
+    assert choose_device("auto") == torch.device("cpu")
+    with pytest.raises(UsageError, match=r"accelerator.device=auto: cuda:0 has no memory left for this trial \(CUDA"):
+        choose_device("auto", shares_a_study=True)
+    monkeypatch.setattr(device_module, "trial_failure", lambda device: "kernel image is invalid")
+    assert choose_device("auto", shares_a_study=True) == torch.device("cpu")
+
+
+@pytest.mark.row("A2")
 @pytest.mark.parametrize(
     ("requested", "found", "said"),
     [

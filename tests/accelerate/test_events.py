@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from hexlit.accelerate.events import DeviceEvents, events_for, on_its_way
+from tests.pretended_device import CloseEvent
 
 
 class Queue:
@@ -50,8 +51,11 @@ def test_a_number_on_its_way_arrives() -> None:
     assert on_its_way(loss * 2)() == 5.0
 
 
-def test_the_cpu_is_timed_by_the_host() -> None:
-    events = events_for(torch.device("cpu"))
+@pytest.mark.parametrize("device", ["cpu", "mps"])
+def test_the_cpu_and_mps_are_timed_by_the_host(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Events of mps raise where they are close together; `CloseEvent` does so."""
+    monkeypatch.setattr("torch.mps.event.Event", CloseEvent)
+    events = events_for(torch.device(device))
     start = time.perf_counter()
     first = events.record()
     time.sleep(0.02)

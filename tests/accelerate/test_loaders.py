@@ -29,7 +29,7 @@ class Numbers(Dataset[Tensor]):
 
 
 def made(monkeypatch: pytest.MonkeyPatch, device: torch.device = CPU, **fields: Any) -> DeviceProfile:
-    monkeypatch.setattr(profile, "choose_device", lambda requested: device)
+    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: device)
     monkeypatch.setattr("hexlit.accelerate.precision.cuda_has_bf16", lambda device: True)
     return build_profile(AcceleratorConfig(**fields))
 

@@ -17,7 +17,7 @@ DEVICES = {"mps": torch.device("mps"), "cuda": torch.device("cuda:0"), "cpu": to
 
 
 def made(device: str, monkeypatch: pytest.MonkeyPatch, **fields: object) -> DeviceProfile:
-    monkeypatch.setattr(profile, "choose_device", lambda requested: DEVICES[device])
+    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: DEVICES[device])
     monkeypatch.setattr(precision, "cpu_prefers_bf16", lambda: False)
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
     return build_profile(AcceleratorConfig(**fields), DEVICE_DEFAULTS)  # type: ignore[arg-type]

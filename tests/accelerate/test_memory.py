@@ -61,6 +61,9 @@ def test_a_cap_is_a_share_of_what_the_device_has(card: dict[str, float], mac: di
         RuntimeError("[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory"),
         RuntimeError("[enforce fail] data. DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes."),
         RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+        RuntimeError("cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"),
+        RuntimeError("GET was unable to find an engine to execute this computation"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`"),
         MemoryError(),
     ],
     ids=lambda error: str(error)[:20],
@@ -78,6 +81,13 @@ def test_real_full_memory_of_the_host_is_understood() -> None:
 
 
 @pytest.mark.row("A21")
-@pytest.mark.parametrize("error", [RuntimeError("CUDA error: device-side assert"), ValueError("out of memory")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("CUDA error: device-side assert"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasSgemm(handle)`"),
+        ValueError("out of memory"),
+    ],
+)
 def test_other_errors_are_not(error: BaseException) -> None:
     assert not is_out_of_memory(error)

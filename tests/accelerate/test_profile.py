@@ -8,6 +8,7 @@ import torch
 from omegaconf import OmegaConf
 from torch.utils.data import DataLoader, TensorDataset
 
+from hexlit.accelerate import device as device_module
 from hexlit.accelerate import precision, profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import inference_dtype, training_precision
@@ -19,7 +20,7 @@ CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps"
 
 
 def profile_on(device: torch.device, monkeypatch: pytest.MonkeyPatch, **fields: object) -> DeviceProfile:
-    monkeypatch.setattr(profile, "choose_device", lambda requested: device)
+    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: device)
     return build_profile(AcceleratorConfig(**fields))  # type: ignore[arg-type]
 
 
@@ -249,9 +250,22 @@ def test_a_rank_has_its_device_and_its_share_of_the_cores(monkeypatch: pytest.Mo
     made = build_profile(AcceleratorConfig(device="cpu"))
     assert (made.devices, made.threads) == (2, 3)
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
-    monkeypatch.setattr(profile, "choose_device", lambda name: torch.device("cuda:0" if name == "cuda" else name))
+    tried: list[torch.device] = []
+    monkeypatch.setattr(device_module, "why_missing", lambda device: "")
+
+    def trial_failure(device: torch.device) -> str:
+        tried.append(device)
+        return ""
+
+    monkeypatch.setattr(device_module, "trial_failure", trial_failure)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     made = build_profile(AcceleratorConfig(device="cuda"))
     assert (made.device, made.devices) == (torch.device("cuda:1"), [0, 1])
+    assert build_profile(AcceleratorConfig(device="auto")).device == torch.device("cuda:1")
+    assert set(tried) == {torch.device("cuda:1")}, "another card would hold a context of this process"
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)  # srun --gpus-per-task shows each task its own card
+    made = build_profile(AcceleratorConfig(device="cuda"))
+    assert (made.device, made.devices, made.others) == (torch.device("cuda:0"), [0], ())
     with pytest.raises(UsageError, match="accelerator.devices=4: 2 processes were started here"):
         build_profile(AcceleratorConfig(device="cpu", devices=4))
 

@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
+from hexlit.errors import UsageError
 from hexlit.nets import choice, fused
 from hexlit.nets.backends import DeviceRun, Planes, TwinForward
 from hexlit.nets.blocks import ConvNorm
@@ -21,6 +23,7 @@ from hexlit.nets.heads import masked_logits
 from hexlit.nets.tower import HexNet, build_net
 from hexlit.search.evaluator import Evaluator
 from hexlit.testing import EvaluatorConformance
+from tests.pretended_device import PretendedDevice, pretend_cuda
 
 Floats = NDArray[np.float32]
 
@@ -340,3 +343,76 @@ def test_a_compiled_network_is_warmed_and_called_in_one_thread_whoever_asks(monk
     assert len(set(threads)) == 1
     for got, expected in zip((policy, value), plain(net, planes, 25), strict=True):
         np.testing.assert_allclose(got, expected, atol=1e-4)
+
+
+class FullCard:
+    """A forward pass on a card that holds `most` positions at once; counts those of each call."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.calls: list[int] = []
+        self.forward = TwinForward(trained_like(), torch.device("cpu"), torch.float32, channels_last=False)
+
+    def __call__(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        self.calls.append(len(planes))
+        if len(planes) > self.most:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        return self.forward(planes)
+
+    def refresh(self, net: HexNet) -> None:
+        self.forward.refresh(net)
+
+
+def on_card(card: FullCard, monkeypatch: pytest.MonkeyPatch, batch: int = 7) -> NetworkEvaluator:
+    """An evaluator that evaluates by `card` on a cuda:1; pretend one before."""
+    monkeypatch.setattr(NetworkEvaluator, "_make_forward", lambda *arguments: card)
+    profile = replace(profile_on(torch.device("cpu")), device=torch.device("cuda:1"))
+    return NetworkEvaluator(trained_like(), size=4, swap=False, batch=batch, profile=profile)
+
+
+@pytest.mark.row("A21")
+def test_a_full_card_evaluates_half_of_the_positions_at_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While it is built, or later when the training beside it has taken the memory."""
+    pretend_cuda(monkeypatch)
+    card, planes = FullCard(7), random_positions(7, 4)
+    with PretendedDevice("cuda"), caplog.at_level(logging.WARNING):
+        evaluator = on_card(card, monkeypatch)
+        card.most, card.calls = 4, []
+        later = evaluated(evaluator, planes)
+        assert card.calls == [7, 4, 4]
+        built = evaluated(on_card(FullCard(4), monkeypatch), planes)
+    for got in (later, built):
+        for one, expected in zip(got, plain(trained_like(), planes, 16), strict=True):
+            np.testing.assert_allclose(one, expected, atol=1e-5)
+    assert len(caplog.records) == 2
+    assert "cuda:1 is out of memory with 7 positions at once" in caplog.text
+    assert "evaluating 4 at once from now on; selfplay.ahead=false" in caplog.text
+
+
+@pytest.mark.row("A21")
+def test_a_card_that_is_too_full_for_half_of_them_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_cuda(monkeypatch)
+    with (
+        PretendedDevice("cuda"),
+        pytest.raises(UsageError, match="with 4 positions at once .* accelerator.memory_cap"),
+    ):
+        on_card(FullCard(3), monkeypatch)
+
+
+def test_every_thread_that_evaluates_works_on_the_card_of_the_evaluator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread begins with card 0, where a call that names no card would make a context."""
+    current = pretend_cuda(monkeypatch)
+    with PretendedDevice("cuda"):
+        evaluator = on_card(FullCard(7), monkeypatch)
+        assert (current[0], current[-1]) == ("enter cuda:1", "leave cuda:1")
+        current.clear()
+
+        def evaluate() -> None:
+            with PretendedDevice("cuda"):
+                evaluated(evaluator, random_positions(7, 4))
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(evaluate).result()
+    assert current == ["enter cuda:1", "stream of cuda:1", "leave cuda:1"]

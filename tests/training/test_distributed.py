@@ -79,3 +79,17 @@ def test_ranks_that_hexlit_has_started_need_no_line() -> None:
 def test_a_process_alone_has_no_strategy() -> None:
     assert device_arguments(profile_on("cuda:1", [1]), ALONE) == {"devices": [1]}
     part_ways(SingleDeviceStrategy(torch.device("cpu")), failed=False)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_sees_its_own_card_alone_counts_as_a_machine(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """srun --gpus-per-task shows each task one card, which is number 0 for it."""
+    monkeypatch.setattr(rank_zero_only, "rank", 0)
+    place = Ranks(rank, 2, rank, 2)
+    arguments = device_arguments(profile_on("cuda:0", [0]), place)
+    assert (arguments["devices"], arguments["num_nodes"]) == ([0], 2)
+    strategy = arguments["strategy"]
+    strategy.parallel_devices = [torch.device("cuda", 0)]
+    strategy.num_nodes = arguments["num_nodes"]
+    strategy.set_world_ranks()
+    assert (strategy.root_device, strategy.global_rank, strategy.world_size) == (torch.device("cuda:0"), rank, 2)

@@ -11,6 +11,7 @@ import pytest
 import torch
 from lightning.pytorch.plugins import MixedPrecision
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
@@ -57,7 +58,15 @@ def batches(steps: int = 4, count: int = 16) -> list[Batch]:
     return [(x, x.sum(1)) for x in inputs]
 
 
-def fit(module: TrainedModule, data: list[Batch], *, scaler: Any = None, callbacks: Any = (), epochs: int = 1) -> None:
+def fit(
+    module: TrainedModule,
+    data: list[Batch],
+    *,
+    scaler: Any = None,
+    callbacks: Any = (),
+    epochs: int = 1,
+    precision: Any = None,
+) -> None:
     plugins: Any = [MixedPrecision("16-mixed", "cpu", scaler)] if scaler is not None else None
     trainer = L.Trainer(
         accelerator="cpu",
@@ -68,6 +77,7 @@ def fit(module: TrainedModule, data: list[Batch], *, scaler: Any = None, callbac
         enable_progress_bar=False,
         enable_model_summary=False,
         plugins=plugins,
+        precision=precision,
         callbacks=list(callbacks),
     )
     trainer.fit(module, DataLoader(data, batch_size=None))  # type: ignore[arg-type]
@@ -326,8 +336,20 @@ def test_a_gradient_that_is_not_finite_changes_no_weight_without_a_scaler_either
 def test_an_epoch_that_learned_nothing_ends_the_run(tmp_path: Path) -> None:
     module = Regression()
     module.net[0].weight.register_hook(lambda gradient: gradient * float("nan"))
-    with pytest.raises(UsageError, match="none of the 4 steps of epoch 0 had finite gradients"):
-        fit(module, batches(), callbacks=[FiniteGuard(tmp_path)])
+    with pytest.raises(UsageError, match=r"none of the latest 12 steps had finite gradients \(epoch 2\)"):
+        fit(module, batches(), callbacks=[FiniteGuard(tmp_path)], epochs=5)
+
+
+@pytest.mark.row("C1")
+def test_short_epochs_that_a_scaler_skips_do_not_end_the_run(tmp_path: Path) -> None:
+    """It begins with a large factor, and may skip the first steps of a run: here the two epochs of one step."""
+    module = Regression(accelerator={"fused_optimizer": False})
+    scaler = torch.amp.GradScaler("cpu", init_scale=2.0**18)
+    guard = Skipped()
+    fit(module, batches(1), scaler=scaler, callbacks=[FiniteGuard(tmp_path), guard], epochs=1)
+    assert (guard.skipped, int(module.skipped_in_a_row)) == (1, 1)
+    fit(module, batches(1), scaler=scaler, callbacks=[FiniteGuard(tmp_path), guard], epochs=6)
+    assert (guard.skipped, int(module.skipped_in_a_row)) == (0, 0)
 
 
 @pytest.mark.row("C18")
@@ -377,6 +399,56 @@ def test_averaged_weights_follow_the_formula_and_are_the_ones_in_use() -> None:
     used = torch.cat([p.detach().flatten() for p in module.net_in_use.parameters()])
     torch.testing.assert_close(used, expected)
     assert plain.net_in_use is plain.net
+
+
+def test_an_average_copies_no_number_from_the_device_after_its_first_update() -> None:
+    """Such a copy waits for all queued work."""
+    module = Regression(ema_decay=0.9)
+    assert module.average is not None
+    module.average.update(module.net)
+    with CountedNumbers() as counted:  # type: ignore[no-untyped-call]
+        module.average.update(module.net)
+    assert counted.copies == 0
+    assert int(module.average.n_averaged) == 2
+
+
+class CountedNumbers(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts the numbers that are copied from a device to Python."""
+
+    copies = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.copies += func is torch.ops.aten._local_scalar_dense.default
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.row("A22")
+@pytest.mark.parametrize("name", ["adafactor", "adamw_bf16", "adamw", "sgd"])
+def test_an_update_is_not_rounded_by_the_autocast_around_it(name: str) -> None:
+    """Lightning calls a step of manual optimisation inside its autocast."""
+    settings: dict[str, Any] = {
+        "optimizer": {"name": name, "momentum": None},
+        "accelerator": {"precision": "bf16-mixed"},
+    }
+    module, alone = Regression(gradient_clip=5.0, **settings), Regression(gradient_clip=5.0, **settings)
+    seen: list[tuple[list[Tensor], list[Tensor]]] = []
+
+    class Look(L.Callback):
+        def on_before_optimizer_step(self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: Any) -> None:
+            gradients = [p.grad.clone() for p in module.net.parameters() if p.grad is not None]
+            seen.append(([p.detach().clone() for p in module.net.parameters()], gradients))
+
+    fit(module, batches(3), callbacks=[Look()], precision="bf16-mixed")
+    optimizer = alone.configure_optimizers()["optimizer"]
+    clip = alone.trainer_config.gradient_clip
+    for before, gradients in seen:
+        for parameter, value, gradient in zip(alone.net.parameters(), before, gradients, strict=True):
+            torch.testing.assert_close(parameter.detach(), value, rtol=0, atol=0)
+            parameter.grad = gradient
+        torch.nn.utils.clip_grad_norm_(alone.net.parameters(), clip)
+        optimizer.step()
+    assert len(seen) == 3
+    torch.testing.assert_close(weights(module), weights(alone), rtol=0, atol=0)
 
 
 @pytest.mark.row("A21")

@@ -1,6 +1,7 @@
 """Optimizers and the learning rate over a run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,7 +14,13 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.training.config import LR_SCALINGS, OPTIMIZERS, OptimizerConfig, TrainerConfig
 from hexlit.training.low_memory import Adafactor, AdamWBf16
-from hexlit.training.optimizer import build_optimizer, learning_rate_factor, optimizer_state_bytes, scaled_lr
+from hexlit.training.optimizer import (
+    adapt_state,
+    build_optimizer,
+    learning_rate_factor,
+    optimizer_state_bytes,
+    scaled_lr,
+)
 
 CONF = Path(__file__).resolve().parents[2] / "conf" / "optimizer"
 KINDS: dict[str, type[torch.optim.Optimizer]] = {
@@ -238,3 +245,26 @@ def test_trainer_settings_out_of_range_are_refused() -> None:
         TrainerConfig(max_epochs=0)
     with pytest.raises(UsageError, match=r"trainer.gradient_clip=-1"):
         TrainerConfig(gradient_clip=-1)
+
+
+@pytest.mark.row("A24")
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_step_of_a_loaded_state_is_where_this_runs_kernel_reads_it(fused: bool) -> None:
+    """A run begun in 16-mixed continues in 32-true, or the other way: only a fused kernel reads it on the device."""
+    parameter = torch.zeros(2, 2, device="meta")  # stands for a card
+    optimizer = torch.optim.AdamW([parameter], fused=False)
+    optimizer.defaults["fused"] = fused
+    optimizer.param_groups[0]["fused"] = not fused
+    step = Step(torch.tensor(3.0))
+    optimizer.state[parameter] = {"step": step, "exp_avg": torch.zeros(2, 2), "exp_avg_sq": torch.zeros(2, 2)}
+    adapt_state(optimizer)
+    assert optimizer.param_groups[0]["fused"] is fused
+    assert optimizer.state[parameter]["step"] == ("moved", "meta" if fused else "cpu")
+    assert optimizer.state[parameter]["exp_avg"].device.type == "meta"
+
+
+class Step(torch.Tensor):
+    """Tells where it is moved to; nothing can be copied from the meta device."""
+
+    def to(self, device: torch.device | str) -> Any:  # type: ignore[override]
+        return "moved", str(device)

@@ -4,6 +4,7 @@ Numba has no vectors, and LLVM finds none in loops over many arrays. These intri
 channels are one vector. Every array is float32, one-dimensional and C-contiguous; places count elements.
 """
 
+import platform
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -22,7 +23,13 @@ FEATURES = set(cpu_target.target_context.codegen().magic_tuple()[2].split(","))
 LANES = 16 if "+avx512f" in FEATURES else 8 if "+avx" in FEATURES else 4
 """Floats of a vector register."""
 
-MANY_REGISTERS = bool(FEATURES & {"+avx512f", "+neon"})
+
+def has_many_registers(features: set[str], machine: str) -> bool:
+    """Whether the processor has 32 vector registers. LLVM names no feature of Apple's arm64 processors."""
+    return "+avx512f" in features or machine.lower() in ("arm64", "aarch64")
+
+
+MANY_REGISTERS = has_many_registers(FEATURES, platform.machine())
 
 SUMS = 24 if MANY_REGISTERS else 12
 """Vectors that a product sums at once: as many as registers hold beside its factors."""

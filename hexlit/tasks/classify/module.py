@@ -32,6 +32,8 @@ class ClassifyModule(TrainedModule):
         fixed: the same number if every text were padded to the longest readable length.
     """
 
+    dynamic_shapes = True  # a batch is as long as its longest text
+
     def __init__(
         self,
         net: TextNet,

@@ -117,7 +117,7 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
         monkeypatch.setenv(name, value)
     config = recipe("cuda")
     profile_of(config, "cuda", monkeypatch)  # with the stand-ins for cuda
-    monkeypatch.setattr(profile, "choose_device", lambda name: torch.device("cuda:0" if name == "cuda" else name))
+    monkeypatch.setattr(profile, "choose_device", lambda name, rank, **how: torch.device("cuda", rank))
     data = make_data(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None), None)
     assert isinstance(data, SelfPlayDataModule)
     stub: Any = data.players.player

@@ -36,7 +36,7 @@ def recipe(device: str, *overrides: str) -> HexTrainConfig:
 
 def profile_of(config: HexTrainConfig, device: str, monkeypatch: pytest.MonkeyPatch) -> DeviceProfile:
     """The profile that `config` gets on `device`, which need not be here."""
-    monkeypatch.setattr(profile, "choose_device", lambda requested: torch.device(DEVICES[device]))
+    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device(DEVICES[device]))
     monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
     return build_profile(config.hardware)
 

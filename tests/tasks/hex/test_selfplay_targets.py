@@ -20,7 +20,7 @@ def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_s
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hexlit.tasks.hex.players.make_player", Here)
-    monkeypatch.setattr(profile, "choose_device", lambda requested: torch.device("cpu"))
+    monkeypatch.setattr(profile, "choose_device", lambda requested, *rank, **how: torch.device("cpu"))
     games = [random_game(game, 3, swap=False) for game in range(40)]
     records = [replace(game, surprises=np.arange(len(game.policy_plies), dtype=np.float32)) for game in games]
 
