@@ -5,7 +5,7 @@ import logging
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.players import Judgement, Player, reply_by_value
+from hexlit.arena.players import Judgement, JudgingPlayer, Player
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import WHITE, geometry
@@ -72,7 +72,7 @@ class TwoDistancePlayer(Player):
         return moves, values
 
 
-class RolloutPlayer(Player):
+class RolloutPlayer(JudgingPlayer):
     """Plays the most visited move of UCT with uniformly random rollouts, drawn by seed and position."""
 
     def __init__(self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0) -> None:
@@ -82,14 +82,6 @@ class RolloutPlayer(Player):
         if not 0 <= exploration < np.inf:
             raise UsageError(f"exploration={exploration}: must be a number from 0 on")
         self.simulations, self.rollouts, self.exploration, self.seed = simulations, rollouts, exploration, seed
-
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`."""
-        return self.judge(cells, to_move).action
-
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`: by the searched value."""
-        return reply_by_value(self, cells)
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`."""

@@ -137,10 +137,7 @@ def measure_truth(
 
 def _openings(judge: Judge, size: int, truth: NDArray[np.bool_] | None) -> Document:
     values = opening_values(judge, size)
-    return {
-        "map": values.tolist(),
-        "right": None if truth is None else openings_right(values.tolist(), truth),
-    }
+    return {"map": values.tolist(), "right": None if truth is None else openings_right(values.tolist(), truth)}
 
 
 def _positions(judge: Judge, positions: SolvedPositions) -> Document:

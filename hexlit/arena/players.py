@@ -87,16 +87,24 @@ class Judge(Protocol):
         ...
 
 
-def reply_by_value(player: Judge, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-    """See `Player.reply`: `player` swaps if it would stand worse without.
+class JudgingPlayer(Player):
+    """A player of many games that judges positions, see `Judge`; it swaps if it would stand worse without."""
 
-    Swap-pieces exchanges rows, columns and colours, and Black moves next, so it changes the value's sign.
-    """
-    judged = player.judge(cells, np.full(len(cells), WHITE, np.int8))
-    return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`."""
+        raise NotImplementedError
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: the move that it judges best."""
+        return self.judge(cells, to_move).action
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: by the value. Swap-pieces exchanges rows, columns and colours, so it turns the value's sign."""
+        judged = self.judge(cells, np.full(len(cells), WHITE, np.int8))
+        return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
 
 
-class SearchPlayer(Player):
+class SearchPlayer(JudgingPlayer):
     """Plays the move of a search without noise."""
 
     def __init__(
@@ -120,14 +128,10 @@ class SearchPlayer(Player):
         found = self.search(cells, to_move)
         return Judgement(found.action, found.value)
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`."""
-        return self.search(cells, to_move).action
-
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: searched with the swap if the evaluator knows it, else by the searched value."""
         if not self._swap:
-            return reply_by_value(self, cells)
+            return super().reply(cells)
         return self._search_from(cells, np.full(len(cells), WHITE, np.int8), np.ones(len(cells), np.int16)).action
 
     def _search_from(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], ply: NDArray[np.int16]) -> SearchResult:
@@ -139,7 +143,7 @@ class SearchPlayer(Player):
         return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
 
-class PolicyPlayer(Player):
+class PolicyPlayer(JudgingPlayer):
     """Plays the move with the highest probability, without any search."""
 
     def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
@@ -155,14 +159,10 @@ class PolicyPlayer(Player):
         """See `Judge`: the most likely move, and the evaluator's value of the position."""
         return self._judge(cells, to_move, may_swap=False)
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`."""
-        return self.judge(cells, to_move).action
-
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: the most likely action if the evaluator knows the swap, else by its value."""
         if not self._swap:
-            return reply_by_value(self, cells)
+            return super().reply(cells)
         return self._judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
 
     def _judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool) -> Judgement:

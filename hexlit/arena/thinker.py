@@ -1,14 +1,22 @@
-"""The choice of moves in a game that is played move by move, here or over HTP."""
+"""One game, move by move: the choice of moves, exact answers of the solver, and reviews of a whole game."""
 
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.position import may_swap
+from hexlit.errors import UsageError
+from hexlit.hex.board import Board
 from hexlit.hex.encoding import blank_planes, encode
-from hexlit.hex.geometry import BLACK, geometry
+from hexlit.hex.geometry import BLACK, WHITE, geometry
+from hexlit.hex.solver import Solution, Solver, UnsolvedError
+from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.live import MOST_BYTES, Candidate, LiveSearch
@@ -136,3 +144,181 @@ def plies_before(cells: NDArray[np.int8], colour: int) -> int:
     plies = int(np.count_nonzero(cells)) + (lead < (0 if colour == BLACK else 1))
     regular = (plies == 0 and colour == BLACK) or may_swap(cells, colour)
     return plies if regular else max(2, plies)
+
+
+_LOOK = 0.02
+"""Seconds between two looks at the clock and at new input."""
+
+
+def solved(
+    solver: Solver,
+    cells: NDArray[np.int8],
+    colour: int,
+    *,
+    seconds: float,
+    nodes: int | None = None,
+    interrupted: Callable[[], bool],
+) -> Solution:
+    """Solve a position of `colour` to move, see `Solver.solve`, within `seconds` and `nodes`.
+
+    Raises:
+        UsageError: a limit was reached, or `interrupted` was true.
+    """
+    try:
+        with _limited(solver, interrupted, seconds):
+            return solver.solve(cells, colour, nodes)
+    except UnsolvedError as error:
+        if interrupted():
+            raise UsageError("interrupted") from error
+        limits = f"solver_seconds={seconds:g}" + (f" and solver_nodes={nodes}" if nodes is not None else "")
+        raise UsageError(f"not solved within {limits}; with more stones it may be") from error
+
+
+@contextmanager
+def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) -> Iterator[None]:
+    """Stop `solver` after `seconds`, or once `interrupted` is true."""
+    deadline, done = time.monotonic() + seconds, threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_LOOK):
+            if interrupted() or time.monotonic() >= deadline:
+                solver.stop()
+
+    watcher = threading.Thread(target=watch, name="solver-limit", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def proved_move(
+    solution: Solution | None, thinker: Thinker, cells: NDArray[np.int8], colour: int, *, swap: bool
+) -> Thought | None:
+    """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether it may swap.
+
+    None if the position is lost or not solved: search then.
+    """
+    if solution is None:
+        return None
+    if solution.winner != colour:
+        return Thought(len(cells), 1.0) if swap else None
+    policy, _ = thinker.look(cells, colour)
+    return Thought(max(solution.winning_moves, key=lambda cell: float(policy[cell])), 1.0)
+
+
+@dataclass(frozen=True)
+class PlyReview:
+    """Review of one position of a game."""
+
+    ply: int
+    """Moves before the position."""
+    value: float
+    """For Black, in [-1, 1]."""
+    best: int | None
+    """The best move (cell, or `size*size` for the swap), None where the game is over or every move loses."""
+    expected: tuple[int, ...] = ()
+    """The line that is expected, beginning with `best`."""
+    cost: float = 0.0
+    """Winning chance that the move played next gives away, 0 to 1."""
+
+
+def review(thinker: Thinker, board: Board, simulations: int, until: Callable[[], bool]) -> Iterator[PlyReview]:
+    """Every position of the game on `board`, in order; ends early where `until` says so.
+
+    A cost is what the best move was worth, less what the next position was worth. An adviser that does not know the
+    swap judges the first stone by its map of openings: the nearer to even, the better.
+    """
+    earlier: PlyReview | None = None
+    first: dict[int, float] = {}
+    for ply in range(len(board.moves) + 1):
+        now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
+        if opens_fairly(thinker, now):
+            first = opening_values(thinker, now.size, until)
+            best = fairest(first)
+            found = PlyReview(ply, -abs(first[best]), best)
+        else:
+            found = _searched(thinker, now, ply, simulations, until)
+        if until():
+            return
+        if earlier is not None:
+            after = -abs(first[board.moves[0]]) if ply == 1 and first else found.value
+            lost = (earlier.value - after) / 2 * (1 if ply % 2 else -1)
+            yield replace(earlier, cost=max(0.0, lost))
+        earlier = found
+    assert earlier is not None
+    yield earlier
+
+
+def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until: Callable[[], bool]) -> PlyReview:
+    if board.winner:
+        return PlyReview(ply, float(board.winner), None)
+    thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
+    value, best = thought.value, thought.action
+    line = tuple(thinker.variation())
+    if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
+        value, best, line = -value, board.size**2, ()
+    return PlyReview(ply, value * board.to_move, best, line)
+
+
+def exact_review(board: Board, seconds: float, until: Callable[[], bool] = lambda: False) -> list[PlyReview]:
+    """The exact judgement of each position that the solver decides within `seconds`; the others are left out.
+
+    A cost is 1 where a win was given away. It is 0 where the next position is not known. Positions are solved from
+    the end, as proofs of later ones help with those before.
+
+    Raises:
+        UsageError: the board is too large for the solver.
+    """
+    if board.size > MAX_SIZE:
+        raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows; this one has {board.size}")
+    solver = Solver(board.size)
+    found: list[PlyReview] = []
+    for ply in reversed(range(len(board.moves) + 1)):
+        now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
+        judged = _solved(solver, now, ply, seconds, until)
+        if judged is None:
+            continue
+        if found and found[-1].ply == ply + 1 and now.to_move:
+            judged = replace(judged, cost=max(0.0, (judged.value - found[-1].value) / 2 * now.to_move))
+        found.append(judged)
+    return found[::-1]
+
+
+def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Callable[[], bool]) -> PlyReview | None:
+    if board.winner:
+        return PlyReview(ply, float(board.winner), None)
+    if board.swap and not board.moves:
+        return None  # a winning stone would be swapped: its worth is no question of the stones alone
+    try:
+        solution = solved(solver, board.cells, board.to_move, seconds=seconds, interrupted=until)
+    except UsageError:
+        return None
+    if board.may_swap and solution.winner != board.to_move:
+        return PlyReview(ply, float(board.to_move), board.size**2)
+    best = solution.winning_moves[0] if solution.winning_moves else None
+    if solution.winner == board.to_move and ply < len(board.moves) and board.moves[ply] in solution.winning_moves:
+        best = board.moves[ply]
+    return PlyReview(ply, float(solution.winner), best)
+
+
+def opening_values(thinker: Thinker, size: int, until: Callable[[], bool]) -> dict[int, float]:
+    """Cell -> the value for Black of a first stone there, without search; at least of one cell."""
+    values: dict[int, float] = {}
+    for cell in range(size * size):
+        _, value = thinker.look(Board(size, moves=[cell]).cells, WHITE)
+        values[cell] = -value
+        if until():
+            break
+    return values
+
+
+def opens_fairly(thinker: Thinker, board: Board) -> bool:
+    """Whether the first stone may be swapped, and `thinker` does not know of that."""
+    return board.swap and not board.moves and not thinker.swap
+
+
+def fairest(values: Mapping[int, float]) -> int:
+    """The first stone that is the nearest to even, of Black's `values` by cell."""
+    return min(values, key=lambda cell: abs(values[cell]))

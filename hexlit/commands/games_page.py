@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from hexlit.arena.review import PlyReview, exact_review, review
+from hexlit.arena.thinker import PlyReview, exact_review, review
 from hexlit.commands.games_settings import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic

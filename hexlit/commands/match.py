@@ -34,11 +34,10 @@ from hexlit.tuning.space import quoted
 if TYPE_CHECKING:  # players are imported only for a real match
     from rich.console import Console
 
-    from hexlit.arena.game_log import GameLog
     from hexlit.arena.matches import Pair
     from hexlit.arena.player_spec import PlayerSpec
     from hexlit.arena.ratings import Sprt
-    from hexlit.arena.tournament import Block, PlayBlocks, Tournament
+    from hexlit.arena.tournament import Block, GameLog, PlayBlocks, Tournament
     from hexlit.commands.match_players import PlayerFactory
 
 LARGEST_BOARD = 19
@@ -270,9 +269,8 @@ def set_up(
     import numba
 
     from hexlit.accelerate.host import usable_cores
-    from hexlit.arena.game_log import GameLog
     from hexlit.arena.matches import balanced_openings
-    from hexlit.arena.tournament import Tournament, pairings
+    from hexlit.arena.tournament import GameLog, Tournament, pairings
     from hexlit.commands.match_players import PlayerFactory
 
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
@@ -336,7 +334,7 @@ def document_of(
 
 def write_results(folder: Path, log: "GameLog", document: Mapping[str, Any]) -> None:
     """Write `match.json` and `games.sgf`; `games.csv` is there already."""
-    from hexlit.arena.game_log import as_collection
+    from hexlit.arena.tournament import as_collection
     from hexlit.files import write_text_atomic
 
     write_text_atomic(folder / "match.json", json.dumps(document, indent=2, allow_nan=False) + "\n")

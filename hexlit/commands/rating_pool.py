@@ -7,7 +7,7 @@ import lightning as L
 import torch
 
 from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
-from hexlit.arena.pool import RatingPool
+from hexlit.arena.ratings import RatingPool
 from hexlit.commands.rating_phase import RatingPhase
 from hexlit.search.evaluator import RolloutEvaluator
 from hexlit.tasks.hex.host import EvaluatorHost, Weights, weights_of

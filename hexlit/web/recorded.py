@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from hexlit import __version__
-from hexlit.arena.review import PlyReview
+from hexlit.arena.thinker import PlyReview
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord

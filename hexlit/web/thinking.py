@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hexlit.arena.players import RESIGN, Forfeit
-from hexlit.arena.review import fairest, opening_values, opens_fairly, proved_move, review
-from hexlit.arena.thinker import Thinker
+from hexlit.arena.thinker import Thinker, fairest, opening_values, opens_fairly, proved_move, review
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
@@ -179,7 +178,7 @@ class Thinking:
         return {"type": "openings", "values": named, "final": True}
 
     def _review(self, request: Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
-        """Every position of the game, see `hexlit.arena.review`."""
+        """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.simulations
         plies = len(board.moves)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hexlit.arena.review import solved
+from hexlit.arena.thinker import solved
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK, WHITE

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.arena.game_log import COLUMNS, GameLog, as_collection
 from hexlit.arena.matches import ArenaGame, Pair
+from hexlit.arena.tournament import COLUMNS, GameLog, as_collection
 from hexlit.errors import UsageError
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending

@@ -33,11 +33,7 @@ from hexlit.errors import UsageError
             PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt"),
             "policy-hex5-a1b2c3-last",
         ),
-        (
-            "htp=/opt/mohex/mohex --seed 1 name=x",
-            PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"),
-            "mohex",
-        ),
+        ("htp=/opt/mohex/mohex --seed 1 name=x", PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"), "mohex"),
         (
             "move_timeout=2.5 name=m htp='/opt/a b/mohex' --quiet",
             PlayerSpec("htp", "'/opt/a b/mohex' --quiet", "m", {"move_timeout": 2.5}),

@@ -7,7 +7,7 @@ import pytest
 
 from hexlit.arena.config import PoolConfig
 from hexlit.arena.players import Player, RandomPlayer
-from hexlit.arena.pool import RatingPool
+from hexlit.arena.ratings import RatingPool
 from hexlit.errors import UsageError
 from tests.arena.stand_ins import Lowest
 
@@ -45,9 +45,7 @@ def test_a_network_meets_the_fixed_players_and_networks_at_doubling_distances(tm
     assert [row["name"] for row in document["ratings"]] == [rating.name for rating in pool.ratings]
 
 
-def test_a_run_that_is_resumed_goes_on_with_its_pool_and_forgets_what_came_after_its_checkpoint(
-    tmp_path: Path,
-) -> None:
+def test_a_run_that_is_resumed_goes_on_with_its_pool_and_forgets_what_came_after_its_checkpoint(tmp_path: Path) -> None:
     whole = pool_in(tmp_path / "whole")
     play(whole, 0, 1, 2, 3)
     play(pool_in(tmp_path / "killed"), 0, 1, 2)

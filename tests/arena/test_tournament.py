@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.arena.game_log import GameLog
 from hexlit.arena.matches import Pair
-from hexlit.arena.tournament import Tournament, pairings, standings
+from hexlit.arena.tournament import GameLog, Tournament, pairings, standings
 from hexlit.errors import UsageError
 from tests.arena.stand_ins import AlwaysSwaps, Lowest, named
 

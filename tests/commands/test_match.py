@@ -113,7 +113,7 @@ def test_one_seed_is_one_match_and_another_seed_another(nets: Path, match: Path,
 # Plays a match and kills its own process, which nothing can catch, when COUNT pairs of games are on disk.
 KILLER = """
 import os, signal, sys
-from hexlit.arena.game_log import GameLog
+from hexlit.arena.tournament import GameLog
 from hexlit.commands.match import main
 
 count, *arguments = sys.argv[1:]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hexlit.arena.review import PlyReview
+from hexlit.arena.thinker import PlyReview
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation

@@ -16,7 +16,7 @@ class Command(NamedTuple):
     """One command of the protocol."""
 
     run: str | Callable[..., str]
-    """Its action as MODULE.FUNCTION of this package, or a function of the arguments alone."""
+    """Name of its function in `hexlit.arena.htp.actions`, or a function of the arguments alone."""
     least: int = 0
     most: int = 0
     """Least and largest number of arguments."""
@@ -30,17 +30,16 @@ class Command(NamedTuple):
         return self.least <= given <= self.most
 
     def action(self) -> Action:
-        """Its function of session and arguments; imports the module."""
+        """Its function of session and arguments; imports all actions."""
         if isinstance(self.run, str):
-            module, _, function = self.run.rpartition(".")
-            action: Action = getattr(importlib.import_module(f"hexlit.arena.htp.{module}"), function)
+            action: Action = getattr(importlib.import_module("hexlit.arena.htp.actions"), self.run)
             return action
         answer = self.run
         return lambda session, *arguments: answer(*arguments)
 
 
 def _analysis(function: str) -> Command:
-    return Command(f"analysis.{function}", 1, 1, "COLOR", thinks=True)
+    return Command(function, 1, 1, "COLOR", thinks=True)
 
 
 QUIT = "quit"
@@ -52,19 +51,19 @@ COMMANDS: dict[str, Command] = {
     "known_command": Command(lambda name: "true" if name in COMMANDS else "false", 1, 1, "COMMAND"),
     "list_commands": Command(lambda: "\n".join(COMMANDS)),
     QUIT: Command(lambda: ""),
-    "boardsize": Command("game.boardsize", 1, 2, "W [H]"),
-    "clear_board": Command("game.clear_board"),
-    "play": Command("game.play", 2, 2, "COLOR MOVE"),
-    "genmove": Command("game.genmove", 1, 1, "COLOR", thinks=True),
-    "reg_genmove": Command("game.reg_genmove", 1, 1, "COLOR", thinks=True),
-    "undo": Command("game.undo"),
-    "showboard": Command("game.showboard"),
-    "final_score": Command("game.final_score"),
-    "all_legal_moves": Command("game.all_legal_moves"),
-    "loadsgf": Command("game.loadsgf", 1, 2, "FILE [N]"),
-    "time_left": Command("game.time_left", 0, 3, "[COLOR [SECONDS [MOVES]]]"),
-    "time_settings": Command("game.time_settings", 3, 3, "SECONDS PERIOD MOVES"),
-    "param_game": Command("game.param_game", 0, 2, "[NAME [VALUE]]"),
+    "boardsize": Command("boardsize", 1, 2, "W [H]"),
+    "clear_board": Command("clear_board"),
+    "play": Command("play", 2, 2, "COLOR MOVE"),
+    "genmove": Command("genmove", 1, 1, "COLOR", thinks=True),
+    "reg_genmove": Command("reg_genmove", 1, 1, "COLOR", thinks=True),
+    "undo": Command("undo"),
+    "showboard": Command("showboard"),
+    "final_score": Command("final_score"),
+    "all_legal_moves": Command("all_legal_moves"),
+    "loadsgf": Command("loadsgf", 1, 2, "FILE [N]"),
+    "time_left": Command("time_left", 0, 3, "[COLOR [SECONDS [MOVES]]]"),
+    "time_settings": Command("time_settings", 3, 3, "SECONDS PERIOD MOVES"),
+    "param_game": Command("param_game", 0, 2, "[NAME [VALUE]]"),
     "hexgui-analyze_commands": Command(lambda: "\n".join(f"{kind}/{label}/{name} %c" for kind, label, name in MENU)),
     "hexlit-best": _analysis("search_summary"),
     "hexlit-winrates": _analysis("search_winrates"),
@@ -76,10 +75,10 @@ COMMANDS: dict[str, Command] = {
     "hexlit-map": _analysis("network_map"),
     "hexlit-influence": _analysis("network_influence"),
     "hexlit-chance": _analysis("network_value"),
-    "hexlit-winning": Command("analysis.winning_moves", 1, 1, "COLOR"),
-    "dfpn-solver-find-winning": Command("analysis.winning_moves", 1, 1, "COLOR"),
-    "dfpn-solve-state": Command("analysis.winner", 1, 1, "COLOR"),
-    "gogui-gfx-analyze": Command("analysis.analyze", 1, 1, "COLOR", thinks=True),
+    "hexlit-winning": Command("winning_moves", 1, 1, "COLOR"),
+    "dfpn-solver-find-winning": Command("winning_moves", 1, 1, "COLOR"),
+    "dfpn-solve-state": Command("winner", 1, 1, "COLOR"),
+    "gogui-gfx-analyze": Command("analyze", 1, 1, "COLOR", thinks=True),
 }
 
 MENU: tuple[tuple[str, str, str], ...] = (

@@ -12,8 +12,7 @@ from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp.commands import COMMANDS, QUIT, Command
 from hexlit.arena.htp.protocol import LONGEST_LINE, Incoming, Request, format_reply, quoted
 from hexlit.arena.position import Position, empty_position, may_swap
-from hexlit.arena.review import proved_move, solved
-from hexlit.arena.thinker import Thinker, Thought
+from hexlit.arena.thinker import Thinker, Thought, proved_move, solved
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver import Solution, Solver

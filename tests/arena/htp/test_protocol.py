@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.arena.htp.game import parse_colour, parse_move, parse_whole
+from hexlit.arena.htp.actions import parse_colour, parse_move, parse_whole
 from hexlit.arena.htp.protocol import (
     LONGEST_LINE,
     Incoming,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexlit.arena.htp import game
+from hexlit.arena.htp import actions
 from hexlit.arena.htp.commands import COMMANDS, MENU
 from hexlit.arena.htp.protocol import decode, is_interrupt, parse_request
 from hexlit.arena.htp.session import HtpSession, PlayerTime, Worker, game_time
@@ -82,7 +82,7 @@ def test_a_bug_is_an_answer_too_and_the_game_goes_on(
         session.position = session.position.place(-1, 0)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(game, "showboard", broken)
+    monkeypatch.setattr(actions, "showboard", broken)
     session = session_of(3)
     tell(session, "play b b2")
     before = session.position
