@@ -5,6 +5,7 @@ import logging
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.config import check_least
 from hexlit.arena.players import Judgement, JudgingPlayer, Player
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
@@ -23,12 +24,6 @@ _LOST, _UNSOLVED = -1, -2
 """Stand-ins for a winning move: there is none, and none is known."""
 
 
-def _check_least(least: int, **settings: int) -> None:
-    for name, value in settings.items():
-        if value < least:
-            raise UsageError(f"{name}={value}: must be {least} or more")
-
-
 class TwoDistancePlayer(Player):
     """Plays the best move of an alpha-beta search of fixed depth, as Queenbee did (van Rijswijck 2002).
 
@@ -37,8 +32,8 @@ class TwoDistancePlayer(Player):
 
     def __init__(self, *, depth: int = 4, width: int = 8, seed: int = 0) -> None:
         """Search `depth` moves deep, at every node the `width` moves with the best potentials."""
-        _check_least(1, depth=depth, width=width)
-        _check_least(0, seed=seed)
+        check_least(1, depth=depth, width=width)
+        check_least(0, seed=seed)
         self.depth, self.width, self.seed = depth, width, seed
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
@@ -77,8 +72,8 @@ class RolloutPlayer(JudgingPlayer):
 
     def __init__(self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0) -> None:
         """`rollouts` random games per simulation; `exploration` weighs the width of the confidence bounds."""
-        _check_least(1, simulations=simulations, rollouts=rollouts)
-        _check_least(0, seed=seed)
+        check_least(1, simulations=simulations, rollouts=rollouts)
+        check_least(0, seed=seed)
         if not 0 <= exploration < np.inf:
             raise UsageError(f"exploration={exploration}: must be a number from 0 on")
         self.simulations, self.rollouts, self.exploration, self.seed = simulations, rollouts, exploration, seed
@@ -107,8 +102,8 @@ class SolverPlayer(Player):
 
     def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int | None = None) -> None:
         """For boards of `size` (2 to 8, as the solver); a position is given up after `node_limit` nodes."""
-        _check_least(1, node_limit=node_limit)
-        _check_least(0, seed=seed)
+        check_least(1, node_limit=node_limit)
+        check_least(0, seed=seed)
         self.asked = 0
         """Positions that it had to move in."""
         self.unsolved = 0

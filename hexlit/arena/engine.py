@@ -8,8 +8,8 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import IO, NamedTuple, cast
 
 from hexlit.arena.matches import illegality
 from hexlit.arena.players import RESIGN, Forfeit, Player
@@ -27,6 +27,7 @@ QUIT_SECONDS = 1.0
 """Time for a program to end after `quit`, and again after a signal."""
 
 _CHUNK = 65536
+_PIPE = subprocess.PIPE
 _ERRORS_KEPT = 4096
 _LONGEST_QUOTE = 200
 
@@ -49,19 +50,13 @@ class EngineProcess:
     def __init__(self, words: Sequence[str]) -> None:
         try:
             self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
+                words, stdin=_PIPE, stdout=_PIPE, stderr=_PIPE, bufsize=0, start_new_session=True
             )
         except OSError as error:
             raise Forfeit(f"cannot be started: {words[0]}: {error.strerror}") from error
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._stdin, self._stdout, self._stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        self._stdin, self._stdout, self._stderr = (
+            cast(IO[bytes], pipe) for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
         self._output = b""
         self._errors = b""
         self._selector = selectors.DefaultSelector()
@@ -215,38 +210,32 @@ class HtpEngine(Player):
 
     def begin(self, size: int, *, swap: bool = False) -> None:
         """See `Player`."""
-        try:
+        with self._ended_by_a_forfeit():
             process = self._process = self._process or EngineProcess(self._words)
             if not self.title:
-                answers = [self._ask(process, question, self._start_timeout) for question in ("name", "version")]
-                self.title = " ".join(answers)
+                self.title = " ".join(self._ask(process, word, self._start_timeout) for word in ("name", "version"))
             if not process.ask(f"boardsize {size} {size}", self._start_timeout).fine:
                 self._ask(process, f"boardsize {size}", self._start_timeout)
             # Programs that do not know the parameter refuse, which is fine.
             process.ask(f"param_game allow_swap {int(swap)}", self._move_timeout)
             self._ask(process, "clear_board", self._move_timeout)
-        except Forfeit as forfeit:
-            raise self._lost(forfeit) from forfeit
         self._played = ()
 
     def answer(self, boards: Sequence[Board]) -> Sequence[int]:
         """See `Player`."""
         (board,) = boards
-        try:
+        with self._ended_by_a_forfeit():
             process = self._process
             if process is None:
                 raise Forfeit("is not running")
             self._catch_up(process, board)
             move = self._move(self._ask(process, f"genmove {'bw'[len(board.moves) % 2]}", self._move_timeout), board)
-        except Forfeit as forfeit:
-            raise self._lost(forfeit) from forfeit
         self._played = (*board.moves, move)
         return [move]
 
     def abort(self) -> None:
         """End a call under way in another thread, which raises `Forfeit`."""
-        process = self._process
-        if process is not None:
+        if (process := self._process) is not None:
             process.abort()
 
     def close(self) -> None:
@@ -282,9 +271,13 @@ class HtpEngine(Player):
             raise Forfeit(f"refuses {command!r}: {reply.text[:200]}")
         return reply.text
 
-    def _lost(self, forfeit: Forfeit) -> Forfeit:
-        """End the program, because its state is unknown now; the note gets the player's name."""
-        if self._process is not None:
-            self._process.kill()
-            self._process = None
-        return Forfeit(f"{self.name}: {forfeit}")
+    @contextlib.contextmanager
+    def _ended_by_a_forfeit(self) -> Iterator[None]:
+        """After a forfeit end the program, because its state is unknown; the note gets the player's name."""
+        try:
+            yield
+        except Forfeit as forfeit:
+            if self._process is not None:
+                self._process.kill()
+                self._process = None
+            raise Forfeit(f"{self.name}: {forfeit}") from forfeit

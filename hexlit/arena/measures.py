@@ -41,38 +41,23 @@ def measured_now(name: str, measure: Callable[[], Any]) -> Any:
     return measure()
 
 
-@dataclass(frozen=True)
-class Share:
-    """`hits` of `count`, and the interval that holds the true share with a confidence of 95% (Wilson 1927)."""
+def share_of(hits: int, count: int) -> dict[str, float | int | None]:
+    """`share` of `hits` in `count`, and the ends `low` and `high` of the interval that holds the true share with a
+    confidence of 95% (Wilson 1927); None, 0 and 1 if nothing was counted. `hits` and `count` are there, too.
+    """
+    if count == 0:
+        return {"share": None, "low": 0.0, "high": 1.0, "hits": hits, "count": count}
+    share, square = hits / count, Z95 * Z95
+    middle = (share + square / (2 * count)) / (1 + square / count)
+    half = Z95 / (1 + square / count) * math.sqrt(share * (1 - share) / count + square / (4 * count * count))
+    # The ends of no and of all hits are exact; rounding would miss them by a little.
+    low, high = 0.0 if hits == 0 else middle - half, 1.0 if hits == count else middle + half
+    return {"share": share, "low": low, "high": high, "hits": hits, "count": count}
 
-    hits: int
-    count: int
 
-    @classmethod
-    def of(cls, hits: NDArray[np.bool_]) -> "Share":
-        """The share of true `hits`."""
-        return cls(int(hits.sum()), len(hits))
-
-    @property
-    def share(self) -> float | None:
-        """The share; None if nothing was counted."""
-        return self.hits / self.count if self.count else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Low and high end; 0 and 1 if nothing was counted."""
-        if self.count == 0:
-            return 0.0, 1.0
-        n, share, square = self.count, self.hits / self.count, Z95 * Z95
-        middle = (share + square / (2 * n)) / (1 + square / n)
-        half = Z95 / (1 + square / n) * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
-        # The ends of no and of all hits are exact; rounding would miss them by a little.
-        return 0.0 if self.hits == 0 else middle - half, 1.0 if self.hits == n else middle + half
-
-    def as_dict(self) -> dict[str, float | int | None]:
-        """For JSON: `share`, `low`, `high`, `hits`, `count`."""
-        low, high = self.interval
-        return {"share": self.share, "low": low, "high": high, "hits": self.hits, "count": self.count}
+def _share(hits: NDArray[np.bool_]) -> dict[str, float | int | None]:
+    """The share of true `hits`."""
+    return share_of(int(hits.sum()), len(hits))
 
 
 @dataclass(frozen=True)
@@ -149,13 +134,11 @@ def _positions(judge: Judge, positions: SolvedPositions) -> Document:
 def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:
     """Share of the won positions that the move keeps won: of `all`, by `stages` and by `sources`."""
     won = positions.won
-    kept = keeps_the_win(positions, moves)
+    wins = keeps_the_win(positions, moves)
     return {
-        "all": Share.of(kept[won]).as_dict(),
-        "stages": {name: Share.of(kept[won & (positions.stage == i)]).as_dict() for i, name in enumerate(STAGES)},
-        "sources": {
-            name: Share.of(kept[won & (positions.source == i)]).as_dict() for i, name in enumerate(positions.sources)
-        },
+        "all": _share(wins[won]),
+        "stages": {name: _share(wins[won & (positions.stage == i)]) for i, name in enumerate(STAGES)},
+        "sources": {name: _share(wins[won & (positions.source == i)]) for i, name in enumerate(positions.sources)},
     }
 
 
@@ -199,22 +182,18 @@ class _Stepwise:
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`."""
-        parts = list(self._parts(cells, to_move))
-        return Judgement(
-            np.concatenate([part.action for part in parts]), np.concatenate([part.value for part in parts])
-        )
+        parts = []
+        for start in range(0, len(cells), self._batch):
+            rows = slice(start, start + self._batch)
+            parts.append(self._level.judge.judge(cells[rows], to_move[rows]))
+            self._judged += len(cells[rows])
+            self._advance(self._level.effort * len(cells[rows]))
+        return Judgement(*map(np.concatenate, zip(*parts, strict=True)))
 
     def catch_up(self, positions: int) -> None:
         """Report the rest of a part of so many `positions`: all of them if it was kept from before."""
         self._advance(self._level.effort * (positions - self._judged))
         self._judged = 0
-
-    def _parts(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Iterator[Judgement]:
-        for start in range(0, len(cells), self._batch):
-            rows = slice(start, start + self._batch)
-            yield self._level.judge.judge(cells[rows], to_move[rows])
-            self._judged += len(cells[rows])
-            self._advance(self._level.effort * len(cells[rows]))
 
 
 @dataclass(frozen=True)
@@ -291,21 +270,21 @@ def measure_variant(
 
     Returns:
         `algorithm`, `simulations`, `leaves`, `root_batch`, `opponent` (`policy` or `unbatched`), `match` and
-        `optimality` (see `Share`), and `one_game` and `many_games` (see `measure_speed`).
+        `optimality` (see `share_of`), and `one_game` and `many_games` (see `measure_speed`).
     """
     config = variant.config
 
     def match() -> Document:
         players = network.player(config, games), network.player(variant.opponent, games)
         result = play_match(*players, size=network.size, pairs=pairs, seed=seed, opening_plies=OPENING_PLIES)
-        return Share(result.wins, result.games).as_dict()
+        return share_of(result.wins, result.games)
 
     def optimality() -> Document | None:
         if positions is None or not positions.won.any():
             return None
         won = positions.won
         moves = network.player(config, games).choose(positions.cells[won], positions.to_move[won])
-        return Share.of(keeps_the_win(positions, moves, won)).as_dict()
+        return _share(keeps_the_win(positions, moves, won))
 
     return {
         "algorithm": config.algorithm,
@@ -334,14 +313,14 @@ def measure_speed(config: SearchConfig, network: Network, games: int, seconds: f
     search = Search(config, size=network.size, games=games, swap=network.swap)
     evaluator = network.evaluator(games * config.leaves)
     ply = np.full(games, network.size**2, np.int16)  # too late for a swap
-    taken: list[float] = []
+    times: list[float] = []
     search.run(cells, to_move, evaluator, ply=ply)
     end = time.perf_counter() + seconds
-    while len(taken) < _FEWEST_RUNS or time.perf_counter() < end:
+    while len(times) < _FEWEST_RUNS or time.perf_counter() < end:
         start = time.perf_counter()
         search.run(cells, to_move, evaluator, ply=ply)
-        taken.append(time.perf_counter() - start)
-    whole = median(taken)
+        times.append(time.perf_counter() - start)
+    whole = median(times)
     return {
         "games": games,
         "milliseconds": 1000 * whole / games,

@@ -23,7 +23,7 @@ run's folder.
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.config import PoolConfig, SprtConfig
-from hexlit.arena.matches import balanced_openings, most_openings, play_pairs
-from hexlit.arena.players import Contestant, Player
+from hexlit.arena.matches import balanced_openings, most_openings, play_games
+from hexlit.arena.players import Player
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 
@@ -213,6 +213,7 @@ class PoolResult:
     pairs: PairCounts
 
 
+@dataclass
 class RatingPool:
     """Rates networks of one run.
 
@@ -221,29 +222,22 @@ class RatingPool:
         ratings: of all players, the fixed ones first; empty before the first epoch.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        config: PoolConfig,
-        fixed: Mapping[str, Player],
-        restored: Callable[[Path], Player],
-        *,
-        size: int,
-        seed: int,
-    ) -> None:
-        """The pool of the run in `folder`; the first of the `fixed` players is the anchor.
+    folder: Path
+    """Folder of the run."""
+    config: PoolConfig
+    fixed: Mapping[str, Player]
+    """Players of every rating; the first one is the anchor."""
+    restored: Callable[[Path], Player]
+    """Gives the player of the network kept at a path; it may replace the player before it."""
+    _: KW_ONLY
+    size: int
+    seed: int
 
-        `restored(path)` gives the player of the network kept at `path`; it may replace the player before it.
-        """
-        self.path = folder / "ratings.json"
-        self.networks = folder / "checkpoints" / "pool"
+    def __post_init__(self) -> None:
+        self.path = self.folder / "ratings.json"
+        self.networks = self.folder / "checkpoints" / "pool"
         self.results: list[PoolResult] = []
         self.ratings: list[Rating] = []
-        self._config = config
-        self._fixed = fixed
-        self._restored = restored
-        self._size = size
-        self._seed = seed
 
     def resume(self, first_epoch: int) -> None:
         """Load the ratings before `first_epoch`; later ones, of a run that was killed, are dropped.
@@ -254,11 +248,11 @@ class RatingPool:
         if self.path.exists():
             try:
                 rows = json.loads(self.path.read_text(encoding="utf-8"))["results"]
-                found = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
+                results = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
             except (ValueError, KeyError, TypeError) as error:
                 raise UsageError(f"{self.path}: not the ratings of a run; remove it to rate again") from error
-            self.results = [result for result in found if result.epoch < first_epoch]
-        known = {self._kept_at(result.epoch) for result in self.results}
+            self.results = [result for result in results if result.epoch < first_epoch]
+        known = {self._network_path(result.epoch) for result in self.results}
         for path in self.networks.glob("*.pt"):
             if path not in known:
                 path.unlink()
@@ -268,36 +262,30 @@ class RatingPool:
     def play(self, epoch: int, network: Player, save: Callable[[Path], None]) -> Rating:
         """Rate the network of `epoch`, and keep it by `save(path)` for later ones."""
         earlier = sorted({result.epoch for result in self.results})
-        for name, opponent in self._fixed.items():
+        for name, opponent in self.fixed.items():
             self.results.append(PoolResult(epoch, name, self._match(epoch, network, opponent)))
-        for rated in _at_doubling_distances(earlier, self._config.opponents):
-            opponent = self._restored(self._kept_at(rated))
+        for rated in _at_doubling_distances(earlier, self.config.opponents):
+            opponent = self.restored(self._network_path(rated))
             self.results.append(PoolResult(epoch, name_of(rated), self._match(epoch, network, opponent)))
-        save(self._kept_at(epoch))
+        save(self._network_path(epoch))
         self._rate()
         return self.ratings[-1]
 
     def _match(self, epoch: int, network: Player, opponent: Player) -> PairCounts:
-        plies = min(OPENING_PLIES, self._size - 1)
-        pairs = min(self._config.pairs, most_openings(self._size, plies))
+        plies = min(OPENING_PLIES, self.size - 1)
+        pairs = min(self.config.pairs, most_openings(self.size, plies))
         # Each epoch has its own openings, so that no network profits from those of an earlier one.
-        openings = balanced_openings(self._size, pairs, plies, self._seed + epoch)
-        counts = [0, 0, 0]
-        for pair in play_pairs(
-            Contestant("network", lambda games: network),
-            Contestant("opponent", lambda games: opponent),
-            {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
-            self._size,
-            at_once=pairs,
-        ):
-            counts[sum(game.won_by == "network" for game in pair)] += 1
-        return counts[0], counts[1], counts[2]
+        openings = balanced_openings(self.size, pairs, plies, self.seed + epoch)
+        wins = [0] * pairs
+        for row, game in play_games(network, opponent, [tuple(opening) for opening in openings.tolist()], self.size):
+            wins[row % pairs] += (game.winner > 0) == (row < pairs)
+        return wins.count(0), wins.count(1), wins.count(2)
 
     def _rate(self) -> None:
         epochs = sorted({result.epoch for result in self.results})
-        names = [*self._fixed, *map(name_of, epochs)]
+        names = [*self.fixed, *map(name_of, epochs)]
         results = {(name_of(result.epoch), result.opponent): result.pairs for result in self.results}
-        self.ratings = rate(names, results, names[0], seed=self._seed)
+        self.ratings = rate(names, results, names[0], seed=self.seed)
         document: dict[str, Any] = {
             "anchor": names[0],
             "ratings": [asdict(rating) for rating in self.ratings],
@@ -305,7 +293,7 @@ class RatingPool:
         }
         write_text_atomic(self.path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
-    def _kept_at(self, epoch: int) -> Path:
+    def _network_path(self, epoch: int) -> Path:
         return self.networks / f"{epoch:06d}.pt"
 
 

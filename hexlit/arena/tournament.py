@@ -4,7 +4,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -114,21 +114,19 @@ def _as_text(rows: Sequence[Sequence[object]]) -> str:
 
 
 def as_collection(games: Iterable[ArenaGame], size: int) -> str:
-    """All games, one per line."""
-    return "".join(as_sgf(game, size) for game in games)
-
-
-def as_sgf(game: ArenaGame, size: int) -> str:
-    """One game; the note of a forfeit is the comment of the last node."""
-    return write_sgf(recorded(game, size), name=f"opening {game.pair + 1}")
+    """All games as SGF, one per line; the note of a forfeit is the comment of the last node."""
+    return "".join(write_sgf(recorded(game, size), name=f"opening {game.pair + 1}") for game in games)
 
 
 def recorded(game: ArenaGame, size: int) -> RecordedGame:
     """The game for the formats of records."""
-    actions = [SWAP_PIECES if move == size**2 else move for move in game.moves]
+    moves = [
+        RecordedMove(WHITE if ply % 2 else BLACK, SWAP_PIECES if move == size**2 else move)
+        for ply, move in enumerate(game.moves)
+    ]
     return RecordedGame(
         size,
-        tuple(RecordedMove(WHITE if ply % 2 else BLACK, action) for ply, action in enumerate(actions)),
+        tuple(moves),
         winner=game.winner,
         ending=game.ending,
         black=game.black,
@@ -159,20 +157,21 @@ PlayBlocks = Callable[[Sequence[Block]], Iterator[Iterable[Pair]]]
 """Gives the pairs of each block, in the order of the blocks."""
 
 
+@dataclass(frozen=True)
 class MatchWorker:
-    """Plays blocks of openings between its contestants, in this process."""
+    """Plays blocks of openings between its contestants, in this process; see `play_pairs`."""
 
-    def __init__(self, contestants: Sequence[Contestant], size: int, *, at_once: int, swap: bool = False) -> None:
-        """As for `play_pairs`."""
-        self._contestants = {contestant.name: contestant for contestant in contestants}
-        self._size = size
-        self._at_once = at_once
-        self._swap = swap
+    contestants: Sequence[Contestant]
+    size: int
+    _: KW_ONLY
+    at_once: int
+    swap: bool = False
 
     def play(self, block: Block) -> Iterator[Pair]:
         """The pairs of `block`, each as soon as both games are over."""
-        first, second = self._contestants[block.first], self._contestants[block.second]
-        return play_pairs(first, second, block.openings, self._size, at_once=self._at_once, swap=self._swap)
+        by_name = {contestant.name: contestant for contestant in self.contestants}
+        first, second = by_name[block.first], by_name[block.second]
+        return play_pairs(first, second, block.openings, self.size, at_once=self.at_once, swap=self.swap)
 
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
@@ -181,45 +180,39 @@ def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
     return list(combinations(names, 2)) if mode == "round_robin" else [(names[0], name) for name in names[1:]]
 
 
+@dataclass
 class Tournament:
     """Plays the missing games between contestants, from the same openings in every pairing.
 
     Attributes:
+        pairings: names of the players who meet.
         repeated: games dropped with the other one of their pair, because the same players had played them before.
     """
 
-    def __init__(
-        self,
-        contestants: Sequence[Contestant],
-        openings: Mapping[int, Opening],
-        log: GameLog,
-        *,
-        at_once: int,
-        swap: bool = False,
-        mode: str = "round_robin",
-        every: int | None = None,
-        decided: Callable[[PairCounts], bool] = lambda counts: False,
-    ) -> None:
-        """Games go to `log`; at most `at_once` of them wait for the same player's move. With `swap` an opening of one
-        move may be answered by swap-pieces.
+    contestants: Sequence[Contestant]
+    openings: Mapping[int, Opening]
+    log: GameLog
+    """Keeps the games."""
+    _: KW_ONLY
+    at_once: int
+    """Most games that wait for the same player's move."""
+    swap: bool = False
+    """Whether an opening of one move may be answered by swap-pieces."""
+    mode: str = "round_robin"
+    every: int | None = None
+    """Openings of a block; None: one block of all."""
+    decided: Callable[[PairCounts], bool] = lambda counts: False
+    """Checks the results of a pairing after each block, and can end it."""
 
-        `decided` checks the results of a pairing after each block of `every` openings (None: one block of all), and can
-        end it.
-        """
-        self.pairings = pairings([contestant.name for contestant in contestants], mode)
+    def __post_init__(self) -> None:
+        self.pairings = pairings([contestant.name for contestant in self.contestants], self.mode)
         self.repeated = 0
-        self._worker = MatchWorker(contestants, log.size, at_once=at_once, swap=swap)
-        self._openings = openings
-        self._log = log
-        self.at_once = at_once
-        self._every = every
-        self._decided = decided
-        self._seen = {_key(game, log.size) for game in log.games}
+        self._seen = {_key(game, self.log.size) for game in self.log.games}
 
     @property
     def games(self) -> int:
         """Games of the whole tournament, unless it ends early."""
-        return 2 * len(self._openings) * len(self.pairings)
+        return 2 * len(self.openings) * len(self.pairings)
 
     def play(self, played: Callable[[Pair], None], elsewhere: PlayBlocks | None = None) -> None:
         """Play to the end, here or `elsewhere`; `played` gets each new pair once it is kept.
@@ -227,46 +220,44 @@ class Tournament:
         Pairs are kept in the same order wherever they are played. Elsewhere a block is cut in the same way, into
         `at_once` openings, and is kept when all of it is played.
         """
+        worker = MatchWorker(self.contestants, self.log.size, at_once=self.at_once, swap=self.swap)
         for blocks in self._stages():
             parts = [part for block in blocks for part in block.cut(self.at_once)]
-            for pairs in map(self._worker.play, blocks) if elsewhere is None else elsewhere(parts):
+            for pairs in map(worker.play, blocks) if elsewhere is None else elsewhere(parts):
                 for pair in pairs:
                     if self._is_new(pair):
-                        self._log.append(pair)
+                        self.log.append(pair)
                         played(pair)
 
     def _stages(self) -> Iterator[list[Block]]:
         """The missing games, as lists of blocks that are independent of each other's results."""
-        if self._every is None:
-            yield [block for pairing in self.pairings if (block := self._missing(pairing, self._openings)).openings]
+        if self.every is None:
+            yield [block for pairing in self.pairings if (block := self._missing(pairing, self.openings)).openings]
             return
-        numbers = list(self._openings)
+        numbers = list(self.openings)
         for pairing in self.pairings:
-            for start in range(0, len(numbers), self._every):
-                several = numbers[start : start + self._every]
+            for start in range(0, len(numbers), self.every):
+                several = numbers[start : start + self.every]
                 block = self._missing(pairing, several)
                 # Results are checked only after whole blocks, so that a resumed match ends at the same place.
-                if len(block.openings) == len(several) and self._decided(self._log.counts(*pairing)):
+                if len(block.openings) == len(several) and self.decided(self.log.counts(*pairing)):
                     break
                 if block.openings:
                     yield [block]
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
-        known = self._log.pairs.get(pairing, {})
-        return Block(*pairing, {number: self._openings[number] for number in numbers if number not in known})
+        known = self.log.pairs.get(pairing, {})
+        return Block(*pairing, {number: self.openings[number] for number in numbers if number not in known})
 
     def _is_new(self, pair: Pair) -> bool:
-        keys = {_key(game, self._log.size) for game in pair}
+        keys = {_key(game, self.log.size) for game in pair}
         self.repeated += len(keys & self._seen)
         new = not keys & self._seen
         self._seen |= keys
         return new
 
 
-GameKey = tuple[str, str, tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
-
-
-def _key(game: ArenaGame, size: int) -> GameKey:
+def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
     """A key shared by two games of the same players if they are equal, or turned by 180 degrees."""
     rotated = geometry(size).rotated
     turned = tuple(int(rotated[move]) for move in game.moves)
@@ -297,10 +288,9 @@ def standings(
     them have played.
     """
     results = {pairing: log.counts(*pairing) for pairing in pairings}
-    met = [pairing for pairing, counts in results.items() if sum(counts)]
-    playing = [name for name in names if any(name in pairing for pairing in met)]
+    playing = {name for pairing, counts in results.items() if sum(counts) for name in pairing}
     games = log.games
-    cross = {name: {} for name in names}  # type: dict[str, dict[str, dict[str, int]]]
+    cross: dict[str, dict[str, dict[str, int]]] = {name: {} for name in names}
     for game in games:
         for name, opponent in ((game.black, game.white), (game.white, game.black)):
             cell = cross[name].setdefault(opponent, {"games": 0, "wins": 0})
@@ -354,10 +344,7 @@ def _played(
 def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:
     counts = log.counts(*pairing)
     return {
-        "elo0": sprt.config.elo0,
-        "elo1": sprt.config.elo1,
-        "alpha": sprt.config.alpha,
-        "beta": sprt.config.beta,
+        **{name: getattr(sprt.config, name) for name in ("elo0", "elo1", "alpha", "beta")},
         "log_likelihood_ratio": sprt.ratio(counts),
         "lower": sprt.lower,
         "upper": sprt.upper,
