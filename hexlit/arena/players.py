@@ -118,24 +118,21 @@ class SearchPlayer(JudgingPlayer):
         self._evaluator = evaluator
         self._swap = swap
 
-    def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> SearchResult:
-        """Search the undecided positions int8 `[B, size*size]`; a swap is never considered."""
-        # The search is told ply 2 or later, so that no swap is allowed.
-        return self._search_from(cells, to_move, np.count_nonzero(cells, axis=1).astype(np.int16) + 2)
-
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`: the searched move and its value."""
-        found = self.search(cells, to_move)
-        return Judgement(found.action, found.value)
+        result = self.search(cells, to_move)
+        return Judgement(result.action, result.value)
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: searched with the swap if the evaluator knows it, else by the searched value."""
         if not self._swap:
             return super().reply(cells)
-        return self._search_from(cells, np.full(len(cells), WHITE, np.int8), np.ones(len(cells), np.int16)).action
+        return self.search(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
 
-    def _search_from(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], ply: NDArray[np.int16]) -> SearchResult:
-        """Search as if `ply` moves `[B]` had been played."""
+    def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> SearchResult:
+        """Search the undecided positions int8 `[B, size*size]`; the swap is open in all of them or in none."""
+        # The search allows a swap at ply 1 alone.
+        ply = np.where(may_swap, 1, np.count_nonzero(cells, axis=1) + 2).astype(np.int16)
         parts = []
         for start in range(0, len(cells), self._batch):
             rows = slice(start, start + self._batch)

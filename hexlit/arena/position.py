@@ -71,6 +71,10 @@ class Position:
         cells[mirror_cell(int(self.cells.argmax()), self.size)] = WHITE
         return self.with_stones(cells, -colour)
 
+    def play(self, colour: int, move: int) -> "Position":
+        """The position after a stone on the cell `move`, or after swap-pieces for `size * size`."""
+        return self.swap(colour) if move == self.size**2 else self.place(colour, move)
+
     def resign(self, colour: int) -> "Position":
         """The position after `colour` has given up; raises `UsageError` when the game is over."""
         if self.winner:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from hexlit.hex.solver import Solution, Solver, UnsolvedError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.live import MOST_BYTES, Candidate, LiveSearch
+from hexlit.search.live import MOST_BYTES, LiveSearch
 
 MakeEvaluator = Callable[[int, bool, int], Evaluator]
 """(size of the board, whether policies have the swap action, positions per call) -> an evaluator."""
@@ -44,6 +44,7 @@ class Thinker:
         config: the search, and its simulations for a move.
         size: rows of the board, 0 before `prepare`.
         swap: whether White may swap.
+        search: the search and its tree, after `prepare`.
 
     Args:
         config: see above.
@@ -68,7 +69,7 @@ class Thinker:
         self._actions = 0
         self.size = 0
         self.swap = False
-        self._search: LiveSearch
+        self.search: LiveSearch
         self._evaluator: Evaluator
         self._make_evaluator = make_evaluator
         self._reuse = reuse
@@ -81,52 +82,35 @@ class Thinker:
             evaluator = self._make_evaluator(size, has_swap, self.config.leaves)
             search = LiveSearch(self.config, evaluator, size=size, swap=has_swap, most_bytes=self._tree_bytes)
             search.run(WARM_UP)
-            self._search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
-        self._search.forget()
+            self.search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
+        self.search.forget()
         self.swap = swap
-
-    def forget(self) -> None:
-        """Drop the search tree."""
-        self._search.forget()
 
     def choose(
         self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
         """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True ends it early."""
         if not self._reuse:
-            self._search.forget()
+            self.search.forget()
         return self.study(cells, colour, simulations=simulations, until=until)
 
     def study(
         self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
-        """As `choose`, but always with the present tree; `candidates` and `variation` then describe it."""
+        """As `choose`, but always with the present tree, which `search` then describes."""
         # The search is told two plies more, so that no swap is allowed.
         plies = plies_before(cells, colour) + (0 if self.swap else 2)
-        self._search.position(cells, colour, plies)
+        self.search.position(cells, colour, plies)
         return self.study_more(simulations, until=until)
 
     def study_more(self, simulations: int, *, until: Callable[[], bool] | None = None) -> Thought:
         """Search the last position by `simulations` more."""
-        result = self._search.run(simulations, until=until)
+        result = self.search.run(simulations, until=until)
         return Thought(int(result.action[0]), float(result.value[0]))
-
-    def candidates(self) -> Sequence[Candidate]:
-        """The moves that were tried in the last position, the most visited first."""
-        return self._search.candidates()
-
-    def variation(self, action: int | None = None) -> list[int]:
-        """The moves expected from the last position on, `action` (one of the candidates) first; None: the best."""
-        return self._search.principal_variation(action)
-
-    @property
-    def full(self) -> bool:
-        """Whether the search has no room for more."""
-        return self._search.full
 
     def look(self, cells: NDArray[np.int8], colour: int) -> tuple[NDArray[np.float32], float]:
         """The evaluator's own answer without search: policy `[A]` over the board's actions, value for `colour`."""
-        planes = blank_planes(self._search.rows, self.size)
+        planes = blank_planes(self.search.rows, self.size)
         planes[:] = encode(cells[None], np.array([colour], np.int8), np.array([self.swap and may_swap(cells, colour)]))
         policy = np.zeros((len(planes), self._actions), np.float32)
         value = np.zeros(len(planes), np.float32)
@@ -256,7 +240,7 @@ def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until:
         return PlyReview(ply, float(board.winner), None)
     thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
     value, best = thought.value, thought.action
-    line = tuple(thinker.variation())
+    line = tuple(thinker.search.principal_variation())
     if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
         value, best, line = -value, board.size**2, ()
     return PlyReview(ply, value * board.to_move, best, line)

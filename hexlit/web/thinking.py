@@ -149,15 +149,15 @@ class Thinking:
         thought = thinker.study(board.cells, board.to_move, simulations=1, until=until)
         while not until():
             deadline = time.monotonic() + self._settings.interval
-            left = most - sum(candidate.visits for candidate in thinker.candidates())
-            if left > 0 and not thinker.full:
+            left = most - sum(candidate.visits for candidate in thinker.search.candidates())
+            if left > 0 and not thinker.search.full:
                 thought = thinker.study_more(left, until=before(deadline, until))
-            left = most - sum(candidate.visits for candidate in thinker.candidates())
-            final = left <= 0 or thinker.full
+            left = most - sum(candidate.visits for candidate in thinker.search.candidates())
+            final = left <= 0 or thinker.search.full
             report = {"value": thought.value} | _found(thinker, board.size)
             if board.may_swap and not thinker.swap:
                 report = _with_swap(report)
-            yield {"type": "study", "full": thinker.full, "final": final} | report
+            yield {"type": "study", "full": thinker.search.full, "final": final} | report
             if final:
                 return
 
@@ -226,7 +226,8 @@ def played(request: Move, board: Board, move: int) -> Answer:
 
 def _found(thinker: Thinker, size: int) -> Answer:
     """The findings of the tree for the position: visits, candidates, and the line that is expected."""
-    candidates = thinker.candidates()
+    search = thinker.search
+    candidates = search.candidates()
     return {
         "visits": sum(candidate.visits for candidate in candidates),
         "candidates": [
@@ -235,9 +236,11 @@ def _found(thinker: Thinker, size: int) -> Answer:
                 "visits": candidate.visits,
                 "value": candidate.value,
                 "prior": candidate.prior,
-                "line": [format_cell(action, size) for action in thinker.variation(candidate.action)[:MOST_EXPECTED]],
+                "line": [
+                    format_cell(action, size) for action in search.principal_variation(candidate.action)[:MOST_EXPECTED]
+                ],
             }
             for candidate in candidates[:MOST_SHOWN]
         ],
-        "expected": [format_cell(action, size) for action in thinker.variation()],
+        "expected": [format_cell(action, size) for action in search.principal_variation()],
     }

@@ -79,7 +79,7 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         ({"a\nb": "random"}, "letters, digits and punctuation on one line"),
         ([{"kind": "pass"}], "names no kind"),
         ([{"checkpoint": "a.ckpt"}], "write {kind: KIND, source: SOURCE}, a kind out of checkpoint"),
-        ([{"kind": "htp"}], "write kind: htp, source: a command line"),
+        ([{"kind": "htp"}], "write htp=SOURCE, a command line"),
     ],
 )
 def test_what_cannot_be_understood_is_answered_with_what_would_be_right(players: object, message: str) -> None:

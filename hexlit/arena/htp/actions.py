@@ -48,19 +48,15 @@ def colour_name(colour: int) -> str:
     return _NAMES[colour]
 
 
-def parse_move(text: str, size: int) -> int | str:
-    """The cell of a move, or `swap-pieces` or `resign`; upper or lower case. Raises `UsageError`."""
-    name = text.lower()
-    if name in (SWAP, RESIGN):
-        return name
+def parse_move(text: str, size: int) -> int | None:
+    """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case. Raises `UsageError`."""
+    if text.lower() == RESIGN:
+        return None
     try:
-        cell = parse_cell(name, size)
+        return parse_cell(text, size)
     except UsageError:
-        cell = size * size
-    if cell == size * size:
         last = format_cell(size * size - 1, size)
-        raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed")
-    return cell
+        raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed") from None
 
 
 def parse_number(text: str, name: str, least: float, most: float) -> float:
@@ -81,11 +77,10 @@ def parse_whole(text: str, name: str, least: int, most: int) -> int:
     return int(text)
 
 
-def boardsize(session: HtpSession, *numbers: str) -> str:
+def boardsize(session: HtpSession, *numbers: str) -> None:
     """Start a new game on a board of this size; the second number, if there, must be the first."""
     sizes = [parse_whole(text, "size", 0, LARGEST_NUMBER) for text in numbers]
     session.start(playable(sizes[0], sizes[-1]))
-    return ""
 
 
 def playable(width: int, height: int) -> int:
@@ -97,22 +92,16 @@ def playable(width: int, height: int) -> int:
     return width
 
 
-def clear_board(session: HtpSession) -> str:
+def clear_board(session: HtpSession) -> None:
     """Start a new game on a board of the same size."""
     session.start(session.size)
-    return ""
 
 
-def play(session: HtpSession, colour_text: str, move_text: str) -> str:
+def play(session: HtpSession, colour_text: str, move_text: str) -> None:
     """Play a move of either colour, whoever is to move."""
     colour, move = parse_colour(colour_text), parse_move(move_text, session.size)
-    if move == SWAP:
-        session.position = session.position.swap(colour)
-    elif move == RESIGN:
-        session.position = session.position.resign(colour)
-    else:
-        session.position = session.position.place(colour, int(move))
-    return ""
+    position = session.position
+    session.position = position.resign(colour) if move is None else position.play(colour, move)
 
 
 def genmove(session: HtpSession, colour_text: str) -> str:
@@ -125,10 +114,7 @@ def genmove(session: HtpSession, colour_text: str) -> str:
     session.clocks[colour].spend(time.monotonic() - started)
     if (1 + thought.value) / 2 < session.settings.resign:
         return RESIGN
-    if thought.action == session.size**2:
-        session.position = session.position.swap(colour)
-    else:
-        session.position = session.position.place(colour, thought.action)
+    session.position = session.position.play(colour, thought.action)
     name = format_cell(thought.action, session.size)
     log.info("%s %s, winning chance %.3f", colour_name(colour)[0], name, (1 + thought.value) / 2)
     return name
@@ -142,12 +128,11 @@ def reg_genmove(session: HtpSession, colour_text: str) -> str:
     return format_cell(session.think(colour).action, session.size)
 
 
-def undo(session: HtpSession) -> str:
+def undo(session: HtpSession) -> None:
     """Take back the last move."""
     if session.position.previous is None:
         raise UsageError("cannot undo: no move has been played")
     session.position = session.position.previous
-    return ""
 
 
 def showboard(session: HtpSession) -> str:
@@ -171,7 +156,7 @@ def all_legal_moves(session: HtpSession) -> str:
     return " ".join([*cells, SWAP] if session.swap and may_swap(position.cells, position.to_move) else cells)
 
 
-def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> str:
+def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> None:
     """Load the main line of an SGF file, all of it or its first N moves."""
     count = None if moves is None else parse_whole(moves, "number of moves", 0, LARGEST_NUMBER)
     try:
@@ -185,10 +170,11 @@ def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> str:
     else:
         session.start(size)
     session.position = position
-    return ""
 
 
-def time_left(session: HtpSession, colour_text: str | None = None, left: str | None = None, moves: str = "0") -> str:
+def time_left(
+    session: HtpSession, colour_text: str | None = None, left: str | None = None, moves: str = "0"
+) -> str | None:
     """Tell the players' time, or set that of one; a number of moves may follow, as in GTP."""
     if colour_text is None:
         return ", ".join(f"{colour_name(colour)} {session.clocks[colour]}" for colour in (BLACK, WHITE))
@@ -199,10 +185,10 @@ def time_left(session: HtpSession, colour_text: str | None = None, left: str | N
     seconds = parse_number(left, "time", 0, LONGEST_TIME)
     count = parse_whole(moves, "number of moves", 0, 999)
     session.clocks[colour] = PlayerTime(seconds, count, clock.period, clock.period_moves)
-    return ""
+    return None
 
 
-def time_settings(session: HtpSession, main: str, period: str, moves: str) -> str:
+def time_settings(session: HtpSession, main: str, period: str, moves: str) -> None:
     """Set both players' time of every game as in GTP: main time, then periods with a number of moves each."""
     session.set_clocks(
         game_time(
@@ -211,10 +197,9 @@ def time_settings(session: HtpSession, main: str, period: str, moves: str) -> st
             parse_whole(moves, "number of moves", 0, 999),
         )
     )
-    return ""
 
 
-def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str:
+def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str | None:
     """Tell the parameters of a game, or set one."""
     values = _values(session)
     if name is None:
@@ -224,7 +209,7 @@ def param_game(session: HtpSession, name: str | None = None, value: str | None =
     if value is None:
         return values[name]
     _set(session, name, value)
-    return ""
+    return None
 
 
 def _values(session: HtpSession) -> dict[str, str]:
@@ -318,21 +303,24 @@ def search_priors(session: HtpSession, colour: str) -> str:
 
 def _of_search(session: HtpSession, colour: str, show: Callable[[Candidate], str]) -> str:
     _study(session, colour)
-    candidates = session.thinker.candidates()
+    candidates = session.thinker.search.candidates()
     return _pairs(session, {candidate.action: show(candidate) for candidate in candidates})
 
 
 def search_variation(session: HtpSession, colour: str) -> str:
     """The moves that the search expects."""
     _study(session, colour)
-    return format_moves(session.thinker.variation(), session.size)
+    return format_moves(session.thinker.search.principal_variation(), session.size)
 
 
 def search_summary(session: HtpSession, colour: str) -> str:
     """Best move, winning chance and simulations of the search."""
     action, value = _study(session, colour)
-    visits = sum(candidate.visits for candidate in session.thinker.candidates())
-    return f"{format_cell(action, session.size)}, winning chance {(1 + value) / 2:.3f}, {visits} simulations"
+    return f"{format_cell(action, session.size)}, winning chance {(1 + value) / 2:.3f}, {_visits(session)} simulations"
+
+
+def _visits(session: HtpSession) -> int:
+    return sum(candidate.visits for candidate in session.thinker.search.candidates())
 
 
 def _study(session: HtpSession, colour: str) -> tuple[int, float]:
@@ -362,19 +350,21 @@ def analyze(session: HtpSession, colour: str) -> str:
         def enough() -> bool:
             return session.followed() or time.monotonic() >= deadline  # noqa: B023  # called in this round only
 
-        left = session.settings.live_simulations - sum(candidate.visits for candidate in session.thinker.candidates())
+        left = session.settings.live_simulations - sum(
+            candidate.visits for candidate in session.thinker.search.candidates()
+        )
         if left > 0:
             session.thinker.study_more(left, until=enough)
         session.show(report(session))
-        if left <= 0 or session.followed() or session.thinker.full:
+        if left <= 0 or session.followed() or session.thinker.search.full:
             return ""
 
 
 def report(session: HtpSession) -> str:
     """A block of the live analysis with its blank line: the moves, the most visited first, as KataGo writes them."""
     infos = []
-    for order, candidate in enumerate(session.thinker.candidates()):
-        moves = session.thinker.variation() if order == 0 else [candidate.action]
+    for order, candidate in enumerate(session.thinker.search.candidates()):
+        moves = session.thinker.search.principal_variation() if order == 0 else [candidate.action]
         infos.append(
             f"info move {format_cell(candidate.action, session.size)} visits {candidate.visits} "
             f"winrate {(1 + candidate.value) / 2:.4f} scoreLead {candidate.value:.4f} order {order} "

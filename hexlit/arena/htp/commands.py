@@ -7,9 +7,9 @@ from typing import NamedTuple
 from hexlit import __version__
 from hexlit.arena.htp.protocol import Request, format_reply
 
-Action = Callable[..., str]
-"""Carries a command out for a session and arguments; returns the answer's text, or raises `UsageError` with nothing
-done."""
+Action = Callable[..., str | None]
+"""Carries a command out for a session and arguments; returns the answer's text, if any, or raises `UsageError` with
+nothing done."""
 
 
 class Command(NamedTuple):

@@ -206,11 +206,11 @@ class HtpSession:
         """Let the thinker prepare for the present board and forget its tree; returns at once."""
         self.worker.begin(self._prepare_early)
 
-    def in_thought(self, action: Callable[[], str]) -> str:
+    def in_thought(self, action: Callable[[], str | None]) -> str | None:
         """Carry out `action` in the worker's thread with a thinker that is ready; returns its answer."""
         size, swap = self.size, self.swap
 
-        def act() -> str:
+        def act() -> str | None:
             thinker = self._load().thinker
             if (thinker.size, thinker.swap) != (size, swap):
                 thinker.prepare(size, swap=swap)
@@ -314,7 +314,7 @@ def answer(session: HtpSession, request: Request) -> tuple[str, bool]:
         log.exception("%s failed", request.name)
         session.known_position = before
         return format_reply(request, f"internal error: {type(error).__name__}", success=False), False
-    return format_reply(request, text, success=True), True
+    return format_reply(request, text or "", success=True), True
 
 
 def _command(request: Request) -> Command:

@@ -173,20 +173,20 @@ def test_a_player_without_time_answers_all_the_same_and_at_once(line: str) -> No
     session = session_of(5, simulations=30_000)
     tell(session, line)
     assert ask(session, "genmove b").startswith("= ")
-    assert sum(candidate.visits for candidate in session.thinker.candidates()) < 30_000
+    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) < 30_000
 
 
 def test_seconds_limit_the_thinking_and_so_does_an_interrupt() -> None:
     session = session_of(5, simulations=30_000, seconds=0.01)
     assert ask(session, "genmove b").startswith("= ")
-    assert sum(candidate.visits for candidate in session.thinker.candidates()) < 30_000
+    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) < 30_000
     session = session_of(5, simulations=30_000)
     started = time.monotonic()
     _, answers = converse(session, b"genmove b\n# interrupt\n2 genmove w\n# interrupt\n")
     assert [answer[:2] for answer in answers] == ["= ", "=2"]
     assert session.position.stones == 2
     assert time.monotonic() - started < 60
-    assert sum(candidate.visits for candidate in session.thinker.candidates()) < 30_000
+    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) < 30_000
 
 
 def test_parameters_are_listed_read_and_set() -> None:
@@ -199,7 +199,7 @@ def test_parameters_are_listed_read_and_set() -> None:
     assert ask(session, "param_game simulations") == "= 2"
     assert session.swap
     ask(session, "genmove b")
-    assert sum(candidate.visits for candidate in session.thinker.candidates()) == 2
+    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) == 2
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -208,19 +208,19 @@ def test_the_tree_lives_on_after_a_swap_and_from_the_first_move(swap: bool) -> N
     tell(session, "play b b2" if swap else "play b a1")
     first = ask(session, "genmove w").removeprefix("= ")
     assert (first == "swap-pieces") is swap
-    expected = session.thinker.variation()
+    expected = session.thinker.search.principal_variation()
     tell(session, f"play b {'abc'[expected[1] % 3]}{expected[1] // 3 + 1}", "param_game simulations 1")
     ask(session, "genmove w")
-    assert sum(candidate.visits for candidate in session.thinker.candidates()) > 1
+    assert sum(candidate.visits for candidate in session.thinker.search.candidates()) > 1
 
 
 def test_the_tree_lives_on_between_moves_only_where_that_is_wanted() -> None:
     for reuse in (True, False):
         session = session_of(4, simulations=64, reuse=reuse)
         ask(session, "genmove b")
-        expected = session.thinker.variation()
+        expected = session.thinker.search.principal_variation()
         assert len(expected) > 2
         tell(session, f"play w {'abcd'[expected[1] % 4]}{expected[1] // 4 + 1}", "param_game simulations 1")
         ask(session, "genmove b")
-        visits = sum(candidate.visits for candidate in session.thinker.candidates())
+        visits = sum(candidate.visits for candidate in session.thinker.search.candidates())
         assert (visits > 1) is reuse
