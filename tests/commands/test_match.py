@@ -26,7 +26,7 @@ from hexlit.hex.openings import solved_openings
 from hexlit.locks import FolderLock
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
-from tests.arena.test_game_log import parsed
+from tests.arena.test_tournament import parsed
 from tests.commands.preloaded import run_apart
 from tests.commands.test_train import as_a_process
 
