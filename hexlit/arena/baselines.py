@@ -1,6 +1,7 @@
 """Players without a network: alpha-beta over two-distance, tree search with random rollouts, and the exact solver."""
 
 import logging
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,26 @@ _log = logging.getLogger(__name__)
 
 _LOST, _UNSOLVED = -1, -2
 """Stand-ins for a winning move: there is none, and none is known."""
+
+
+MovesAndValues = tuple[NDArray[np.int16], NDArray[np.float64]]
+"""Moves `[B]`, and their values for the players who move."""
+
+
+def _in_parallel(
+    kernel: Callable[..., None], cells: NDArray[np.int8], to_move: NDArray[np.int8], *settings: float
+) -> MovesAndValues:
+    """The results of `kernel`, which writes those of a slice of the positions."""
+    table = geometry(round(cells.shape[1] ** 0.5))
+    moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
+    positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
+
+    def think(first: int, last: int) -> None:
+        rows = slice(first, last)
+        kernel(positions[rows], movers[rows], *settings, table, moves[rows], values[rows])
+
+    over_slices(think, len(cells))
+    return moves, values
 
 
 class TwoDistancePlayer(Player):
@@ -50,21 +71,8 @@ class TwoDistancePlayer(Player):
         deeper = self._search(cells, white, self.depth + 1)[1]
         return np.where(values + deeper < 0, np.int16(cells.shape[1]), moves)
 
-    def _search(
-        self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int
-    ) -> tuple[NDArray[np.int16], NDArray[np.float64]]:
-        """Best moves `[B]`, and their values for the players who move."""
-        table = geometry(round(cells.shape[1] ** 0.5))
-        moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
-        positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
-        settings = depth, self.width, self.seed, table
-
-        def think(first: int, last: int) -> None:
-            rows = slice(first, last)
-            alpha_beta_moves(positions[rows], movers[rows], *settings, moves[rows], values[rows])
-
-        over_slices(think, len(cells))
-        return moves, values
+    def _search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int) -> MovesAndValues:
+        return _in_parallel(alpha_beta_moves, cells, to_move, depth, self.width, self.seed)
 
 
 class RolloutPlayer(JudgingPlayer):
@@ -80,16 +88,8 @@ class RolloutPlayer(JudgingPlayer):
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`."""
-        table = geometry(round(cells.shape[1] ** 0.5))
-        moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
-        positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
-        settings = self.simulations, self.rollouts, float(self.exploration), self.seed, table
-
-        def think(first: int, last: int) -> None:
-            rows = slice(first, last)
-            uct_moves(positions[rows], movers[rows], *settings, moves[rows], values[rows])
-
-        over_slices(think, len(cells))
+        settings = self.simulations, self.rollouts, float(self.exploration), self.seed
+        moves, values = _in_parallel(uct_moves, cells, to_move, *settings)
         return Judgement(moves, values.astype(np.float32))
 
 
@@ -104,10 +104,8 @@ class SolverPlayer(Player):
         """For boards of `size` (2 to 8, as the solver); a position is given up after `node_limit` nodes."""
         check_least(1, node_limit=node_limit)
         check_least(0, seed=seed)
-        self.asked = 0
-        """Positions that it had to move in."""
         self.unsolved = 0
-        """Those of them that the solver gave up."""
+        """Positions that the solver gave up."""
         self.node_limit, self.seed = node_limit, seed
         self._solver = Solver(size, table_bits)
         self._otherwise = TwoDistancePlayer(seed=seed)
@@ -135,7 +133,6 @@ class SolverPlayer(Player):
 
     def _winning_move(self, cells: NDArray[np.int8], to_move: int) -> int:
         """A winning move, one that wins at once if there is one; or `_LOST` or `_UNSOLVED`."""
-        self.asked += 1
         table = geometry(self._solver.size)
         stones, at_once = empty_stones(1, table.size), np.empty(cells.size, np.int16)
         place_all(stones, 0, cells, table)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hexlit.arena.players import RESIGN, Contestant, Forfeit, Player
 from hexlit.errors import UsageError
@@ -164,21 +164,11 @@ def play_pairs(
                         yield games[number, 1], games[number, -1]
 
 
-@dataclass(frozen=True)
-class MatchResult:
-    """Result of a match between the first and the second player."""
+class MatchResult(NamedTuple):
+    """Result of a match for its first player."""
 
-    pairs: int
-    """Openings, each played twice."""
     wins: int
-    """Games that the first player won."""
-    wins_as_black: int
-    """Those of them that it won with Black."""
-
-    @property
-    def games(self) -> int:
-        """Games played."""
-        return 2 * self.pairs
+    games: int
 
     @property
     def share(self) -> float:
@@ -190,19 +180,17 @@ def play_match(
     first: Player, second: Player, *, size: int, pairs: int, seed: int, opening_plies: int = 2
 ) -> MatchResult:
     """Play `pairs` different random openings of `opening_plies` stones twice each, all games in parallel."""
-    openings = random_openings(size, pairs, opening_plies, seed)
-    wins = wins_as_black = 0
-    for row, game in play_games(first, second, [tuple(opening) for opening in openings.tolist()], size):
+    wins = 0
+    for row, game in play_games(first, second, random_openings(size, pairs, opening_plies, seed), size):
         first_is = 1 if row < pairs else -1
         if game.ending is Ending.FORFEITED:
             raise RuntimeError(f"{second if game.winner == first_is else first!r} chose an {game.note}")
         wins += game.winner == first_is
-        wins_as_black += game.winner == first_is == 1
-    return MatchResult(pairs, wins, wins_as_black)
+    return MatchResult(wins, 2 * pairs)
 
 
-def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced: bool = True) -> NDArray[np.int16]:
-    """`count` openings of `plies` moves, int16 `[count, plies]`, Black's first, in random order.
+def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced: bool = True) -> list[Opening]:
+    """`count` openings of `plies` moves, in random order.
 
     No two of them lead to the same position, or to one turned by 180 degrees: deterministic players would play the same
     game again. With `balanced`, four times as many are drawn (or all that the board has). Those with random playouts
@@ -220,33 +208,30 @@ def balanced_openings(size: int, count: int, plies: int, seed: int, *, balanced:
             f"{count} openings: a {size}x{size} board has {len(drawn)} of {plies} plies, turned ones counted once; "
             "ask for fewer"
         )
-    openings = np.array(drawn, np.int16).reshape(len(drawn), plies)
     if not balanced:
-        return openings
-    cells, to_move = positions_after(openings, size)
-    value = np.zeros(len(openings), np.float32)
-    policy = np.zeros((len(openings), size * size), np.float32)
+        return drawn
+    cells = np.stack([Board(size, moves=opening).cells for opening in drawn])
+    to_move = np.full(len(drawn), 1 if plies % 2 == 0 else -1, np.int8)
+    policy, value = np.zeros(cells.shape, np.float32), np.zeros(len(drawn), np.float32)
     RolloutEvaluator(PLAYOUTS, seed).evaluate(encode(cells, to_move), policy, value)
     fairest = np.argsort(np.abs(value), kind="stable")[:count]
-    chosen: NDArray[np.int16] = openings[np.sort(fairest)]
-    return chosen
+    return [drawn[index] for index in np.sort(fairest)]
 
 
-def random_openings(size: int, count: int, plies: int, seed: int) -> NDArray[np.int16]:
-    """`count` random openings of `plies` moves that come to different positions, int16 `[count, plies]`.
+def random_openings(size: int, count: int, plies: int, seed: int) -> list[Opening]:
+    """`count` random openings of `plies` moves that come to different positions.
 
     Raises:
         UsageError: `plies` moves could decide the game, or too few openings were found.
     """
-    if plies >= size:
-        raise UsageError(f"an opening of {plies} plies: on a {size}x{size} board it has fewer than {size}")
+    check_plies(size, plies)
     random = np.random.default_rng([seed, size, plies])
-    found: dict[tuple[tuple[int, ...], tuple[int, ...]], NDArray[np.int16]] = {}
+    openings: dict[Stones, Opening] = {}
     for _ in range(100 * count):
-        moves = random.choice(size * size, plies, replace=False).astype(np.int16)
-        found.setdefault((tuple(sorted(moves[0::2])), tuple(sorted(moves[1::2]))), moves)
-        if len(found) == count:
-            return np.stack(list(found.values()))
+        moves = tuple(random.choice(size * size, plies, replace=False).tolist())
+        openings.setdefault(stones_of(moves), moves)
+        if len(openings) == count:
+            return list(openings.values())
     raise UsageError(f"{count} openings: a {size}x{size} board does not have that many of {plies} plies")
 
 
@@ -256,16 +241,7 @@ def check_plies(size: int, plies: int) -> None:
         raise UsageError(f"openings.plies={plies}: on a {size}x{size} board an opening has 1 to {size - 1} plies")
 
 
-def positions_after(openings: NDArray[np.int16], size: int) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """The positions int8 `[B, size*size]` after `openings` `[B, plies]`, and the colours to move, int8 `[B]`."""
-    count, plies = openings.shape
-    cells = np.zeros((count, size * size), np.int8)
-    for ply in range(plies):
-        cells[np.arange(count), openings[:, ply]] = 1 if ply % 2 == 0 else -1
-    return cells, np.full(count, 1 if plies % 2 == 0 else -1, np.int8)
-
-
-def _draws(size: int, plies: int, random: np.random.Generator, most: int) -> Iterator[tuple[int, ...]]:
+def _draws(size: int, plies: int, random: np.random.Generator, most: int) -> Iterator[Opening]:
     """Random openings: short ones all there are, others `most` draws, perhaps with repeats."""
     if plies <= ENUMERATED:
         every = list(permutations(range(size * size), plies))
@@ -273,10 +249,10 @@ def _draws(size: int, plies: int, random: np.random.Generator, most: int) -> Ite
             yield every[index]
         return
     for _ in range(most):
-        yield tuple(int(cell) for cell in random.choice(size * size, plies, replace=False))
+        yield tuple(random.choice(size * size, plies, replace=False).tolist())
 
 
-def _different(size: int, openings: Iterator[tuple[int, ...]]) -> Iterator[tuple[int, ...]]:
+def _different(size: int, openings: Iterator[Opening]) -> Iterator[Opening]:
     """The `openings` with a new position; turned ones count as the same."""
     seen = set()
     for opening in openings:
@@ -286,11 +262,23 @@ def _different(size: int, openings: Iterator[tuple[int, ...]]) -> Iterator[tuple
             yield opening
 
 
-def position_key(moves: tuple[int, ...], size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """A key shared by sequences of moves that end in the same position, or in one turned by 180 degrees."""
+Stones = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def stones_of(moves: Opening) -> Stones:
+    """Black's and White's cells."""
+    return tuple(sorted(moves[0::2])), tuple(sorted(moves[1::2]))
+
+
+def turned(moves: tuple[int, ...], size: int) -> tuple[int, ...]:
+    """The moves turned by 180 degrees."""
     rotated = geometry(size).rotated
-    turned = tuple(int(rotated[move]) for move in moves)
-    return min((tuple(sorted(way[0::2])), tuple(sorted(way[1::2]))) for way in (moves, turned))
+    return tuple(int(rotated[move]) for move in moves)
+
+
+def position_key(moves: Opening, size: int) -> Stones:
+    """A key shared by sequences of moves that end in the same position, or in one turned by 180 degrees."""
+    return min(stones_of(moves), stones_of(turned(moves, size)))
 
 
 def most_openings(size: int, plies: int) -> int:

@@ -277,7 +277,7 @@ class RatingPool:
         # Each epoch has its own openings, so that no network profits from those of an earlier one.
         openings = balanced_openings(self.size, pairs, plies, self.seed + epoch)
         wins = [0] * pairs
-        for row, game in play_games(network, opponent, [tuple(opening) for opening in openings.tolist()], self.size):
+        for row, game in play_games(network, opponent, openings, self.size):
             wins[row % pairs] += (game.winner > 0) == (row < pairs)
         return wins.count(0), wins.count(1), wins.count(2)
 

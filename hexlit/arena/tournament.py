@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from hexlit.arena.config import MODES
-from hexlit.arena.matches import ArenaGame, Opening, Pair, play_pairs, position_key
+from hexlit.arena.matches import ArenaGame, Opening, Pair, play_pairs, position_key, stones_of, turned
 from hexlit.arena.players import Contestant
 from hexlit.arena.ratings import PairCounts, Rating, Sprt, rate
 from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
-from hexlit.hex.geometry import BLACK, WHITE, geometry
+from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_moves, parse_moves
 from hexlit.hex.record import Ending
 from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
@@ -259,15 +259,10 @@ class Tournament:
 
 def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
     """A key shared by two games of the same players if they are equal, or turned by 180 degrees."""
-    rotated = geometry(size).rotated
-    turned = tuple(int(rotated[move]) for move in game.moves)
     opening = position_key(game.moves[: game.opening], size)
-    continuation = min(
-        way[game.opening :]
-        for way in (game.moves, turned)
-        if (tuple(sorted(way[: game.opening : 2])), tuple(sorted(way[1 : game.opening : 2]))) == opening
-    )
-    return game.black, game.white, opening, continuation
+    ways = (game.moves, turned(game.moves, size))
+    same = [way for way in ways if stones_of(way[: game.opening]) == opening]
+    return game.black, game.white, opening, min(way[game.opening :] for way in same)
 
 
 def standings(

@@ -282,7 +282,7 @@ def set_up(
     sprt = test_of(config)
     tournament = Tournament(
         contestants,
-        {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
+        dict(enumerate(openings)),
         log,
         at_once=games_at_once(config, len(pairings([spec.label for spec in specs], config.mode))),
         swap=config.swap,

@@ -183,7 +183,7 @@ def test_the_solver_keeps_every_win_and_plays_every_winning_move(size: int) -> N
     player = SolverPlayer(size, table_bits=16)
     moves = player.choose(known.cells, known.to_move)
     assert known.winning_moves[np.arange(30), moves].all()
-    assert (player.asked, player.unsolved) == (30, 0)
+    assert player.unsolved == 0
     row = next(
         row
         for row, wins in enumerate(known.winning_moves)
@@ -202,7 +202,7 @@ def test_the_solver_counts_and_tells_what_it_gave_up(caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.WARNING):
         moves = player.choose(cells, to_move)
     assert np.array_equal(moves, TwoDistancePlayer().choose(cells, to_move))
-    assert (player.asked, player.unsolved) == (3, 3)
+    assert player.unsolved == 3
     assert len(caplog.records) == 1
     assert "after 1 nodes" in caplog.text
 
@@ -261,7 +261,7 @@ def test_a_solver_that_gives_up_swaps_as_two_distance_judges(caplog: pytest.LogC
     cells = first_stones(6)
     player = SolverPlayer(6, node_limit=1, seed=2, table_bits=14)
     assert np.array_equal(player.reply(cells), TwoDistancePlayer(seed=2).reply(cells))
-    assert player.unsolved == player.asked == 36
+    assert player.unsolved == 36
     assert "the solver gives up" in caplog.text
 
 
