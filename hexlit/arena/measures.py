@@ -108,14 +108,14 @@ def measure_truth(
     for level in levels:
         judge = _Stepwise(level, batch, advance)
         name, named = f"{level.simulations} simulations", {"simulations": level.simulations}
-        found = part(f"{name}, openings", partial(_openings, judge, size, truth))
-        document["openings"]["levels"].append(named | found)
+        result = part(f"{name}, openings", partial(_openings, judge, size, truth))
+        document["openings"]["levels"].append(named | result)
         judge.catch_up(size**2)
         for kind, of_kind in positions.items():
-            found = part(f"{name}, {kind}", partial(_positions, judge, of_kind))
-            document["optimality"][kind].append(named | found["optimality"])
+            result = part(f"{name}, {kind}", partial(_positions, judge, of_kind))
+            document["optimality"][kind].append(named | result["optimality"])
             if kind in document["calibration"]:
-                document["calibration"][kind].append(named | found["calibration"])
+                document["calibration"][kind].append(named | result["calibration"])
             judge.catch_up(len(of_kind))
     return document
 
@@ -126,9 +126,9 @@ def _openings(judge: Judge, size: int, truth: NDArray[np.bool_] | None) -> Docum
 
 
 def _positions(judge: Judge, positions: SolvedPositions) -> Document:
-    found = judge.judge(positions.cells, positions.to_move)
-    calibration = None if positions.won.all() else calibrate(found.value, positions.won).as_dict()
-    return {"optimality": optimality(positions, found.action), "calibration": calibration}
+    result = judge.judge(positions.cells, positions.to_move)
+    calibration = None if positions.won.all() else calibrate(result.value, positions.won).as_dict()
+    return {"optimality": optimality(positions, result.action), "calibration": calibration}
 
 
 def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:

@@ -159,8 +159,8 @@ class _Collection:
 
     def fill(self, count: int, seed: int) -> SolvedPositions:
         """Up to `count` positions."""
-        places = [(source, stage) for source in range(len(SOURCES)) for stage in range(len(STAGES))]
-        wanted = Counter(places[i % len(places)] for i in range(count))
+        kinds = [(source, stage) for source in range(len(SOURCES)) for stage in range(len(STAGES))]
+        wanted = Counter(kinds[i % len(kinds)] for i in range(count))
         for number in range(_ROUNDS):
             for index, source in enumerate(SOURCES):
                 missing = [stage for stage in range(len(STAGES)) for _ in range(wanted[index, stage])]

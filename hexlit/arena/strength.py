@@ -79,18 +79,18 @@ def keeps_the_win(
     return wins[np.arange(len(moves)), moves]
 
 
-def mistakes(positions: SolvedPositions, found: Judgement, most: int = SHOWN_MISTAKES) -> list[dict[str, Any]]:
-    """The first `most` won positions with the win given away by the move `found`.
+def mistakes(positions: SolvedPositions, judged: Judgement, most: int = SHOWN_MISTAKES) -> list[dict[str, Any]]:
+    """The first `most` won positions with the win given away by the move `judged`.
 
     Each has the `cells` (of the board), `to_move`, the `move` and its `value`, and the `winning` moves.
     """
-    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, found.action))[:most]
+    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, judged.action))[:most]
     return [
         {
             "cells": positions.cells[row].tolist(),
             "to_move": int(positions.to_move[row]),
-            "move": int(found.action[row]),
-            "value": round(float(found.value[row]), 4),
+            "move": int(judged.action[row]),
+            "value": round(float(judged.value[row]), 4),
             "winning": np.flatnonzero(positions.winning_moves[row]).tolist(),
         }
         for row in wrong
@@ -140,16 +140,16 @@ class Strength:
             return {"rollouts_share": share, "score": share}
         truth = solved_openings(self.size)
         positions, from_games = self._random_positions(final), self._game_positions
-        searched, found = self._search_with_openings(searcher, positions)
+        opening_map, moves = self._search_with_openings(searcher, positions)
         figures: Figures = {
             "openings": len(truth),
-            "openings_right": openings_right(searched.tolist(), truth),
-            "opening_map": searched.tolist(),
+            "openings_right": openings_right(opening_map.tolist(), truth),
+            "opening_map": opening_map.tolist(),
             "opening_truth": [bool(wins) for wins in truth],
         }
         likeliest = policy.judge(positions.cells, positions.to_move).action
-        for name, moves in (("search_optimality", found), ("policy_optimality", likeliest)):
-            figures[name] = float(keeps_the_win(positions, moves).mean())
+        figures["search_optimality"] = float(keeps_the_win(positions, moves).mean())
+        figures["policy_optimality"] = float(keeps_the_win(positions, likeliest).mean())
         figures["positions"] = len(positions)
         figures["score"] = figures["search_optimality"]
         figures |= self._judge_by_value(policy, from_games)
@@ -167,22 +167,22 @@ class Strength:
         takes as long as one of a whole batch, so this saves half the time of a quick measurement.
         """
         openings, to_move = _openings(self.size)
-        found = searcher.judge(
+        judged = searcher.judge(
             np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
         )
-        return -found.value[: len(openings)], found.action[len(openings) :]
+        return -judged.value[: len(openings)], judged.action[len(openings) :]
 
     def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:
         values = opening_values(policy, self.size)
-        found = policy.judge(positions.cells, positions.to_move)
-        calibration = calibrate(found.value, positions.won)
+        judged = policy.judge(positions.cells, positions.to_move)
+        calibration = calibrate(judged.value, positions.won)
         won = positions.won
         return {
             "value_openings_right": openings_right(values.tolist(), solved_openings(self.size)),
             "value_opening_map": values.tolist(),
             "game_positions": len(positions),
             **{f"value_{name}": getattr(calibration, name) for name in CALIBRATION},
-            "games_policy_optimality": float(keeps_the_win(positions, found.action[won], won).mean()),
+            "games_policy_optimality": float(keeps_the_win(positions, judged.action[won], won).mean()),
         }
 
     def _draw_positions(self, final: bool) -> SolvedPositions:

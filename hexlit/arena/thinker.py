@@ -221,16 +221,16 @@ def review(thinker: Thinker, board: Board, simulations: int, until: Callable[[],
         if opens_fairly(thinker, now):
             first = opening_values(thinker, now.size, until)
             best = fairest(first)
-            found = PlyReview(ply, -abs(first[best]), best)
+            current = PlyReview(ply, -abs(first[best]), best)
         else:
-            found = _searched(thinker, now, ply, simulations, until)
+            current = _searched(thinker, now, ply, simulations, until)
         if until():
             return
         if earlier is not None:
-            after = -abs(first[board.moves[0]]) if ply == 1 and first else found.value
+            after = -abs(first[board.moves[0]]) if ply == 1 and first else current.value
             lost = (earlier.value - after) / 2 * (1 if ply % 2 else -1)
             yield replace(earlier, cost=max(0.0, lost))
-        earlier = found
+        earlier = current
     assert earlier is not None
     yield earlier
 
@@ -258,16 +258,16 @@ def exact_review(board: Board, seconds: float, until: Callable[[], bool] = lambd
     if board.size > MAX_SIZE:
         raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows; this one has {board.size}")
     solver = Solver(board.size)
-    found: list[PlyReview] = []
+    reviews: list[PlyReview] = []
     for ply in reversed(range(len(board.moves) + 1)):
         now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
-        judged = _solved(solver, now, ply, seconds, until)
-        if judged is None:
+        current = _solved(solver, now, ply, seconds, until)
+        if current is None:
             continue
-        if found and found[-1].ply == ply + 1 and now.to_move:
-            judged = replace(judged, cost=max(0.0, (judged.value - found[-1].value) / 2 * now.to_move))
-        found.append(judged)
-    return found[::-1]
+        if reviews and reviews[-1].ply == ply + 1 and now.to_move:
+            current = replace(current, cost=max(0.0, (current.value - reviews[-1].value) / 2 * now.to_move))
+        reviews.append(current)
+    return reviews[::-1]
 
 
 def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Callable[[], bool]) -> PlyReview | None:

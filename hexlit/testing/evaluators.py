@@ -82,10 +82,10 @@ class EvaluatorConformance:
         for size, swap, positions, evaluator in self._cases():
             policy, _ = _answers(evaluator, positions, size * size + swap)
             legal = _in_movers_frame(positions.legal(size * size + swap), positions.to_move, size)
-            place = f"on {size}x{size}, swap={swap}"
-            assert (policy >= 0).all(), f"{place}: a probability is below 0, or no number"
-            assert np.allclose(policy.sum(1), 1, atol=1e-3), f"{place}: policies sum to {policy.sum(1)}"
-            assert not policy[~legal].any(), f"{place}: an illegal action has a probability"
+            case = f"on {size}x{size}, swap={swap}"
+            assert (policy >= 0).all(), f"{case}: a probability is below 0, or no number"
+            assert np.allclose(policy.sum(1), 1, atol=1e-3), f"{case}: policies sum to {policy.sum(1)}"
+            assert not policy[~legal].any(), f"{case}: an illegal action has a probability"
 
     def test_values_lie_between_a_loss_and_a_win(self) -> None:
         """In [-1, 1], and a number."""
@@ -109,9 +109,9 @@ class EvaluatorConformance:
             turned = _answers(evaluator, positions.rows(order), actions)
             alike = _answers(evaluator, positions.rows(np.full(self.batch, 1)), actions)
             for whole, backwards, one in zip(first, turned, alike, strict=True):
-                place = f"on {size}x{size}, swap={swap}"
-                assert np.allclose(whole, backwards[order], atol=self.tolerance), f"{place}: the row matters"
-                assert np.allclose(one, whole[1], atol=self.tolerance), f"{place}: the rest of the batch matters"
+                case = f"on {size}x{size}, swap={swap}"
+                assert np.allclose(whole, backwards[order], atol=self.tolerance), f"{case}: the row matters"
+                assert np.allclose(one, whole[1], atol=self.tolerance), f"{case}: the rest of the batch matters"
 
     def _cases(self) -> list[tuple[int, bool, Positions, Evaluator]]:
         return [
