@@ -134,6 +134,11 @@ _LOOK = 0.02
 """Seconds between two looks at the clock and at new input."""
 
 
+def stop_at(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
+    """Whether to stop: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
+    return lambda: stopped() or time.monotonic() >= deadline
+
+
 def solved(
     solver: Solver,
     cells: NDArray[np.int8],
@@ -161,11 +166,11 @@ def solved(
 @contextmanager
 def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) -> Iterator[None]:
     """Stop `solver` after `seconds`, or once `interrupted` is true."""
-    deadline, done = time.monotonic() + seconds, threading.Event()
+    stop, done = stop_at(time.monotonic() + seconds, interrupted), threading.Event()
 
     def watch() -> None:
         while not done.wait(_LOOK):
-            if interrupted() or time.monotonic() >= deadline:
+            if stop():
                 solver.stop()
 
     watcher = threading.Thread(target=watch, name="solver-limit", daemon=True)

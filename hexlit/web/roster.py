@@ -1,7 +1,6 @@
 """The players that a page may choose from, and the seats of one browser."""
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -173,8 +172,3 @@ class Seats:
             with suppress(Exception):  # one that fails to end holds up no other
                 player.close()
         self._players.clear()
-
-
-def before(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
-    """Whether a search should end: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
-    return lambda: stopped() or time.monotonic() >= deadline

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hexlit.arena.players import RESIGN, Forfeit
-from hexlit.arena.thinker import Thinker, fairest, opening_values, opens_fairly, proved_move, review
+from hexlit.arena.thinker import Thinker, fairest, opening_values, opens_fairly, proved_move, review, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
@@ -20,7 +20,7 @@ from hexlit.web.config import WebSettings
 from hexlit.web.positions import board_of, check_undecided, state_of
 from hexlit.web.recorded import review_entry
 from hexlit.web.requests import Look, Move, Openings, PositionText, Ready, Review, Study
-from hexlit.web.roster import Seats, before
+from hexlit.web.roster import Seats
 from hexlit.web.verdict import Verdicts
 
 Answer = dict[str, Any]
@@ -83,7 +83,7 @@ class Thinking:
             return self._move_of_player(request, board, stopped)
         thinker = self._thinker(request.player, board)
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
-        enough = before(time.monotonic() + seconds, until)
+        enough = stop_at(time.monotonic() + seconds, until)
         if opens_fairly(thinker, board):
             values = opening_values(thinker, board.size, enough)
             cell = fairest(values)
@@ -151,7 +151,7 @@ class Thinking:
             deadline = time.monotonic() + self._settings.interval
             left = most - sum(candidate.visits for candidate in thinker.search.candidates())
             if left > 0 and not thinker.search.full:
-                thought = thinker.study_more(left, until=before(deadline, until))
+                thought = thinker.study_more(left, until=stop_at(deadline, until))
             left = most - sum(candidate.visits for candidate in thinker.search.candidates())
             final = left <= 0 or thinker.search.full
             report = {"value": thought.value} | _found(thinker, board.size)

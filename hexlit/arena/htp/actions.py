@@ -11,6 +11,7 @@ import numpy as np
 from hexlit.arena.htp.protocol import quoted
 from hexlit.arena.htp.session import HtpSession, PlayerTime, game_time
 from hexlit.arena.position import may_swap, read_first_game, replay
+from hexlit.arena.thinker import stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.board import board_text
 from hexlit.hex.geometry import BLACK, WHITE
@@ -345,11 +346,7 @@ def analyze(session: HtpSession, colour: str) -> str:
     """
     session.thinker.study(session.undecided().cells, parse_colour(colour), simulations=1)
     while True:
-        deadline = time.monotonic() + session.settings.interval
-
-        def enough() -> bool:
-            return session.followed() or time.monotonic() >= deadline  # noqa: B023  # called in this round only
-
+        enough = stop_at(time.monotonic() + session.settings.interval, session.followed)
         left = session.settings.live_simulations - sum(
             candidate.visits for candidate in session.thinker.search.candidates()
         )

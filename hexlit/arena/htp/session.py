@@ -12,7 +12,7 @@ from hexlit.arena.config import PlaySettings
 from hexlit.arena.htp.commands import COMMANDS, QUIT, Command
 from hexlit.arena.htp.protocol import LONGEST_LINE, Incoming, Request, format_reply, quoted
 from hexlit.arena.position import Position, empty_position, may_swap
-from hexlit.arena.thinker import Thinker, Thought, proved_move, solved
+from hexlit.arena.thinker import Thinker, Thought, proved_move, solved, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver import Solution, Solver
@@ -227,13 +227,7 @@ class HtpSession:
         """Choose a move of `colour`: all simulations, or as many as the time allows."""
         limits = (self.settings.seconds, self.clocks[colour].budget(self.size**2 - self.position.stones))
         seconds = min((limit for limit in limits if limit is not None), default=None)
-        until = self.interrupted
-        if seconds is not None:
-            deadline = time.monotonic() + seconds
-
-            def until() -> bool:
-                return self.interrupted() or time.monotonic() >= deadline
-
+        until = self.interrupted if seconds is None else stop_at(time.monotonic() + seconds, self.interrupted)
         if self.settings.solver:
             proved = self._proved(colour, until)
             if proved is not None:
