@@ -112,10 +112,7 @@ class EngineProcess:
     def _line(self, command: str, deadline: float, seconds: float, garbage: str) -> str:
         """The next line of the program's output, without its end."""
         printed = f"; it printed {_short(garbage)!r}" if garbage else ""
-        while b"\n" not in self._output:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise Forfeit(f"no answer to {command!r} within {seconds:g} s{printed}{self._quote()}")
+        while b"\n" not in self._output and (left := deadline - time.monotonic()) > 0:
             if len(self._output) > MOST_GARBAGE:
                 raise Forfeit(
                     f"answers {command!r} with a line without an end, {_short(self._output.decode(errors='replace'))!r}"
@@ -123,9 +120,9 @@ class EngineProcess:
             if self._stdout not in (key.fileobj for key in self._selector.get_map().values()):
                 raise Forfeit(f"{self._end()} at {command!r}{printed}{self._quote()}")
             self._read(left)
-        line, _, self._output = self._output.partition(b"\n")
-        if time.monotonic() > deadline:
+        if time.monotonic() >= deadline:
             raise Forfeit(f"no answer to {command!r} within {seconds:g} s{printed}{self._quote()}")
+        line, _, self._output = self._output.partition(b"\n")
         return line.decode(errors="replace").replace("\r", "").rstrip()
 
     def _read(self, seconds: float) -> bool:

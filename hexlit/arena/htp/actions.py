@@ -1,5 +1,6 @@
 """What commands do: moves, time and parameters, and analyses of network, search and solver."""
 
+import contextlib
 import logging
 import re
 import time
@@ -62,20 +63,17 @@ def parse_move(text: str, size: int) -> int | None:
 
 def parse_number(text: str, name: str, least: float, most: float) -> float:
     """A number in [least, most]; raises `UsageError` that calls it `name`."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = float("nan")
-    if not least <= number <= most:
-        raise UsageError(f"{name} {quoted(text)}: a number from {least:g} to {most:g} is needed")
-    return number
+    with contextlib.suppress(ValueError):
+        if least <= (number := float(text)) <= most:
+            return number
+    raise UsageError(f"{name} {quoted(text)}: a number from {least:g} to {most:g} is needed")
 
 
 def parse_whole(text: str, name: str, least: int, most: int) -> int:
     """A whole number in [least, most]; raises `UsageError` that calls it `name`."""
-    if re.fullmatch(r"[0-9]{1,9}", text) is None or not least <= int(text) <= most:
-        raise UsageError(f"{name} {quoted(text)}: a whole number from {least} to {most} is needed")
-    return int(text)
+    if re.fullmatch(r"[0-9]{1,9}", text) and least <= int(text) <= most:
+        return int(text)
+    raise UsageError(f"{name} {quoted(text)}: a whole number from {least} to {most} is needed")
 
 
 def boardsize(session: HtpSession, *numbers: str) -> None:
@@ -282,30 +280,23 @@ def _chances(session: HtpSession, colour_name: str) -> dict[int, float]:
     return chances
 
 
-def search_visits(session: HtpSession, colour: str) -> str:
-    """Visits of the moves that the search has tried."""
-    return _of_search(session, colour, lambda candidate: str(candidate.visits))
+def _shown(show: Callable[[Candidate], str]) -> Callable[[HtpSession, str], str]:
+    """An analysis that shows each move that the search has tried."""
+
+    def analysis(session: HtpSession, colour: str) -> str:
+        _study(session, colour)
+        return _pairs(session, {candidate.action: show(candidate) for candidate in session.thinker.search.candidates()})
+
+    return analysis
 
 
-def search_values(session: HtpSession, colour: str) -> str:
-    """Q values of the moves that the search has tried, for the side to move, -1 to 1."""
-    return _of_search(session, colour, lambda candidate: f"{candidate.value:.2f}")
-
-
-def search_winrates(session: HtpSession, colour: str) -> str:
-    """The same as winning chances in percent."""
-    return _of_search(session, colour, lambda candidate: f"{50 * (1 + candidate.value):.0f}")
-
-
-def search_priors(session: HtpSession, colour: str) -> str:
-    """Priors of the moves that the search has tried, in percent."""
-    return _of_search(session, colour, lambda candidate: f"{100 * candidate.prior:.1f}")
-
-
-def _of_search(session: HtpSession, colour: str, show: Callable[[Candidate], str]) -> str:
-    _study(session, colour)
-    candidates = session.thinker.search.candidates()
-    return _pairs(session, {candidate.action: show(candidate) for candidate in candidates})
+search_visits = _shown(lambda candidate: str(candidate.visits))
+search_values = _shown(lambda candidate: f"{candidate.value:.2f}")
+"""Q values for the side to move, -1 to 1."""
+search_winrates = _shown(lambda candidate: f"{50 * (1 + candidate.value):.0f}")
+"""The same as winning chances in percent."""
+search_priors = _shown(lambda candidate: f"{100 * candidate.prior:.1f}")
+"""In percent."""
 
 
 def search_variation(session: HtpSession, colour: str) -> str:
