@@ -115,7 +115,7 @@ def game_positions(size: int, count: int, seed: int, cache: Path | None = None) 
 
 
 def limits_of(size: int) -> SolvingLimits:
-    """SolvingLimits of solving on a board; raises `UsageError` if it has no solved positions."""
+    """Limits of solving on a board; raises `UsageError` if it has no solved positions."""
     if size not in LIMITS:
         raise UsageError(f"board={size}: positions are solved on boards of {min(LIMITS)} to {max(LIMITS)}")
     return LIMITS[size]
