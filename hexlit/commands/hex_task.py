@@ -22,10 +22,9 @@ from hexlit.commands.rating_pool import rating_callbacks
 from hexlit.commands.run_kernels import KernelsPhase, RunKernels
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder
-from hexlit.nets.agreement import measure_agreement
-from hexlit.nets.config import AUXILIARY, NetConfig
-from hexlit.nets.flops import forward_flops, training_flops
-from hexlit.nets.tower import HexNet
+from hexlit.nets.config import AUXILIARY, saved_config
+from hexlit.nets.evaluator import measure_agreement
+from hexlit.nets.tower import HexNet, forward_flops, training_flops
 from hexlit.reporting.ending import print_ending
 from hexlit.reporting.summary import print_summary
 from hexlit.tasks.hex.checkpoint import load_network
@@ -113,7 +112,7 @@ class HexTask(Task):
                 raise UsageError(
                     f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume"
                 )
-        if NetConfig(**saved["net"]) != config.net:
+        if saved_config(saved["net"]) != config.net:
             raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
         for name in AUXILIARY:
             was = name in saved.get("auxiliary", ())  # checkpoints from before these heads have none

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from hexlit.nets.heads import ILLEGAL, masked_logits
+from hexlit.nets.tower import ILLEGAL, masked_logits
 
 SOFT_POWER = 0.25
 """Power of the soft target: the searched policy to this power separates good from bad among unlikely moves."""

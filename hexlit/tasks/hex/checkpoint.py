@@ -8,8 +8,7 @@ import torch
 
 from hexlit.errors import UsageError
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.nets.saved import saved_net
-from hexlit.nets.tower import HexNet, playing_state
+from hexlit.nets.tower import HexNet, playing_state, saved_net
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
 from hexlit.tasks.hex.portable import SUFFIX, read_safetensors
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use

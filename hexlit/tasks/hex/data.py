@@ -116,7 +116,6 @@ class SelfPlayDataModule(HexDataModule):
             search_value_share=replay.search_value_share,
             search_value_decay=replay.search_value_decay,
             surprise_share=replay.surprise_share,
-            duplicates=replay.duplicates,
             replies=replies,
         )
         self.others = others

@@ -14,8 +14,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
 from hexlit.nets.config import REPLY, NetConfig
-from hexlit.nets.heads import masked_logits
-from hexlit.nets.tower import HexNet, NetOutput, build_net, playing_state
+from hexlit.nets.tower import HexNet, NetOutput, build_net, masked_logits, playing_state
 from hexlit.tasks.hex.auxiliary import reply_loss, soft_loss
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.module import TrainedModule

@@ -20,7 +20,7 @@ from tests.nets.test_evaluator import plain, random_positions, trained_like
     [
         {"global_pooling": True, "blocks": [3]},
         {"attention": "se", "block": "bottleneck", "activation": "gelu"},
-        {"kernel": "hex", "activation": "silu"},
+        {"activation": "silu"},
     ],
     ids=str,
 )
