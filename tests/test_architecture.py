@@ -34,7 +34,7 @@ ARROWS: dict[str, set[str]] = {
         "accelerate",
         "hex",
     },
-    "testing": {"arena", "selfplay", "search", "hex"},  # for tests, of other packages too; nothing imports it
+    "testing": {"search", "nets", "hex"},  # for tests, of other packages too; nothing imports it
     "web": {"arena", "search", "hex"},  # networks come from the commands, as evaluators
     "bench": {"tasks", "selfplay", "search", "nets", "training", "accelerate", "hex"},
     "planning": set(),  # what was measured comes as a file

@@ -14,9 +14,8 @@ from rich.console import Console
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.together import on_writer
-from hexlit.arena.match import Player
-from hexlit.arena.players import RandomPlayer, SearchPlayer
-from hexlit.arena.pool import RatingPool
+from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
+from hexlit.arena.ratings import RatingPool
 from hexlit.errors import UsageError
 from hexlit.nets.config import AUXILIARY, saved_config
 from hexlit.nets.evaluator import measure_agreement

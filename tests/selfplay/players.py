@@ -1,4 +1,4 @@
-"""The promises of every player of self-play, on any machine."""
+"""What every player of self-play keeps, on any machine: the base class of its tests."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.player import LocalPlayer, Order, SelfPlayer, Workplace
-from hexlit.testing.stand_ins import KeyedHost
+from tests.selfplay.hosts import KeyedHost
 
 Games = dict[int, GameRecord]
 
@@ -27,11 +27,8 @@ def workplace() -> Workplace:
     return Workplace(settings, KeyedHost)
 
 
-class SelfPlayConformance:
-    """The promises of `hexlit.selfplay.player.SelfPlayer`; see `hexlit.testing` for how to run them.
-
-    The tests share a player where `make` gives the same one again, as it may: each restores the games it began with.
-    """
+class SelfPlayerTests:
+    """The tests may share a player: each restores the games that it began with."""
 
     def make(self, place: Workplace) -> SelfPlayer:
         """A player that plays the whole of `place`."""

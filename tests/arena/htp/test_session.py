@@ -1,16 +1,18 @@
-"""Any conversation: one answer to each command, and a position that no mistake can lose."""
+"""Any conversation: one answer to each command, and a position that no mistake can lose; its thread and its time."""
 
 import re
+import threading
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexlit.arena.htp import game, server
+from hexlit.arena.htp import actions
 from hexlit.arena.htp.commands import COMMANDS, MENU
 from hexlit.arena.htp.protocol import decode, is_interrupt, parse_request
-from hexlit.arena.htp.session import Session
+from hexlit.arena.htp.session import HtpSession, PlayerTime, Worker, game_time
+from hexlit.arena.htp.session import answer as answer_of
 from tests.arena.htp.sessions import ask, converse, session_of, tell
 
 ODD_WORDS = "b w black WHITE a1 B2 c3 d4 e5 a0 swap-pieces resign pass 0 1 2 3 4 5 20 -1 1e9 nan inf"
@@ -32,14 +34,14 @@ ENDS = st.sampled_from([b"\n", b"\r\n", b" # comment\n", b"\n\n"])
 
 
 @pytest.fixture(scope="module")
-def shared() -> Session:
+def shared() -> HtpSession:
     """One session for all examples, so that every one starts where another has left off."""
     return session_of(3, simulations=4, live_simulations=8, interval=0.001)
 
 
 @given(st.lists(st.tuples(LINE, ENDS), max_size=12))
 @settings(max_examples=100)
-def test_every_command_gets_one_answer_with_its_number(shared: Session, lines: list[tuple[bytes, bytes]]) -> None:
+def test_every_command_gets_one_answer_with_its_number(shared: HtpSession, lines: list[tuple[bytes, bytes]]) -> None:
     texts = [decode(line) for line, _ in lines if not is_interrupt(decode(line))]
     requests = [request for request in map(parse_request, texts) if request]
     for last, request in enumerate(requests):
@@ -65,7 +67,7 @@ def test_an_error_leaves_the_position_as_it_was(before: list[str], line: bytes) 
     if request is None:
         return
     position, cells = session.position, session.position.cells.copy()
-    reply, fine = server.answer(session, request)
+    reply, fine = answer_of(session, request)
     assert fine == reply.startswith("=")
     if not fine:
         assert session.position is position
@@ -76,11 +78,11 @@ def test_an_error_leaves_the_position_as_it_was(before: list[str], line: bytes) 
 def test_a_bug_is_an_answer_too_and_the_game_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(session: Session, arguments: object) -> str:
+    def broken(session: HtpSession) -> str:
         session.position = session.position.place(-1, 0)
-        raise ZeroDivisionError(f"{arguments}")
+        raise ZeroDivisionError
 
-    monkeypatch.setattr(game, "showboard", broken)
+    monkeypatch.setattr(actions, "showboard", broken)
     session = session_of(3)
     tell(session, "play b b2")
     before = session.position
@@ -141,3 +143,91 @@ def test_quit_is_answered_and_ends_the_conversation_and_so_does_the_end_of_the_i
     assert converse(session, b"1 quit\nname\n")[0] == "=1 \n\n"
     assert converse(session, b"name")[0] == "= hexlit\n\n"
     assert converse(session, b"quit now\nname\n")[1] == ["? quit takes no arguments: 1 given", "= hexlit"]
+
+
+def test_calls_are_carried_out_in_turn_in_one_other_thread() -> None:
+    worker, seen = Worker(), list[object]()
+    worker.begin(lambda: seen.append(threading.get_ident()))
+    assert worker.do(lambda: seen.append(threading.get_ident()) or len(seen)) == 2  # type: ignore[func-returns-value]
+    assert len(set(seen)) == 1
+    assert seen[0] != threading.get_ident()
+    assert not worker.busy
+
+
+def test_it_is_busy_until_the_last_call_is_done() -> None:
+    worker, go = Worker(), threading.Event()
+    worker.begin(go.wait)
+    assert worker.busy
+    go.set()
+    worker.do(lambda: None)
+    assert not worker.busy
+
+
+def test_an_error_reaches_who_waits_and_the_next_call_is_carried_out() -> None:
+    worker = Worker()
+    with pytest.raises(ZeroDivisionError):
+        worker.do(lambda: 1 // 0)
+    assert worker.do(lambda: 7) == 7
+
+
+def test_a_failure_that_nobody_waits_for_is_told_and_ends_the_work() -> None:
+    told = threading.Event()
+    worker = Worker(failed=told.set)
+    worker.begin(lambda: 1 // 0)
+    assert told.wait(20)
+    assert isinstance(worker.error, ZeroDivisionError)
+    with pytest.raises(ZeroDivisionError):
+        worker.do(lambda: 7)
+
+
+def test_without_a_limit_a_move_may_take_any_time() -> None:
+    clock = PlayerTime()
+    clock.spend(1e6)
+    assert clock.budget(100) is None
+    assert str(clock) == "no limit"
+
+
+@given(st.floats(0, 1e6), st.integers(0, 361))
+def test_a_move_never_takes_more_than_a_part_of_the_time(left: float, empty: int) -> None:
+    budget = PlayerTime(left).budget(empty)
+    assert budget is not None
+    assert 0 <= budget <= left / 4
+
+
+def test_a_game_played_at_its_budget_keeps_time_to_the_end() -> None:
+    clock = PlayerTime(60.0)
+    for empty in range(121, 0, -2):
+        budget = clock.budget(empty)
+        assert budget is not None
+        assert budget > 0
+        clock.spend(budget)
+    assert clock.left is not None
+    assert clock.left > 0
+
+
+def test_moves_of_a_period_share_its_time() -> None:
+    clock = game_time(0, 30, 3)
+    assert clock.budget(100) == pytest.approx(30 / 3, rel=0.01)
+    clock.spend(5)
+    assert clock.budget(100) == pytest.approx(25 / 2, rel=0.01)
+    clock.spend(5)
+    clock.spend(5)
+    assert (clock.left, clock.moves) == (30, 3)
+
+
+def test_after_the_main_time_comes_a_period() -> None:
+    clock = game_time(10, 30, 3)
+    assert clock.left == 10
+    clock.spend(11)
+    assert (clock.left, clock.moves) == (30, 3)
+
+
+def test_a_period_without_moves_is_no_limit() -> None:
+    assert game_time(10, 1, 0).left is None
+
+
+def test_a_flag_that_has_fallen_leaves_no_time() -> None:
+    clock = PlayerTime(3.0)
+    clock.spend(5.0)
+    assert clock.left == 0
+    assert clock.budget(100) == 0

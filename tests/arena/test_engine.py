@@ -4,16 +4,16 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
-from hexlit.arena.engine_process import EngineProcess, Reply
-from hexlit.arena.game_player import RESIGN, Forfeit
-from hexlit.arena.htp_engine import HtpEngine
+from hexlit.arena.engine import EngineProcess, HtpEngine, Reply
+from hexlit.arena.players import RESIGN, Forfeit
 from hexlit.errors import UsageError
+from hexlit.hex.board import Board
 from tests.arena.engines import engine
 
 Start = Callable[..., HtpEngine]
@@ -42,12 +42,17 @@ def _no_process_is_left() -> Iterator[None]:
     assert left == []
 
 
+def move_of(player: HtpEngine, moves: Sequence[int], size: int = 3, *, swap: bool = False) -> int:
+    (move,) = player.answer([Board(size, swap=swap, moves=moves)])
+    return move
+
+
 def note_of(engine: HtpEngine, moves: tuple[int, ...] = ()) -> str:
     """Why it loses its first game on 3x3, after `moves`."""
 
     def play() -> int:
         engine.begin(3)
-        return engine.answer(moves)
+        return move_of(engine, moves)
 
     with pytest.raises(Forfeit, match="^fake: ") as caught:
         play()
@@ -67,11 +72,11 @@ def test_a_game_is_told_move_by_move_and_told_again_where_it_differs(start: Star
     )
     player.begin(3)
     assert player.title == "fake 1"
-    assert player.answer([]) == 0
-    assert player.answer([0, 8]) == 1
-    assert player.answer([4]) == 0
+    assert move_of(player, []) == 0
+    assert move_of(player, [0, 8]) == 1
+    assert move_of(player, [4]) == 0
     player.begin(4)
-    assert player.answer([5, 6]) == 0
+    assert move_of(player, [5, 6], 4) == 0
     assert log.read_text().splitlines() == [
         "boardsize 3 3",
         "clear_board",
@@ -104,10 +109,10 @@ def test_a_swap_is_the_move_swap_pieces_in_both_directions(start: Start, tmp_pat
     swapper = "def genmove(words): say('Swap-Pieces' if words[1] == 'w' and len(played) == 1 else 'b1')\n"
     player = start(swapper + LOGGED, str(log))
     player.begin(3, swap=True)
-    assert player.answer([1]) == 9
-    assert player.answer([1, 9, 8]) == 1, "b1 is free again: the swap has put White's stone on a2"
+    assert move_of(player, [1], swap=True) == 9
+    assert move_of(player, [1, 9, 8], swap=True) == 1, "b1 is free again: the swap has put White's stone on a2"
     player.begin(3, swap=True)
-    assert player.answer([2, 9]) == 1
+    assert move_of(player, [2, 9], swap=True) == 1
     assert note_of(player, (1,)) == "illegal move: swap-pieces, but the match is played without the swap rule"
     assert log.read_text().splitlines() == [
         "param_game allow_swap 1",
@@ -142,7 +147,7 @@ def test_by_the_swap_rule_too_an_illegal_move_loses(
     player = start(f"def genmove(words): say('{answer}')\n")
     player.begin(3, swap=True)
     with pytest.raises(Forfeit, match=f"^fake: {note}$"):
-        player.answer(moves)
+        move_of(player, moves, swap=True)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +191,7 @@ def test_answers_and_what_is_wrong_with_them(
     else:
         player.begin(3)
         if note is not None:
-            assert player.answer(moves) == note
+            assert move_of(player, moves) == note
 
 
 @pytest.mark.parametrize(
@@ -222,7 +227,7 @@ def test_who_cannot_stop_talking_loses_at_once(start: Start, changes: str, note:
 def test_a_slow_program_is_waited_for_as_long_as_it_may_take(start: Start) -> None:
     player = start("def genmove(words):\n  time.sleep(0.3)\n  say('c3')\n")
     player.begin(3)
-    assert player.answer([]) == 8
+    assert move_of(player, []) == 8
 
 
 def test_a_program_that_hangs_in_a_game_is_started_anew_for_the_next(start: Start, tmp_path: Path) -> None:
@@ -238,11 +243,11 @@ def test_a_program_that_hangs_in_a_game_is_started_anew_for_the_next(start: Star
     )
     player.begin(3)
     with pytest.raises(Forfeit, match="fake: no answer to 'genmove b' within 1 s"):
-        player.answer([])
+        move_of(player, [])
     with pytest.raises(Forfeit, match="fake: is not running"):
-        player.answer([])
+        move_of(player, [])
     player.begin(3)
-    assert player.answer([4]) == 8
+    assert move_of(player, [4]) == 8
 
 
 def test_a_flood_on_standard_error_blocks_nobody_and_its_end_is_quoted(start: Start) -> None:
@@ -301,7 +306,7 @@ def test_a_program_that_ended_between_two_games_loses_one_game_only(start: Start
     with pytest.raises(Forfeit, match="fake: ended by signal 9 "):
         player.begin(3)
     player.begin(3)
-    assert player.answer([]) == 0
+    assert move_of(player, []) == 0
 
 
 @pytest.mark.parametrize(
