@@ -18,8 +18,8 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.resources import ResourceSampler
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured
 from hexlit.errors import UsageError
+from hexlit.training.distributed import precision_arguments
 from hexlit.training.module import TrainedModule
-from hexlit.training.precision import precision_arguments
 from hexlit.training.steps import PARTS, StepClock
 
 WARM_UP = 3

@@ -13,9 +13,8 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.bench.optimisation import BATCHES, Trainee
 from hexlit.errors import UsageError
 from hexlit.training.batches import batch_size
-from hexlit.training.display import Display
 from hexlit.training.module import TrainedModule
-from hexlit.training.phases import PhaseClock
+from hexlit.training.phases import Display, PhaseClock
 from hexlit.training.task import Session, Task
 
 

@@ -53,7 +53,7 @@ def as_text(argument: str) -> str:
 def predict(config: DictConfig) -> None:
     """Predict with the checkpoint's network, in the way of its task."""
     settings = typed(config, PredictConfig)
-    from hexlit.training.checkpoint import checkpoint_file
+    from hexlit.training.checkpoints import checkpoint_file
 
     checkpoint = checkpoint_file(Path(settings.checkpoint))
     name = task_of(checkpoint)
@@ -79,7 +79,7 @@ def task_of(checkpoint: Path) -> str:
     """
     import torch
 
-    from hexlit.training.checkpoint import check_whole
+    from hexlit.training.checkpoints import check_whole
 
     if not checkpoint.is_file():
         raise UsageError(f"checkpoint={checkpoint}: there is no such file")

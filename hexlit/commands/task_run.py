@@ -52,7 +52,7 @@ def train_task(
         with quick_imports():
             from hexlit.accelerate.profile import build_profile
             from hexlit.reporting.progress import TrainingProgress
-            from hexlit.training.run import run
+            from hexlit.training.run import RunOptions, run
 
             waiting.what = "setting up"
             task = begun.make(console)  # imports the task
@@ -75,14 +75,16 @@ def train_task(
             folder,
             profile,
             display_from,
-            callbacks=callbacks,
-            run_name=run_name,
-            started=started,
-            trial=trial,
-            saved=saved,
-            lost=lost,
-            facts=choices(),
-            tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
+            RunOptions(
+                callbacks=callbacks,
+                run_name=run_name,
+                started=started,
+                trial=trial,
+                saved=saved,
+                lost=lost,
+                facts=choices(),
+                tags=list(dict.fromkeys([settings.task, settings.subject, settings.name, profile.device.type])),
+            ),
         )
     if settings.report and writes:
         path = write_beside(folder)

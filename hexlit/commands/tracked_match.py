@@ -12,7 +12,7 @@ from hexlit.tasks.hex.checkpoint import network_file
 from hexlit.tasks.hex.tracked import in_words
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.tracked_files import checkpoint_files, without_doubles
+from hexlit.training.loggers import checkpoint_files, without_doubles
 
 if TYPE_CHECKING:
     from hexlit.commands.match import MatchConfig

@@ -9,7 +9,7 @@ from hexlit.reporting.board_image import openings_image
 from hexlit.tasks.hex.checkpoint import network_file
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files, TrackedRun
-from hexlit.training.tracked_files import checkpoint_files
+from hexlit.training.loggers import checkpoint_files
 
 if TYPE_CHECKING:
     from hexlit.commands.strength import StrengthConfig

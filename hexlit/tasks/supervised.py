@@ -20,7 +20,7 @@ from hexlit.errors import UsageError
 from hexlit.files import replacing
 from hexlit.reporting.ending import print_ending
 from hexlit.tasks.run_config import RunConfig
-from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
+from hexlit.training.checkpoints import check_whole, checkpoint_file, weights_in_use
 from hexlit.training.module import TrainedModule
 from hexlit.training.task import Session, Task
 

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from hexlit.accelerate.together import on_writer
 from hexlit.training.batches import whole_size
-from hexlit.training.display import FigureDisplay
-from hexlit.training.phases import SAVING, PhaseClock
-from hexlit.training.proof import Proof
+from hexlit.training.phases import SAVING, FigureDisplay, PhaseClock
+from hexlit.training.stopping import StopAtTarget
+from hexlit.training.task import Evaluation
 
 Figures = Mapping[str, Any]
 
@@ -119,34 +119,28 @@ class ValidationPhase(L.Callback):
 
 
 class EvaluationPhase(L.Callback):
-    """Measures the network after every `every_epochs` epochs and after the last, and logs the numbers as `prefix.*`.
+    """Measures the network as its task asks, and logs the numbers as `prefix.*`.
 
-    With 0 epochs it never does. With a `proof` the last epoch is measured twice: for the proof, and finally.
+    With a `target` the last epoch is measured twice: for the target, and finally.
+
+    Attributes:
+        prefix: see `Evaluation`.
+        latest: figures of the latest measurement.
+        measured_after: epochs done at the latest measurement; None before.
     """
 
     def __init__(
-        self,
-        measure: Callable[[bool], Figures],
-        clock: PhaseClock,
-        display: FigureDisplay,
-        *,
-        prefix: str,
-        every_epochs: int = 1,
-        proof: Proof | None = None,
+        self, measured: Evaluation, clock: PhaseClock, display: FigureDisplay, target: StopAtTarget | None = None
     ) -> None:
-        """`measure(final)` gives the figures of the network in its present state, `final` after the last epoch.
-
-        Figures that are not final go to `proof`, which may end the run.
-        """
-        self._measure = measure
-        self.prefix = prefix
+        """Figures that are not final go to `target`, which may end the run."""
+        self._measure = measured.measure
+        self.prefix = measured.prefix
         self._clock = clock
         self._display = display
-        self._every_epochs = every_epochs
-        self._proof = proof
+        self._every_epochs = measured.every_epochs
+        self._target = target
         self.latest: Figures = {}
         self.measured_after: int | None = None
-        """Epochs done at the latest measurement."""
 
     def state_dict(self) -> dict[str, Any]:
         return {"latest": dict(self.latest), "measured_after": self.measured_after}
@@ -160,9 +154,9 @@ class EvaluationPhase(L.Callback):
         if not self.is_due(trainer):
             return
         epoch, final = trainer.current_epoch, _is_last(trainer)
-        if self._proof is not None or not final:
+        if self._target is not None or not final:
             self.evaluate(epoch, final=False)
-        if self._proof is not None and self._proof.judge(epoch + 1, self.latest):
+        if self._target is not None and self._target.judge(epoch + 1, self.latest):
             final = trainer.should_stop = True
         if final:
             self.evaluate(epoch, final=True)

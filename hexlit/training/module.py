@@ -18,11 +18,10 @@ from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.together import add_up, gathered
 from hexlit.errors import UsageError
-from hexlit.training.average import RunningAverage
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, whole_size
 from hexlit.training.budget import progress
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.optimizer import adapt_state, build_optimizer, learning_rate_factor, scaled_lr
+from hexlit.training.optimizer import RunningAverage, adapt_state, build_optimizer, learning_rate_factor, scaled_lr
 from hexlit.training.steps import StepClock
 
 log = logging.getLogger(__name__)

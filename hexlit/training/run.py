@@ -5,7 +5,7 @@ import platform
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,36 +15,63 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.rank_line import Lost
-from hexlit.accelerate.ranks import ranks
+from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
 from hexlit.files import write_json_atomic
 from hexlit.interruption import TOLD, is_interruption
 from hexlit.tracking.metric_names import MetricTable
 from hexlit.tracking.provenance import git_state, versions
-from hexlit.training.budget import Budget, FlopBudget, TimeBudget, WallTime
-from hexlit.training.checkpoint import CHECKPOINTS
-from hexlit.training.checkpoint_files import WholeCheckpoints, newest_sound
+from hexlit.tracking.tracked_run import Files, TrackedRun
+from hexlit.training.budget import Budget, Cost, FlopBudget, TimeBudget, WallTime
+from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_sound
 from hexlit.training.config import TrainerConfig
-from hexlit.training.cost import Cost
-from hexlit.training.display import Display
-from hexlit.training.distributed import device_arguments, part_ways, refuse_for_several, surroundings
-from hexlit.training.early_stopping import EarlyStopping
-from hexlit.training.ending import command_to_go_on, ending_of
-from hexlit.training.epoch_times import EpochTimes, RowsAreWhole
+from hexlit.training.distributed import (
+    device_arguments,
+    part_ways,
+    precision_arguments,
+    refuse_for_several,
+    surroundings,
+)
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
-from hexlit.training.guards import FiniteGuard, MemoryWatch
-from hexlit.training.loggers import build_loggers, close_loggers, note_best, note_in_wandb, tracked_run
-from hexlit.training.metrics import LatestRow, MetricsCsv
+from hexlit.training.guards import FiniteGuard, MemoryWatch, RunUsage
+from hexlit.training.loggers import (
+    CHECKPOINT,
+    EpochTimes,
+    LatestRow,
+    MetricsCsv,
+    RowsAreWhole,
+    build_loggers,
+    close_loggers,
+    note_best,
+    note_in_wandb,
+    tracked_run,
+)
 from hexlit.training.optimizer import optimizer_state_bytes, scaled_lr
-from hexlit.training.phases import COMPILING, FINISHING
-from hexlit.training.precision import precision_arguments
-from hexlit.training.proof import Proof
+from hexlit.training.phases import COMPILING, FINISHING, Display
 from hexlit.training.steps import StepClock
+from hexlit.training.stopping import EarlyStopping, StopAtTarget, command_to_go_on, ending_of
 from hexlit.training.task import Evaluation, RunSettings, Session, Task
-from hexlit.training.tracked_files import track_files
-from hexlit.training.usage import RunUsage
 
-log = logging.getLogger(__name__)
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the caller of a run adds to its settings."""
+
+    callbacks: Sequence[L.Callback] = ()
+    """They come last, after the checkpoints."""
+    run_name: str | None = None
+    """Name for the loggers; None: made of the configuration's name and the folder's."""
+    started: float | None = None
+    """Time on `time.monotonic()` from which the run counts its time; None: now."""
+    trial: bool = False
+    """Whether it is a trial of a sweep; see `Session`."""
+    saved: Callable[[Path], None] = lambda path: None
+    """Called after each checkpoint that has been written and checked."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """They describe the run on Weights & Biases, in addition to its configuration."""
+    tags: Sequence[str] = ()
+    lost: Lost | None = None
+    """Called when a rank is gone, if the ranks tell each other."""
 
 
 def run(
@@ -53,30 +80,70 @@ def run(
     folder: Path,
     profile: DeviceProfile,
     display_from: Callable[[int], Display],
-    *,
-    callbacks: Sequence[L.Callback] = (),
-    run_name: str | None = None,
-    started: float | None = None,
-    trial: bool = False,
-    saved: Callable[[Path], None] = lambda path: None,
-    facts: Mapping[str, Any] | None = None,
-    tags: Sequence[str] = (),
-    lost: Lost | None = None,
+    options: RunOptions | None = None,
 ) -> dict[str, Any]:
     """Run `task` in `folder` and return the summary, which is also written there as `summary.json`.
 
     Only the first of several ranks does so; the others take part, each in a folder of its own, and return nothing.
-
-    `display_from(epoch)` shows a run that begins with `epoch`. `callbacks` come last; loggers know the run as
-    `run_name`. Its time counts from `started` on `time.monotonic()`, None for now. `trial`: see `Session`.
-    `saved(path)` is called after each checkpoint that has been written and checked. `facts` and `tags` describe the
-    run on Weights & Biases, in addition to its configuration. `lost` is called when a rank is gone, if the ranks tell
-    each other.
+    `display_from(epoch)` shows a run that begins with `epoch`.
 
     Raises:
         UsageError: a setting does not suit the task, the data or the run to continue.
     """
-    started = time.monotonic() if started is None else started
+    job = _set_up(config, task, folder, profile, display_from, options or RunOptions())
+    figures = _fit(job)
+    return _end(job, figures) if job.place.writes else {}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run that has been set up."""
+
+    config: RunSettings
+    task: Task
+    folder: Path
+    profile: DeviceProfile
+    options: RunOptions
+    place: Ranks
+    first_epoch: int
+    checkpoint: Path | None
+    """Where the run continues from."""
+    usage: RunUsage
+    display: Display
+    loggers: list[Any]
+    trainer: L.Trainer
+    validation: ValidationPhase
+    evaluation: EvaluationPhase
+    target: StopAtTarget | None
+    stopping: EarlyStopping
+    wall_time: WallTime
+    cost: Cost
+
+    def ending(self, interrupted_after: int | None = None) -> dict[str, Any]:
+        """How the run ended."""
+        return ending_of(self.trainer, target=self.target, stopping=self.stopping, interrupted_after=interrupted_after)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The latest figures: those of the evaluation, or of the validation where a task has no evaluation."""
+        return dict(self.evaluation.latest) if self.evaluation.prefix else dict(self.validation.of(None))
+
+    def track_files(self, **facts: Any) -> None:
+        """Give the files of the run to Weights & Biases; those of trials stay here."""
+        tracked = None if self.options.trial else tracked_run(self.loggers)
+        track_files(tracked, self.task, self.folder, {"epochs": self.trainer.current_epoch, **facts})
+
+
+def _set_up(
+    config: RunSettings,
+    task: Task,
+    folder: Path,
+    profile: DeviceProfile,
+    display_from: Callable[[int], Display],
+    options: RunOptions,
+) -> _Run:
+    """The device, the clock, the task, the loggers and the Trainer, in this order."""
+    started = time.monotonic() if options.started is None else options.started
     quiet_lightning()
     profile.apply()
     place = ranks()
@@ -93,32 +160,30 @@ def run(
     display = display_from(first_epoch)
     clock.listeners.append(display)
     L.seed_everything(config.seed, workers=True, verbose=False)
-    task.set_up(Session(folder, profile, clock, display, first_epoch, trial, deadline))
+    task.set_up(Session(folder, profile, clock, display, first_epoch, options.trial, deadline))
     module = task.module
     steps = module.clock = StepClock(folder / "steps.csv", profile.device, usage.gauge)
     steps.resume(first_epoch)
 
-    run_name = run_name or f"{config.name}-{folder.name}"
     loggers = build_loggers(
         config.logger,
         folder,
-        run_name,
+        options.run_name or f"{config.name}-{folder.name}",
         MetricTable(task.metrics),
-        facts=described(config, profile) | dict(facts or {}),
-        tags=tags,
+        facts=described(config, profile) | dict(options.facts),
+        tags=options.tags,
         resumed=config.resume is not None,
-        trial=trial,
+        trial=options.trial,
     )
     tracked = tracked_run(loggers)
     if tracked is not None:
         clock.listeners.append(RowsAreWhole(tracked))
     metrics = next(logger for logger in loggers if isinstance(logger, MetricsCsv))
     metrics.resume(first_epoch)
+
     measured = task.evaluation() or Evaluation("", lambda final: {}, every_epochs=0)
-    proof = None if measured.least is None else Proof(measured.least, measured.in_a_row)
-    evaluation = EvaluationPhase(
-        measured.measure, clock, display, prefix=measured.prefix, every_epochs=measured.every_epochs, proof=proof
-    )
+    target = None if measured.least is None else StopAtTarget(measured.least, measured.in_a_row)
+    evaluation = EvaluationPhase(measured, clock, display, target)
     validation = ValidationPhase(clock, display, task.unit, task.shown)
     wall_time = WallTime(started, settle=clock.settle, phases_before=phases_before)
     cost = Cost(
@@ -131,34 +196,36 @@ def run(
     if config.trainer.max_flops is not None:
         budgets.append(FlopBudget(config.trainer.max_flops, lambda: cost.flops))
     stopping = EarlyStopping(config.trainer, measured.prefix or None)
+    # Lightning calls each hook of all callbacks in this order.
+    callbacks: list[L.Callback] = [
+        OptimisationPhase(clock, display, task.unit),  # first, for the phase spans the work of all others
+        steps,
+        FiniteGuard(folder),  # before anything reads the epoch's figures
+        LogFigures(task.figures),
+        validation,
+        LogFigures(lambda: {"train": {"lr": module.learning_rate}}),
+        wall_time,  # before the budgets, which read it
+        *budgets,  # before the evaluation: the last epoch is measured finally
+        *task.before_evaluation(evaluation.is_due),
+        evaluation,
+        *([] if target is None else [target]),
+        *task.callbacks(),
+        stopping,  # after all that logs, for it reads one of these figures
+        cost,  # after the evaluation, whose operations it counts
+        MemoryWatch(profile.memory_warning, usage.peaks),
+        EpochTimes(clock, steps),
+        LatestRow(metrics),  # after all that logs
+        Saving(clock),  # right before the checkpoints, whose time it names
+        *checkpoints(folder, config.trainer),
+        *options.callbacks,
+    ]
     trainer = L.Trainer(
         accelerator=profile.accelerator,
-        **device_arguments(profile, place, lost),
-        **precision_arguments(profile, [WholeCheckpoints(saved), *surroundings(place)]),
+        **device_arguments(profile, place, options.lost),
+        **precision_arguments(profile, [WholeCheckpoints(options.saved), *surroundings(place)]),
         max_epochs=config.trainer.max_epochs,
         logger=loggers,
-        callbacks=[
-            OptimisationPhase(clock, display, task.unit),
-            steps,
-            FiniteGuard(folder),
-            LogFigures(task.figures),
-            validation,
-            LogFigures(lambda: {"train": {"lr": module.learning_rate}}),
-            wall_time,
-            *budgets,
-            *task.before_evaluation(evaluation.is_due),
-            evaluation,
-            *([] if proof is None else [proof]),
-            *task.callbacks(),
-            stopping,
-            cost,
-            MemoryWatch(profile.memory_warning, usage.peaks),
-            EpochTimes(clock, steps),
-            LatestRow(metrics),
-            Saving(clock),
-            *checkpoints(folder, config.trainer),
-            *callbacks,
-        ],
+        callbacks=callbacks,
         default_root_dir=folder,
         reload_dataloaders_every_n_epochs=int(task.fresh_data),
         enable_progress_bar=False,
@@ -166,30 +233,52 @@ def run(
         log_every_n_steps=1,
         num_sanity_val_steps=0,
     )
+    return _Run(
+        config=config,
+        task=task,
+        folder=folder,
+        profile=profile,
+        options=options,
+        place=place,
+        first_epoch=first_epoch,
+        checkpoint=checkpoint,
+        usage=usage,
+        display=display,
+        loggers=loggers,
+        trainer=trainer,
+        validation=validation,
+        evaluation=evaluation,
+        target=target,
+        stopping=stopping,
+        wall_time=wall_time,
+        cost=cost,
+    )
+
+
+def _fit(job: _Run) -> dict[str, Any]:
+    """Train, measure the result, and close what the task holds; returns entries for the summary."""
+    task, trainer, clock = job.task, job.trainer, job.usage.clock
+    figures: dict[str, Any] = {"compile_seconds": None}
     failed, interrupted = True, False
-    compile_seconds = None
     try:
-        with usage, display:
-            if first_epoch < config.trainer.max_epochs:
-                with clock.phase(COMPILING, first_epoch) as phase:
+        with job.usage, job.display:
+            if job.first_epoch < job.config.trainer.max_epochs:
+                with clock.phase(COMPILING, job.first_epoch) as phase:
                     task.prepare(phase)
-                    compile_seconds = module.prepare()
-            trainer.fit(module, task.data, ckpt_path=checkpoint, weights_only=True)
+                    figures["compile_seconds"] = task.module.prepare()
+            trainer.fit(task.module, task.data, ckpt_path=job.checkpoint, weights_only=True)
             clock.outside(FINISHING, trainer.current_epoch)
-            evaluation.finish(trainer.current_epoch, restored=stopping.restored)
+            job.evaluation.finish(trainer.current_epoch, restored=job.stopping.restored)
         clock.outside(FINISHING, trainer.current_epoch)
-        if not place.writes:
-            failed = False
-            return {}
-        state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
-        module.to(profile.device)  # Lightning leaves it on the cpu
-        found = task.finish()
+        if job.place.writes:
+            state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
+            task.module.to(job.profile.device)  # Lightning leaves it on the cpu
+            figures |= {"optimizer_state_bytes": state_bytes, **task.finish()}
         failed = False
     except (KeyboardInterrupt, SystemExit) as stop:
         if is_interruption(stop):
-            ending = ending_of(trainer, proof=proof, stopping=stopping, interrupted_after=first_epoch)
-            reached = found_by(evaluation, validation) | {"measured_after": evaluation.measured_after}
-            task.show_ending(ending, reached, command_to_go_on(folder, config.trainer))
+            reached = job.figures | {"measured_after": job.evaluation.measured_after}
+            task.show_ending(job.ending(job.first_epoch), reached, command_to_go_on(job.folder, job.config.trainer))
             stop.add_note(TOLD)
             interrupted = True
         raise
@@ -198,40 +287,45 @@ def run(
         part_ways(trainer.strategy, failed=failed)
         if failed:
             if interrupted:
-                track_files(None if trial else tracked, task, folder, {"epochs": trainer.current_epoch})
-            close_loggers(loggers, failed)
-    usage.warn_of_idling()
-    ending = ending_of(trainer, proof=proof, stopping=stopping)
+                job.track_files()
+            close_loggers(job.loggers, failed)
+    return figures
+
+
+def _end(job: _Run, figures: Mapping[str, Any]) -> dict[str, Any]:
+    """Write and show the summary, and close the loggers."""
+    config, task, trainer, clock = job.config, job.task, job.trainer, job.usage.clock
+    job.usage.warn_of_idling()
+    ending = job.ending()
     clock.settle()
+    evaluation, stopping = job.evaluation, job.stopping
     summary = {
         "name": config.name,
         "task": config.task,
         "seed": config.seed,
-        "wall_seconds": wall_time.seconds,
-        "cost": cost.summary(),
+        "wall_seconds": job.wall_time.seconds,
+        "cost": job.cost.summary(),
         "epochs": trainer.current_epoch,
         "ending": ending,
-        "val": validation.of(stopping.best_epoch if stopping.restored else None),
+        "val": job.validation.of(stopping.best_epoch if stopping.restored else None),
         "best": stopping.summary(),
         "phases": clock.summary(),
-        "learning_rate": scaled_lr(config.optimizer, profile.train_batch),
-        "optimizer_state_bytes": state_bytes,
-        **usage.summary(),
-        "parameters": sum(p.numel() for p in module.net.parameters()),
-        "compile_seconds": compile_seconds,
-        "device": ", ".join(filter(None, [describe_device(profile), task.engine()])),
+        "learning_rate": scaled_lr(config.optimizer, job.profile.train_batch),
+        **job.usage.summary(),
+        "parameters": sum(p.numel() for p in task.module.net.parameters()),
+        "device": ", ".join(filter(None, [describe_device(job.profile), task.engine()])),
         "versions": versions(),
-        **({measured.prefix: dict(evaluation.latest)} if measured.prefix else {}),
-        **found,
+        **({evaluation.prefix: dict(evaluation.latest)} if evaluation.prefix else {}),
+        **figures,
         **task.summary(),
     }
-    write_json_atomic(folder / "summary.json", summary)
-    note_best(loggers)
-    note_in_wandb(loggers, summary=summary)
-    track_files(None if trial else tracked, task, folder, {"epochs": trainer.current_epoch, "best": stopping.summary()})
-    close_loggers(loggers)
+    write_json_atomic(job.folder / "summary.json", summary)
+    note_best(job.loggers)
+    note_in_wandb(job.loggers, summary=summary)
+    job.track_files(best=stopping.summary())
+    close_loggers(job.loggers)
     task.show_summary(summary)
-    task.show_ending(ending, found_by(evaluation, validation), command_to_go_on(folder, config.trainer))
+    task.show_ending(ending, job.figures, command_to_go_on(job.folder, config.trainer))
     return summary
 
 
@@ -239,11 +333,6 @@ def described(config: RunSettings, profile: DeviceProfile) -> dict[str, Any]:
     """The facts of a run for the loggers before it begins: the whole configuration, the code, the device."""
     settings: Any = config  # always a dataclass; a protocol cannot say so
     return {**asdict(settings), "git": git_state(), "versions": versions(), "device": describe_device(profile)}
-
-
-def found_by(evaluation: EvaluationPhase, validation: ValidationPhase) -> dict[str, Any]:
-    """The latest figures: those of the evaluation, or of the validation where a task has no evaluation."""
-    return dict(evaluation.latest) if evaluation.prefix else dict(validation.of(None))
 
 
 def checkpoints(folder: Path, config: TrainerConfig) -> list[ModelCheckpoint]:
@@ -306,3 +395,18 @@ def quiet_lightning() -> None:
     warnings.filterwarnings("ignore", message=r"Checkpoint directory .* exists and is not empty")
     for name in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def track_files(tracked: TrackedRun | None, task: Task, folder: Path, facts: dict[str, Any]) -> None:
+    """Log the files that `task` has used, then `best.ckpt` and `last.ckpt` of the run in `folder`.
+
+    `facts` are noted with the checkpoints. Nothing happens without a run, or with artifacts turned off.
+    """
+    if tracked is None or not tracked.artifacts:
+        return
+    for files in task.used(tracked.identity):
+        tracked.used(files)
+    for alias in ("best", "last"):  # W&B calls the last one `latest`
+        path = folder / "checkpoints" / f"{alias}.ckpt"
+        if path.exists():
+            tracked.made(Files(tracked.identity.artifact(CHECKPOINT), CHECKPOINT, [path], [alias], facts))

@@ -13,9 +13,8 @@ from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import Metric
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
-from hexlit.training.display import Display
 from hexlit.training.module import TrainedModule
-from hexlit.training.phases import Phase, PhaseClock
+from hexlit.training.phases import Display, Phase, PhaseClock
 
 
 class RunSettings(Protocol):

@@ -17,7 +17,7 @@ from hexlit.commands.machine_errors import machine_error
 from hexlit.commands.train import after_the_first, with_mapping
 from hexlit.commands.train import main as train
 from hexlit.errors import UsageError
-from hexlit.training.phase_table import read_rows as read_phases
+from hexlit.training.phases import read_rows as read_phases
 from hexlit.training.steps import read_rows as read_steps
 from hexlit.tuning.ticket import TrialTicket, ticket_of
 from tests.commands.tiny import TINY

@@ -12,6 +12,7 @@ import pytest
 from hexlit.training.budget import FlopBudget, TimeBudget, WallTime, progress, spent
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.phases import PhaseClock
+from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, fit
 
 
@@ -45,7 +46,7 @@ def test_training_ends_before_an_epoch_that_does_not_fit_and_measures_its_end(mo
         return {"score": 0.0}
 
     slow = Slow(monkeypatch)
-    phase = EvaluationPhase(measure, PhaseClock(None), Display(), prefix="strength", every_epochs=100)
+    phase = EvaluationPhase(Evaluation("strength", measure, 100), PhaseClock(None), Display())
     trainer = fit(1000, [slow, TimeBudget(1.05), phase])
     assert trainer.current_epoch == 10
     assert slow.now == pytest.approx(1.0)
@@ -218,7 +219,7 @@ def test_operations_end_a_run_before_an_epoch_that_does_not_fit_and_the_progress
         return {"score": 0.0}
 
     budget = FlopBudget(2e15, lambda: costly.spent)
-    phase = EvaluationPhase(measure, PhaseClock(None), Display(), prefix="strength", every_epochs=100)
+    phase = EvaluationPhase(Evaluation("strength", measure, 100), PhaseClock(None), Display())
     trainer = fit(100, [costly, budget, phase, watch])
     assert trainer.current_epoch == 6
     assert costly.spent == 1.8e15

@@ -14,8 +14,7 @@ import pytest
 import torch
 
 from hexlit.errors import UsageError
-from hexlit.training.checkpoint import check_whole
-from hexlit.training.checkpoint_files import WholeCheckpoints, newest_sound
+from hexlit.training.checkpoints import WholeCheckpoints, check_whole, newest_sound
 
 pytestmark = pytest.mark.row("A24")
 
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.row("A24")
 KILLED = """
 import os, pathlib, signal, sys
 import torch
-from hexlit.training.checkpoint_files import WholeCheckpoints
+from hexlit.training.checkpoints import WholeCheckpoints
 path = pathlib.Path(sys.argv[1])
 files = WholeCheckpoints()
 files.save_checkpoint({"epoch": 0, "weights": torch.zeros(100_000)}, path)

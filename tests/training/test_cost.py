@@ -6,8 +6,8 @@ from typing import Any
 import lightning as L
 import pytest
 
-from hexlit.training.cost import Cost
-from hexlit.training.metrics import MetricsCsv
+from hexlit.training.budget import Cost
+from hexlit.training.loggers import MetricsCsv
 from tests.training.test_evaluation import fit
 
 

@@ -15,10 +15,11 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
 from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.early_stopping import EarlyStopping
 from hexlit.training.evaluation import EvaluationPhase
 from hexlit.training.module import TrainedModule
 from hexlit.training.phases import PhaseClock
+from hexlit.training.stopping import EarlyStopping
+from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display
 
 pytestmark = [pytest.mark.row("C13"), pytest.mark.row("C14")]
@@ -72,7 +73,7 @@ def trained(
     module, stopping, keep = Normed(config), EarlyStopping(config, "strength"), Keep()
     left = iter(scores)
     phase = EvaluationPhase(
-        lambda final: {"score": next(left)}, PhaseClock(None), Display(), prefix="strength", every_epochs=every
+        Evaluation("strength", lambda final: {"score": next(left)}, every), PhaseClock(None), Display()
     )
     callbacks: list[L.Callback] = [phase, stopping, keep]
     if folder is not None:

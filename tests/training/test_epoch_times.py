@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.training.epoch_times import EpochTimes, RowsAreWhole
-from hexlit.training.metrics import MetricsCsv
+from hexlit.training.loggers import EpochTimes, MetricsCsv, RowsAreWhole
 from hexlit.training.phases import PhaseClock
 from hexlit.training.steps import StepClock
 

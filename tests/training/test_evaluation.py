@@ -11,8 +11,9 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase
-from hexlit.training.metrics import MetricsCsv
+from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
+from hexlit.training.task import Evaluation
 
 
 class Model(L.LightningModule):
@@ -71,7 +72,7 @@ def test_strength_is_measured_every_so_many_epochs_and_after_the_last(
         return {"score": 0.1 * len(calls), "opening_map": [1.0, -1.0]}
 
     display, clock = Display(), PhaseClock(tmp_path / "phases.csv")
-    phase = EvaluationPhase(measure, clock, display, prefix="strength", every_epochs=every)
+    phase = EvaluationPhase(Evaluation("strength", measure, every), clock, display)
     logger = MetricsCsv(tmp_path)
     fit(5, [phase], logger=logger)
     assert list(display.strength) == expected
@@ -123,7 +124,7 @@ def test_the_best_checkpoint_holds_the_weights_of_the_best_epoch(tmp_path: Path)
             weights.append(pl_module.layer.weight.item())
 
     phase = EvaluationPhase(
-        lambda final: {"score": next(scores)}, PhaseClock(None), Display(), prefix="strength", every_epochs=2
+        Evaluation("strength", lambda final: {"score": next(scores)}, 2), PhaseClock(None), Display()
     )
     best = ModelCheckpoint(
         dirpath=tmp_path, filename="best", monitor="strength.score", mode="max", enable_version_counter=False

@@ -19,13 +19,13 @@ from hexlit.training import config as config_module
 from hexlit.training.config import LoggerConfig
 from hexlit.training.loggers import (
     EventFiles,
+    MetricsCsv,
     WandbRows,
     build_loggers,
     close_loggers,
     note_best,
     note_in_wandb,
 )
-from hexlit.training.metrics import MetricsCsv
 from tests.commands.preloaded import run_apart
 from tests.wandb_records import offline_runs
 

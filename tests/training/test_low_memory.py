@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hexlit.training.low_memory import Adafactor, AdamWBf16, rounded_to_bf16
+from hexlit.training.optimizer import Adafactor, AdamWBf16, rounded_to_bf16
 
 LOW_MEMORY = [AdamWBf16, Adafactor]
 

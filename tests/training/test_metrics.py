@@ -12,8 +12,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from hexlit.errors import UsageError
 from hexlit.training.evaluation import EvaluationPhase
-from hexlit.training.metrics import LatestRow, MetricsCsv
+from hexlit.training.loggers import LatestRow, MetricsCsv
 from hexlit.training.phases import PhaseClock
+from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, fit
 
 
@@ -148,9 +149,7 @@ def test_a_file_that_is_no_table_of_metrics_is_refused(tmp_path: Path) -> None:
 @pytest.mark.row("A24")
 def test_the_row_in_a_checkpoint_holds_what_its_epoch_logged_and_no_more(tmp_path: Path) -> None:
     """Lightning remembers the strength of an earlier epoch, which a resumed run would take for this one's."""
-    phase = EvaluationPhase(
-        lambda final: {"score": 0.5}, PhaseClock(None), Display(), prefix="strength", every_epochs=3
-    )
+    phase = EvaluationPhase(Evaluation("strength", lambda final: {"score": 0.5}, 3), PhaseClock(None), Display())
     latest = LatestRow(MetricsCsv(tmp_path))
     rows: list[dict[str, float]] = []
 

@@ -13,8 +13,9 @@ from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.training.config import LR_SCALINGS, OPTIMIZERS, OptimizerConfig, TrainerConfig
-from hexlit.training.low_memory import Adafactor, AdamWBf16
 from hexlit.training.optimizer import (
+    Adafactor,
+    AdamWBf16,
     adapt_state,
     build_optimizer,
     learning_rate_factor,

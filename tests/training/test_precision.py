@@ -9,7 +9,7 @@ from lightning.pytorch.plugins.precision import MixedPrecision
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.training.precision import precision_arguments
+from hexlit.training.distributed import precision_arguments
 
 
 def profile_on(device: str, precision: str) -> DeviceProfile:

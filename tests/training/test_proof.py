@@ -14,36 +14,35 @@ from torch.utils.data import DataLoader
 from hexlit.interruption import is_interruption
 from hexlit.training.budget import FlopBudget
 from hexlit.training.config import TrainerConfig
-from hexlit.training.early_stopping import EarlyStopping
-from hexlit.training.ending import ending_of
 from hexlit.training.evaluation import EvaluationPhase
-from hexlit.training.metrics import MetricsCsv
+from hexlit.training.loggers import MetricsCsv
 from hexlit.training.phases import PhaseClock
-from hexlit.training.proof import Proof
+from hexlit.training.stopping import EarlyStopping, StopAtTarget, ending_of
+from hexlit.training.task import Evaluation
 from tests.training.test_evaluation import Display, Model, fit
 
 LEAST = {"score": 0.9, "share": 0.5}
 
 
-def judged(proof: Proof, scores: Sequence[float], share: float = 0.5) -> list[bool]:
+def judged(proof: StopAtTarget, scores: Sequence[float], share: float = 0.5) -> list[bool]:
     return [proof.judge(n + 1, {"score": score, "share": share, "map": [1.0]}) for n, score in enumerate(scores)]
 
 
 def test_so_many_measurements_in_a_row_prove_the_aim() -> None:
     """One that falls short in between begins the count again; once proved it stays so."""
-    proof = Proof(LEAST, 2)
+    proof = StopAtTarget(LEAST, 2)
     assert judged(proof, [0.95, 0.89, 0.9, 0.91, 0.1]) == [False, False, False, True, True]
     assert proof.proved_after == 4
 
 
 def test_every_figure_has_to_reach_its_threshold() -> None:
-    assert judged(Proof(LEAST, 1), [1.0], share=0.4) == [False]
-    assert judged(Proof(LEAST, 1), [math.nan]) == [False]
-    assert not Proof(LEAST, 1).judge(1, {"score": 1.0})
+    assert judged(StopAtTarget(LEAST, 1), [1.0], share=0.4) == [False]
+    assert judged(StopAtTarget(LEAST, 1), [math.nan]) == [False]
+    assert not StopAtTarget(LEAST, 1).judge(1, {"score": 1.0})
 
 
 def test_a_checkpoint_keeps_the_count() -> None:
-    first, second = Proof(LEAST, 2), Proof(LEAST, 2)
+    first, second = StopAtTarget(LEAST, 2), StopAtTarget(LEAST, 2)
     judged(first, [0.95])
     second.load_state_dict(first.state_dict())
     assert second.judge(2, {"score": 0.95, "share": 1.0})
@@ -54,7 +53,7 @@ def test_a_checkpoint_keeps_the_count() -> None:
 def test_other_thresholds_than_those_of_the_checkpoint_begin_the_count_again(
     least: dict[str, float], wanted: int
 ) -> None:
-    first, second = Proof(LEAST, 2), Proof(least, wanted)
+    first, second = StopAtTarget(LEAST, 2), StopAtTarget(least, wanted)
     judged(first, [0.95, 0.95])
     second.load_state_dict(first.state_dict())
     assert (second.running, second.proved_after) == (0, None)
@@ -72,9 +71,11 @@ class Measured:
         return {"score": -1.0 if final else next(self.scores), "share": 1.0}
 
 
-def run(scores: Sequence[float], folder: Path, *, epochs: int = 9, every: int = 1) -> tuple[L.Trainer, Measured, Proof]:
-    measured, proof = Measured(scores), Proof(LEAST, 2)
-    phase = EvaluationPhase(measured, PhaseClock(None), Display(), prefix="strength", every_epochs=every, proof=proof)
+def run(
+    scores: Sequence[float], folder: Path, *, epochs: int = 9, every: int = 1
+) -> tuple[L.Trainer, Measured, StopAtTarget]:
+    measured, proof = Measured(scores), StopAtTarget(LEAST, 2)
+    phase = EvaluationPhase(Evaluation("strength", measured, every), PhaseClock(None), Display(), proof)
     last = ModelCheckpoint(folder, "last", enable_version_counter=False, save_on_train_epoch_end=True)
     return fit(epochs, [phase, proof, last], logger=MetricsCsv(folder)), measured, proof
 
@@ -96,7 +97,10 @@ def test_the_last_epoch_may_still_prove_the_run(tmp_path: Path) -> None:
 
 def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: Path) -> None:
     run([0.9] * 9, tmp_path)
-    proof, phase = Proof(LEAST, 2), EvaluationPhase(Measured([]), PhaseClock(None), Display(), prefix="strength")
+    proof, phase = (
+        StopAtTarget(LEAST, 2),
+        EvaluationPhase(Evaluation("strength", Measured([]), 1), PhaseClock(None), Display()),
+    )
     trainer = L.Trainer(
         accelerator="cpu",
         max_epochs=9,
@@ -114,13 +118,13 @@ def test_a_run_that_had_proved_itself_ends_at_once_when_it_is_resumed(tmp_path: 
 def test_a_run_knows_why_it_ended(tmp_path: Path) -> None:
     nothing = EarlyStopping(TrainerConfig(), "strength")
 
-    def why(trainer: L.Trainer, proof: Proof | None = None, **arguments: Any) -> object:
-        found = ending_of(trainer, proof=proof, stopping=nothing, **arguments)
+    def why(trainer: L.Trainer, proof: StopAtTarget | None = None, **arguments: Any) -> object:
+        found = ending_of(trainer, target=proof, stopping=nothing, **arguments)
         return found["why"], found["epochs"], found["asked"]
 
     trainer, _, proof = run([0.9] * 9, tmp_path)
     assert why(trainer, proof) == ("proved", 2, 9)
-    assert why(fit(3, []), Proof(LEAST, 2)) == ("epochs", 3, 3)
+    assert why(fit(3, []), StopAtTarget(LEAST, 2)) == ("epochs", 3, 3)
     spent = iter(range(10, 100, 10))
     assert why(fit(9, [FlopBudget(25.0, lambda: float(next(spent)))])) == ("trainer.max_flops", 2, 9)
 

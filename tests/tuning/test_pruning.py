@@ -11,7 +11,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.utils.data import DataLoader
 
-from hexlit.training.metrics import MetricsCsv
+from hexlit.training.loggers import MetricsCsv
 from hexlit.tuning.pruning import Pruning
 
 

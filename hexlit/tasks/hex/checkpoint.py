@@ -20,7 +20,7 @@ from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import HexNet, playing_state, saved_net
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
-from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
+from hexlit.training.checkpoints import check_whole, checkpoint_file, weights_in_use
 
 SUFFIX = ".safetensors"
 FORMAT = "hexlit network 1"

@@ -32,7 +32,7 @@ from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.tasks.hex.tracked import METRICS, HexMedia, used_games
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.tracked_run import Files
-from hexlit.training.checkpoint_files import save_whole
+from hexlit.training.checkpoints import save_whole
 from hexlit.training.phases import Phase, PhaseClock
 from hexlit.training.task import Evaluation, Session, Task
 

@@ -16,8 +16,7 @@ from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.metric_names import Metric
 from hexlit.tracking.tracked_run import Files, TrackedRun
-from hexlit.training.loggers import tracked_run
-from hexlit.training.tracked_files import checkpoint_files
+from hexlit.training.loggers import checkpoint_files, tracked_run
 
 METRICS = (
     Metric("selfplay.games", axis=True),
