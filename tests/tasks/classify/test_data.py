@@ -163,12 +163,12 @@ def test_too_few_texts_are_refused(texts: list[str], labels: list[str], said: st
         split_texts(LabelledTexts(texts, labels), TextDataConfig())
 
 
-TEXTS, _ = sentences(30)
+SENTENCES, _ = sentences(30)
 
 
 def test_a_tokenizer_is_fitted_to_its_texts_and_comes_back_from_json() -> None:
-    tokens = fit_tokens(TEXTS, 400, 64)
-    assert tokens == fit_tokens(TEXTS, 400, 64)
+    tokens = fit_tokens(SENTENCES, 400, 64)
+    assert tokens == fit_tokens(SENTENCES, 400, 64)
     assert tokens.size <= 400
     encoded = tokens.encode(["the Galaxy", ""])
     read = Tokenizer.from_str(tokens.json)
@@ -182,14 +182,14 @@ def test_words_that_only_other_texts_have_are_no_tokens() -> None:
 
 
 def test_longer_texts_are_cut_and_counted() -> None:
-    tokens = fit_tokens(TEXTS, 400, 8)
+    tokens = fit_tokens(SENTENCES, 400, 8)
     encoded = tokens.encode(["the apple", "apple " * 7, "apple " * 8, "apple " * 9])
     assert encoded.lengths.tolist() == [3, 8, 8, 8]
     assert encoded.cut == 2
 
 
 def test_no_text_is_no_token() -> None:
-    encoded = TextTokens(fit_tokens(TEXTS, 400, 8).json, 0, 400, 8).encode([])
+    encoded = TextTokens(fit_tokens(SENTENCES, 400, 8).json, 0, 400, 8).encode([])
     assert (len(encoded), encoded.cut) == (0, 0)
 
 
