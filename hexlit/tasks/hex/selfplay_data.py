@@ -69,10 +69,10 @@ class SelfPlayDataModule(HexDataModule):
         self.seed = config.seed
         self.profile = profile
         self.clock = clock
-        self.place = ranks()
-        self.players = make_players(config, profile, self.place)
+        self.ranks = ranks()
+        self.players = make_players(config, profile, self.ranks)
         self.memory_share = self.players.memory_share
-        self.store = GameStore(folder) if self.place.writes else None
+        self.store = GameStore(folder) if self.ranks.writes else None
         self.rounds = SelfPlayRounds(
             self.players.player,
             self.store,
@@ -107,8 +107,8 @@ class SelfPlayDataModule(HexDataModule):
         epoch = self.trainer.current_epoch
         if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
-            return DataLoader(EpochDataset(batches, self.place), batch_size=None)
-        with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.place.size) as phase:
+            return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
+        with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
             self.rounds.set_off(self._weights(), epoch, self._past(epoch + 1))
@@ -123,7 +123,7 @@ class SelfPlayDataModule(HexDataModule):
             others=self.others,
             share=self.replay.mix_share,
         )
-        return make_loader(EpochDataset(batches, self.place), self.profile, batch_size=None)
+        return make_loader(EpochDataset(batches, self.ranks), self.profile, batch_size=None)
 
     def prepare(self) -> None:
         self.players.player.prepare()

@@ -32,6 +32,7 @@ from hexlit.tasks.hex.module import HexModule
 from hexlit.tasks.hex.players import EvaluatorHost, Weights, weights_of
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.tasks.hex.tracked import METRICS, HexMedia, used_games
+from hexlit.tasks.supervised import check_same
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoint_files import save_whole
@@ -181,13 +182,8 @@ class HexTask(Task):
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self._config
-        for name, was, value in (("board", saved["size"], config.board), ("swap", saved["swap"], config.swap)):
-            if was != value:
-                raise UsageError(
-                    f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume"
-                )
-        if NetConfig(**saved["net"]) != config.net:
-            raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
+        was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(NetConfig(**saved["net"]))}
+        check_same(folder, was, {"board": config.board, "swap": config.swap, "net": asdict(config.net)})
         for name in AUXILIARY:
             if (name in saved["auxiliary"]) != (name in config.auxiliary):
                 begun = "with" if name in saved["auxiliary"] else "without"
