@@ -10,7 +10,7 @@ from pathlib import Path
 
 PROGRAMS = (
     ("-m", "hexlit.commands.kernels", "selfplay", "search", "roots"),
-    ("-m", "hexlit.commands.kernels", "solver_parts", "solver", "two_distance", "resistance", "rollouts", "positions"),
+    ("-m", "hexlit.commands.kernels", "solver_parts", "solver", "two_distance", "rollouts", "positions"),
 )
 """Arguments of Python for each program; those that take longest come first."""
 

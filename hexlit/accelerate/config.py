@@ -9,7 +9,7 @@ DEVICES = ("auto", "cpu", "cuda", "cuda:N", "mps")
 TRAINING_PRECISIONS = ("auto", "32-true", "bf16-mixed", "16-mixed")
 INFERENCE_PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 MATMUL_PRECISIONS = ("highest", "high", "medium")
-INFERENCE_PATHS = ("auto", "eager", "fused", "winograd", "graph", "compile", "onnxruntime", "openvino")
+INFERENCE_PATHS = ("auto", "eager", "fused", "winograd", "graph", "compile")
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -55,8 +55,8 @@ class AcceleratorConfig:
     """Mode of `torch.compile`."""
 
     inference: str = one_of(INFERENCE_PATHS, "auto")
-    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused, winograd
-    (fp32 only), onnxruntime or openvino. On a CPU auto is the fastest of these four, measured once and remembered."""
+    """Backend for evaluating the network: auto, eager, compile, or graph (CUDA only). On a CPU also fused and winograd
+    (fp32 only). On a CPU auto is the faster of these two, measured once and remembered."""
 
     train_batch: int | None = None
     """Examples in one optimisation step. Null: the recipe's `data.batch`, the same on every device."""

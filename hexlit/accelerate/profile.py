@@ -7,7 +7,6 @@ from typing import TypeVar
 
 import torch
 
-from hexlit.accelerate.backends import DTYPES, PACKAGES, require_backend
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.accelerate.device import choose_device, cuda_devices, make_current
 from hexlit.accelerate.host import in_notebook, usable_cores
@@ -57,8 +56,8 @@ class DeviceProfile:
     """Mode of `torch.compile` for training."""
 
     inference: str
-    """Backend of evaluation to try first: eager, fused, winograd, graph, compile, onnxruntime or openvino. `auto` stays
-    on a cpu: the fastest backend depends on the network, its input and the batch."""
+    """Backend of evaluation to try first: eager, fused, winograd, graph or compile. `auto` stays on a cpu:
+    the fastest backend depends on the network, its input and the batch."""
 
     pin_memory: bool
     """Whether host batches are page-locked."""
@@ -272,12 +271,10 @@ def _refuse_unsupported(config: AcceleratorConfig, device: torch.device, workers
         )
     if config.pin_memory and device.type != "cuda":
         raise UsageError(f"accelerator.pin_memory=true: only cuda reads page-locked memory, the device is {device}")
-    if config.inference in ("fused", "winograd", *PACKAGES) and device.type != "cpu":
+    if config.inference in ("fused", "winograd") and device.type != "cpu":
         raise UsageError(
             f"accelerator.inference={config.inference}: only the cpu has this backend, the device is {device}"
         )
-    if config.inference in PACKAGES:
-        require_backend(config.inference)
     if config.inference == "graph" and device.type != "cuda":
         raise UsageError(f"accelerator.inference=graph: only cuda has this backend, the device is {device}")
 
@@ -294,15 +291,14 @@ def _evaluated_in(config: AcceleratorConfig, device: torch.device) -> torch.dtyp
         UsageError: the backend or the device does not compute in the requested format.
     """
     dtype = inference_dtype(config.inference_precision, device)
-    formats = DTYPES.get(config.inference, (dtype,))
-    if dtype in formats:
+    if config.inference != "winograd" or dtype == torch.float32:
         return dtype
     if config.inference_precision != "auto":
         raise UsageError(
             f"accelerator.inference_precision={config.inference_precision}: {config.inference} evaluates in fp32 on a "
             "cpu; leave it out, or use accelerator.inference=fused"
         )
-    return formats[0]
+    return torch.float32
 
 
 def _filled(value: T | None, default: T) -> T:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from hexlit.api.pictures import Picture
 from hexlit.hex import board as rules
 from hexlit.hex.notation import format_cell, parse_cell
+from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board_svg import MARK, CellNote, board_svg, share_notes, value_notes
-from hexlit.reporting.game import placed
 
 NAMES = {1: "Black", -1: "White"}
 
@@ -91,12 +91,12 @@ class Board(rules.Board):
         if values is not None:
             notes |= value_notes(values)
         if numbers:
-            notes |= {cell: CellNote(str(ply)) for ply, cell in enumerate(placed(self.moves, self.size), 1)}
+            notes |= {cell: CellNote(str(ply)) for ply, cell in enumerate(stone_cells(self.moves, self.size), 1)}
         for mark in marks:
             cell = parse_cell(mark, self.size) if isinstance(mark, str) else int(mark)
             before = notes.get(cell, CellNote())
             notes[cell] = CellNote(before.text, before.shade, MARK)
-        last = placed(self.moves, self.size)[-1] if self.moves else None
+        last = stone_cells(self.moves, self.size)[-1] if self.moves else None
         caption = self._whose_turn() if caption is None else caption
         return Picture(board_svg(self.cells, self.size, notes=notes, last=last, title=title, caption=caption))
 

@@ -26,7 +26,7 @@ from hexlit.tuning.space import quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hexlit.arena.arena_game import ArenaGame
+    from hexlit.arena.matches import ArenaGame
 
 WON, LOST = "#2c7fb8", "#c8552b"
 
@@ -96,13 +96,13 @@ class Match:
 
     def __getitem__(self, number: int) -> Game:
         """A game by its row in `games`; a notebook draws it."""
-        from hexlit.arena.match_record import recorded
+        from hexlit.arena.tournament import recorded
 
         return Game(as_record(recorded(self._games[number], self.document["board"])))
 
     @cached_property
     def _games(self) -> "list[ArenaGame]":
-        from hexlit.arena.game_log import GameLog
+        from hexlit.arena.tournament import GameLog
 
         return GameLog(self.folder / "games.csv", self.document["board"]).games
 

@@ -1,4 +1,4 @@
-"""The `evaluation` section of the configuration, and those of a match."""
+"""The `evaluation` section of the configuration, those of a match, and the settings of play over HTP."""
 
 from dataclasses import dataclass, field
 
@@ -9,6 +9,13 @@ MODES = ("round_robin", "gauntlet")
 
 MOST_ELO = 2000
 """Largest difference that a sequential test asks about: one game in 100,000 is lost."""
+
+
+def check_least(least: int, section: str = "", **settings: int) -> None:
+    """Refuse settings below `least`; raises `UsageError` with the key, which begins with `section`."""
+    for name, value in settings.items():
+        if value < least:
+            raise UsageError(f"{section}{name}={value}: must be {least} or more")
 
 
 @dataclass
@@ -23,11 +30,8 @@ class PoolConfig:
     """Most earlier networks that a new one meets: the one before it, and others two, four, ... ratings ago."""
 
     def __post_init__(self) -> None:
-        if self.every_epochs < 0:
-            raise UsageError(f"evaluation.pool.every_epochs={self.every_epochs}: must be 0 (off) or more")
-        for name in ("pairs", "opponents"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"evaluation.pool.{name}={getattr(self, name)}: must be 1 or more")
+        check_least(0, "evaluation.pool.", every_epochs=self.every_epochs)
+        check_least(1, "evaluation.pool.", pairs=self.pairs, opponents=self.opponents)
 
 
 @dataclass
@@ -47,8 +51,7 @@ class ProofConfig:
     """Least share of them that the likeliest move of the policy keeps won."""
 
     def __post_init__(self) -> None:
-        if self.evaluations < 1:
-            raise UsageError(f"evaluation.proof.evaluations={self.evaluations}: must be 1 or more")
+        check_least(1, "evaluation.proof.", evaluations=self.evaluations)
         for name in ("search_optimality", "policy_optimality"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"evaluation.proof.{name}={getattr(self, name)}: a share, from 0 to 1, such as 0.95")
@@ -78,15 +81,10 @@ class EvaluationConfig:
     proof: ProofConfig = field(default_factory=ProofConfig)
 
     def __post_init__(self) -> None:
-        for name in ("simulations", "positions", "quick_positions", "match_pairs", "rollouts"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"evaluation.{name}={getattr(self, name)}: must be 1 or more")
-        if self.every_epochs < 0:
-            raise UsageError(f"evaluation.every_epochs={self.every_epochs}: must be 0 (never) or more")
-        if self.game_positions < 12:
-            raise UsageError(f"evaluation.game_positions={self.game_positions}: must be 12 or more, one of each kind")
-        if self.seed < 0:
-            raise UsageError(f"evaluation.seed={self.seed}: must be 0 or more")
+        counts = ("simulations", "positions", "quick_positions", "match_pairs", "rollouts")
+        check_least(1, "evaluation.", **{name: getattr(self, name) for name in counts})
+        check_least(0, "evaluation.", every_epochs=self.every_epochs, seed=self.seed)
+        check_least(12, "evaluation.", game_positions=self.game_positions)
 
 
 @dataclass
@@ -130,5 +128,37 @@ class SprtConfig:
             raise UsageError(f"sprt.elo0={self.elo0:g}, sprt.elo1={self.elo1:g}: {between}")
         if not (0 < self.alpha < 0.5 and 0 < self.beta < 0.5):
             raise UsageError(f"sprt.alpha={self.alpha:g}, sprt.beta={self.beta:g}: both lie between 0 and 0.5")
-        if self.every < 1:
-            raise UsageError(f"sprt.every={self.every}: must be 1 or more")
+        check_least(1, "sprt.", every=self.every)
+
+
+@dataclass
+class PlaySettings:
+    """Of a program that plays by HTP: thinking time, resignation, and limits of analyses."""
+
+    seconds: float | None = None
+    """Longest thinking time of a move, in seconds; null lets all simulations run."""
+    resign: float = 0.0
+    """Winning chance below which genmove resigns, 0 (never) to 0.5."""
+    interval: float = 0.5
+    """Seconds between two reports of a live analysis."""
+    live_simulations: int = 1_000_000
+    """Number of simulations that ends a live analysis."""
+    solver: bool = False
+    """Whether the exact solver chooses moves if it can prove a win, on boards of up to 8 rows."""
+    proof_seconds: float = 2.0
+    """Longest time of the solver for a move of `solver`, in seconds."""
+    solver_nodes: int | None = None
+    """Most positions that the exact solver may judge for one answer; null is no limit."""
+    solver_seconds: float = 30.0
+    """Longest time of the exact solver for one answer, in seconds."""
+
+    def __post_init__(self) -> None:
+        for name, most in (("seconds", 1e6), ("interval", 3600), ("proof_seconds", 1e6), ("solver_seconds", 1e9)):
+            value = getattr(self, name)
+            if value is not None and not 0 < value <= most:
+                raise UsageError(f"{name}={value}: a time above 0 seconds is needed, up to {most:g}")
+        if not 0 <= self.resign <= 0.5:
+            raise UsageError(f"resign={self.resign}: a winning chance from 0 to 0.5 is needed")
+        check_least(1, live_simulations=self.live_simulations)
+        if self.solver_nodes is not None:
+            check_least(1, solver_nodes=self.solver_nodes)

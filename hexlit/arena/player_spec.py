@@ -4,7 +4,8 @@ A player is a line of words, or a mapping with the same names:
 
     random
     rollouts simulations=1000
-    two_distance depth=2            resistance depth=2            solver
+    two_distance depth=2
+    solver
     checkpoint=runs/hex5/2026-01-31_12-00-00_a1b2c3 simulations=256 algorithm=puct name=deep
     policy=runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt
     checkpoint=hexlit:small simulations=64              (a network that comes along with the package)
@@ -38,7 +39,6 @@ KINDS: dict[str, dict[str, type[int] | type[float] | type[str]]] = {
     "random": {},
     "rollouts": {"simulations": int, "playouts": int, "exploration": float},
     "two_distance": {"depth": int, "width": int},
-    "resistance": {"depth": int, "width": int, "bridge": float},
     "solver": {"node_limit": int},
     "htp": {"start_timeout": float, "move_timeout": float},
 }
@@ -129,10 +129,7 @@ def parse_player(given: object, name: str = "") -> PlayerSpec:
     kind = kinds[0]
     source = words.pop(kind)
     if bool(source) != (kind in SOURCES):
-        if isinstance(given, str):
-            right = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone"
-        else:
-            right = f"kind: {kind}, source: {SOURCES[kind]}" if kind in SOURCES else f"kind: {kind} without a source"
+        right = f"{kind}=SOURCE, {SOURCES[kind]}" if kind in SOURCES else f"{kind} alone, without a source"
         raise UsageError(f"players: {given!r}: write {right}")
     chosen = words.pop("name", name)
     if not chosen.isprintable():
@@ -159,18 +156,18 @@ def _words(line: str) -> dict[str, str]:
         shlex.split(command)
     except ValueError as error:
         raise UsageError(f"players: {line!r} cannot be read: {error}".replace("No ", "no ")) from error
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for word in words:
         key, _, value = word.partition("=")
-        if key in found:
+        if key in settings:
             raise UsageError(f"players: {line!r} says {key} twice")
-        found[key] = value
+        settings[key] = value
     if start:
-        found["htp"] = command
+        settings["htp"] = command
         for word in shlex.split(command)[1:]:
             if word.partition("=")[0] in ("name", *KINDS["htp"]) and "=" in word:
                 log.warning("players: %r goes to the program of htp=; write it before htp= to set it here", word)
-    return found
+    return settings
 
 
 def _value(kind: str, key: str, text: str) -> int | float | str:

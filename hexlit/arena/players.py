@@ -1,17 +1,73 @@
-"""Players that judge positions with an evaluator, by search or by the policy alone, and a random player."""
+"""Players: what a match asks of them, and those that judge positions by search, by the policy alone, or not at all."""
 
 import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.board import Board
 from hexlit.hex.encoding import blank_planes, encode
 from hexlit.hex.geometry import WHITE, geometry
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search, SearchResult
+
+RESIGN = -1
+"""Answer of a player that resigns."""
+
+
+class Forfeit(Exception):  # noqa: N818 - it ends a game, not the program
+    """A player fails and loses the game; the message is the note that says why."""
+
+
+class Player:
+    """A player of games.
+
+    One that plays many games at once implements `choose` and `reply`, for arrays of positions. One that plays a game
+    after another, such as a foreign program, implements `begin`, `answer` and `close` instead.
+    """
+
+    def begin(self, size: int, *, swap: bool = False) -> None:
+        """Start a new game on an empty board of `size` rows, with or without the swap rule; may raise `Forfeit`."""
+
+    def answer(self, boards: Sequence[Board]) -> Sequence[int]:
+        """The move in each of several undecided games of one length; may raise `Forfeit`.
+
+        A move is a cell (row * size + column), `size * size` for swap-pieces, or `RESIGN`.
+        """
+        cells = np.stack([board.cells for board in boards])
+        to_move = np.array([board.to_move for board in boards], np.int8)
+        moves: list[int] = (self.reply(cells) if boards[0].may_swap else self.choose(cells, to_move)).tolist()
+        return moves
+
+    def close(self) -> None:
+        """Give back what the player holds; no game follows."""
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """Moves int16 `[B]` for undecided positions int8 `[B, size*size]` with `to_move` int8 `[B]` (+1, -1)."""
+        raise NotImplementedError
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """White's moves int16 `[B]` when it may swap: a cell, or `size*size` to swap.
+
+        Each of the positions int8 `[B, size*size]` has one stone, a black one.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A named player of a match."""
+
+    name: str
+    make: Callable[[int], Player]
+    """Number of games at once -> the player."""
+    one_game: bool = False
+    """Whether it plays one game after another only."""
 
 
 class Judgement(NamedTuple):
@@ -31,16 +87,24 @@ class Judge(Protocol):
         ...
 
 
-def reply_by_value(player: Judge, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-    """See `Player.reply`: `player` swaps if it would stand worse without.
+class JudgingPlayer(Player):
+    """A player of many games that judges positions, see `Judge`; it swaps if it would stand worse without."""
 
-    Swap-pieces exchanges rows, columns and colours, and Black moves next, so it changes the value's sign.
-    """
-    judged = player.judge(cells, np.full(len(cells), WHITE, np.int8))
-    return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`."""
+        raise NotImplementedError
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: the move that it judges best."""
+        return self.judge(cells, to_move).action
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: by the value. Swap-pieces exchanges rows, columns and colours, so it turns the value's sign."""
+        judged = self.judge(cells, np.full(len(cells), WHITE, np.int8))
+        return np.where(judged.value < 0, np.int16(cells.shape[1]), judged.action)
 
 
-class SearchPlayer:
+class SearchPlayer(JudgingPlayer):
     """Plays the move of a search without noise."""
 
     def __init__(
@@ -54,28 +118,21 @@ class SearchPlayer:
         self._evaluator = evaluator
         self._swap = swap
 
-    def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> SearchResult:
-        """Search the undecided positions int8 `[B, size*size]`; a swap is never considered."""
-        # The search is told ply 2 or later, so that no swap is allowed.
-        return self._search_from(cells, to_move, np.count_nonzero(cells, axis=1).astype(np.int16) + 2)
-
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`: the searched move and its value."""
-        found = self.search(cells, to_move)
-        return Judgement(found.action, found.value)
-
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`."""
-        return self.search(cells, to_move).action
+        result = self.search(cells, to_move)
+        return Judgement(result.action, result.value)
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: searched with the swap if the evaluator knows it, else by the searched value."""
         if not self._swap:
-            return reply_by_value(self, cells)
-        return self._search_from(cells, np.full(len(cells), WHITE, np.int8), np.ones(len(cells), np.int16)).action
+            return super().reply(cells)
+        return self.search(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
 
-    def _search_from(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], ply: NDArray[np.int16]) -> SearchResult:
-        """Search as if `ply` moves `[B]` had been played."""
+    def search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool = False) -> SearchResult:
+        """Search the undecided positions int8 `[B, size*size]`; the swap is open in all of them or in none."""
+        # The search allows a swap at ply 1 alone.
+        ply = np.where(may_swap, 1, np.count_nonzero(cells, axis=1) + 2).astype(np.int16)
         parts = []
         for start in range(0, len(cells), self._batch):
             rows = slice(start, start + self._batch)
@@ -83,7 +140,7 @@ class SearchPlayer:
         return SearchResult(*(np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])))
 
 
-class PolicyPlayer:
+class PolicyPlayer(JudgingPlayer):
     """Plays the move with the highest probability, without any search."""
 
     def __init__(self, evaluator: Evaluator, *, size: int, batch: int, swap: bool = False) -> None:
@@ -99,14 +156,10 @@ class PolicyPlayer:
         """See `Judge`: the most likely move, and the evaluator's value of the position."""
         return self._judge(cells, to_move, may_swap=False)
 
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        """See `Player`."""
-        return self.judge(cells, to_move).action
-
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         """See `Player`: the most likely action if the evaluator knows the swap, else by its value."""
         if not self._swap:
-            return reply_by_value(self, cells)
+            return super().reply(cells)
         return self._judge(cells, np.full(len(cells), WHITE, np.int8), may_swap=True).action
 
     def _judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool) -> Judgement:
@@ -128,7 +181,7 @@ class PolicyPlayer:
         return Judgement(moves, values)
 
 
-class RandomPlayer:
+class RandomPlayer(Player):
     """Plays a random legal move, drawn by seed and position, independent of the other games of a batch."""
 
     def __init__(self, seed: int = 0) -> None:

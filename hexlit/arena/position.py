@@ -1,6 +1,9 @@
-"""A position built by a foreign program: stones of any colour in any order, and undo."""
+"""A position built by a foreign program or read from SGF: stones of any colour in any order, and undo."""
 
+import io
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +12,16 @@ from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import SWAP, format_cell
+from hexlit.hex.records.boards import parse_point
+from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedMove
+from hexlit.hex.records.sgf import board_of, steps
+from hexlit.hex.records.sgf_tree import SgfGame, read_main_lines
+from hexlit.hex.symmetry import mirror_cell
+
+MOST_STEPS = 2000
+"""Largest number of moves and of nodes that set up stones."""
+LARGEST_FILE = 1 << 19
+"""Most bytes; one game has a few thousand, and the worst text of this length is read in a second."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,10 +55,6 @@ class Position:
         """Number of stones."""
         return int(np.count_nonzero(self.cells))
 
-    def may_swap(self, colour: int) -> bool:
-        """Whether `colour` could answer by swap-pieces: White, to Black's only stone."""
-        return colour == WHITE and self.stones == 1 and bool((self.cells >= 0).all())
-
     def place(self, colour: int, cell: int) -> "Position":
         """The position after a stone of `colour` on `cell`; raises `UsageError` when the cell is taken."""
         if self.cells[cell] != 0:
@@ -56,11 +65,15 @@ class Position:
 
     def swap(self, colour: int) -> "Position":
         """The position after swap-pieces of `colour`; raises `UsageError` if a swap is not allowed."""
-        if not self.may_swap(colour):
+        if not may_swap(self.cells, colour):
             raise UsageError(f"move {SWAP}: only White may swap, when Black's first stone is the only one")
         cells = np.zeros_like(self.cells)
-        cells[geometry(self.size).transposed[self.cells.argmax()]] = WHITE
+        cells[mirror_cell(int(self.cells.argmax()), self.size)] = WHITE
         return self.with_stones(cells, -colour)
+
+    def play(self, colour: int, move: int) -> "Position":
+        """The position after a stone on the cell `move`, or after swap-pieces for `size * size`."""
+        return self.swap(colour) if move == self.size**2 else self.place(colour, move)
 
     def resign(self, colour: int) -> "Position":
         """The position after `colour` has given up; raises `UsageError` when the game is over."""
@@ -71,17 +84,8 @@ class Position:
     def with_stones(self, cells: NDArray[np.int8], to_move: int) -> "Position":
         """The next position, with the stones `cells`, which must not be changed any more."""
         cells.flags.writeable = False
-        return Position(self.size, cells, to_move, connected(cells, self.size), 0, self)
-
-    def __str__(self) -> str:
-        """The board as text, a rhombus without blank lines: X black, O white, . empty."""
-        letters = " ".join(chr(ord("a") + column) for column in range(self.size))
-        lines = [f"   {letters}"]
-        for row in range(self.size):
-            stones = self.cells[row * self.size : (row + 1) * self.size]
-            marks = " ".join(".XO"[int(stone)] for stone in stones)
-            lines.append(f"{' ' * row}{row + 1:>2} {marks} {row + 1}")
-        return "\n".join([*lines, f"{' ' * (self.size + 3)}{letters}"])
+        connected = int(place_all(empty_stones(1, self.size), 0, cells, geometry(self.size)))
+        return Position(self.size, cells, to_move, connected, 0, self)
 
 
 def empty_position(size: int) -> Position:
@@ -91,6 +95,78 @@ def empty_position(size: int) -> Position:
     return Position(size, cells)
 
 
-def connected(cells: NDArray[np.int8], size: int) -> int:
-    """Colour that connects its edges with the stones `cells` int8 `[size*size]`: +1, -1, or 0 for neither."""
-    return int(place_all(empty_stones(1, size), 0, cells, geometry(size)))
+def may_swap(cells: NDArray[np.int8], colour: int) -> bool:
+    """Whether `colour` could answer `cells` int8 `[size*size]` by swap-pieces: White, to Black's only stone."""
+    return colour == WHITE and bool((cells >= 0).all()) and int(np.count_nonzero(cells)) == 1
+
+
+def read_first_game(path: Path) -> SgfGame:
+    """The main line of the first game in `path`; raises `UsageError` if there is none."""
+    try:
+        is_file = path.is_file()
+        content = b""
+        if is_file:
+            with path.open("rb") as file:
+                content = file.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:  # ValueError: a path that cannot be one
+        raise UsageError(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
+    if not is_file:
+        raise UsageError("there is no such file")
+    if len(content) > LARGEST_FILE:
+        raise UsageError(f"more than {LARGEST_FILE} bytes are no game")
+    return first_game(content.decode("utf-8", errors="replace"))
+
+
+def first_game(text: str) -> SgfGame:
+    """The main line of the first game of `text`; raises `UsageError`."""
+    for game in read_main_lines(io.StringIO(text, newline=None)):
+        if isinstance(game, UsageError):
+            raise game
+        return game
+    raise UsageError("no game in SGF")
+
+
+def replay(game: SgfGame, count: int | None = None) -> Position:
+    """The position after the whole main line, or its first `count` moves; raises `UsageError` if one is illegal.
+
+    Stones are placed as in the file: colours need not alternate, and stones may be set up between moves. After
+    swap-sides the first stone stays; only the people behind the colours change.
+    """
+    size = board_of(game)[0]
+    position = empty_position(size)
+    played = 0
+    parts = steps(game, size, parse_point)
+    if len(parts) > MOST_STEPS:
+        raise UsageError(f"{len(parts):,} moves and setups; a game has up to {MOST_STEPS:,}")
+    for setup, move, _ in parts:
+        if move is None:
+            position = _with_setup(position, setup)
+        elif count is not None and played >= count:
+            break
+        else:
+            position = _after(position, move)
+            played += 1
+    return position
+
+
+def moves_of(game: SgfGame) -> int:
+    """Number of moves in the main line, without stones that are set up."""
+    return sum(step.move is not None for step in steps(game, board_of(game)[0], parse_point))
+
+
+def _after(position: Position, move: RecordedMove) -> Position:
+    if move.action >= 0:
+        return position.place(move.colour, move.action)
+    if move.action == SWAP_PIECES:
+        return position.swap(move.colour)
+    if move.action in (RESIGN, FORFEIT):
+        return position.resign(move.colour)
+    return position  # a pass, or swap-sides
+
+
+def _with_setup(position: Position, setup: Iterable[tuple[int, int]]) -> Position:
+    cells = position.cells.copy()
+    for colour, cell in setup:
+        cells[cell] = colour
+    # Black moves first from an empty board, so with as many stones of either colour it is Black's turn.
+    return position.with_stones(cells, BLACK if np.count_nonzero(cells > 0) <= np.count_nonzero(cells < 0) else WHITE)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.arena.config import check_least
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import geometry
@@ -26,7 +27,7 @@ _FORMAT = 3  # part of the cache's file names; raise it when the same arguments 
 
 
 @dataclass(frozen=True)
-class Limits:
+class SolvingLimits:
     """Limits that keep the solving of a board's positions fast."""
 
     fewest_stones: int
@@ -35,17 +36,17 @@ class Limits:
 
 
 LIMITS = {
-    3: Limits(0, None),
-    4: Limits(0, None),
-    5: Limits(0, None),
-    6: Limits(0, None),
-    7: Limits(8, 50_000),
-    8: Limits(18, 50_000),
+    3: SolvingLimits(0, None),
+    4: SolvingLimits(0, None),
+    5: SolvingLimits(0, None),
+    6: SolvingLimits(0, None),
+    7: SolvingLimits(8, 50_000),
+    8: SolvingLimits(18, 50_000),
 }
 
 
 @dataclass(frozen=True)
-class Source:
+class GameSource:
     """A player of the games behind the positions: sequential halving over random playouts, with deliberate errors."""
 
     name: str
@@ -66,10 +67,10 @@ class Source:
 
 
 SOURCES = (
-    Source("random", simulations=0, playouts=0, error=1.0),
-    Source("weak", simulations=1, playouts=2, error=0.3),
-    Source("medium", simulations=3, playouts=4, error=0.15),
-    Source("strong", simulations=8, playouts=16, error=0.05),
+    GameSource("random", simulations=0, playouts=0, error=1.0),
+    GameSource("weak", simulations=1, playouts=2, error=0.3),
+    GameSource("medium", simulations=3, playouts=4, error=0.15),
+    GameSource("strong", simulations=8, playouts=16, error=0.05),
 )
 """Weakest first."""
 
@@ -104,10 +105,8 @@ def game_positions(size: int, count: int, seed: int, cache: Path | None = None) 
         UsageError: an argument is out of range.
     """
     limits = limits_of(size)
-    if count < 1:
-        raise UsageError(f"count {count} is out of range: ask for at least 1 position")
-    if seed < 0:
-        raise UsageError(f"seed {seed} is out of range: it must be at least 0")
+    check_least(1, count=count)
+    check_least(0, seed=seed)
     path = None
     if cache is not None:
         key = f"size{size}-count{count}-seed{seed}-min{limits.fewest_stones}-limit{limits.nodes}"
@@ -115,14 +114,14 @@ def game_positions(size: int, count: int, seed: int, cache: Path | None = None) 
     return cached(path, lambda: _Collection(size, limits).fill(count, seed))
 
 
-def limits_of(size: int) -> Limits:
+def limits_of(size: int) -> SolvingLimits:
     """Limits of solving on a board; raises `UsageError` if it has no solved positions."""
     if size not in LIMITS:
         raise UsageError(f"board={size}: positions are solved on boards of {min(LIMITS)} to {max(LIMITS)}")
     return LIMITS[size]
 
 
-def play_games(source: Source, size: int, games: int, random: np.random.Generator) -> list[NDArray[np.int16]]:
+def play_games(source: GameSource, size: int, games: int, random: np.random.Generator) -> list[NDArray[np.int16]]:
     """The moves of `games` games that `source` plays against itself, in parallel, each to its end."""
     cells = np.zeros((games, size * size), np.int8)
     moves: list[list[int]] = [[] for _ in range(games)]
@@ -149,7 +148,7 @@ def play_games(source: Source, size: int, games: int, random: np.random.Generato
 class _Collection:
     """Positions of one board size, growing until every source and stage has its share."""
 
-    def __init__(self, size: int, limits: Limits) -> None:
+    def __init__(self, size: int, limits: SolvingLimits) -> None:
         self._size = size
         self._limits = limits
         self._solver = Solver(size)
@@ -159,8 +158,8 @@ class _Collection:
 
     def fill(self, count: int, seed: int) -> SolvedPositions:
         """Up to `count` positions."""
-        places = [(source, stage) for source in range(len(SOURCES)) for stage in range(len(STAGES))]
-        wanted = Counter(places[i % len(places)] for i in range(count))
+        kinds = [(source, stage) for source in range(len(SOURCES)) for stage in range(len(STAGES))]
+        wanted = Counter(kinds[i % len(kinds)] for i in range(count))
         for number in range(_ROUNDS):
             for index, source in enumerate(SOURCES):
                 missing = [stage for stage in range(len(STAGES)) for _ in range(wanted[index, stage])]

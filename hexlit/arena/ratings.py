@@ -1,4 +1,4 @@
-"""Ratings of players from their results, on the Elo scale.
+"""Ratings of players from their results on the Elo scale, and the sequential test between two strengths.
 
 The model is that of Bradley and Terry (1952): i beats j with probability 1 / (1 + 10^((R_j - R_i) / 400)). Its
 maximum likelihood would put a player who won every game infinitely far above. So two players that have met get one more
@@ -8,18 +8,41 @@ pair of games (`PRIOR_PAIRS`), with 0, 1 or 2 wins equally likely. With n pairs 
 Intervals hold 95% of a Bayesian bootstrap (Rubin 1981) over the *pairs* of games, because the two games of an opening
 depend on each other: an opening that favours Black tends to give each player one of them. A resample weighs the results
 of the pairs of two players by a Dirichlet distribution around the observed ones, the prior pair included.
+
+Wald's sequential probability ratio test (1945) stops a match as soon as it is decided. Its observations are pairs of
+games, too: a test that took the games as independent would keep neither of its error rates. Only the mean of a pair's
+result (0, 1 or 2 wins) is known under a hypothesis. So the hypothesis is represented by the distribution of that mean
+that fits the results best (generalised SPRT; Van den Bergh 2017, as in Stockfish's fishtest).
+
+The rating pool of a training run holds the networks, epoch by epoch, and fixed players, rated by all games they
+played. Each new network meets the fixed players and a few earlier networks, which stay on disk. One fit to all results
+gives the ratings, so those of earlier networks change, too. Its files are `ratings.json` and `checkpoints/pool/` in the
+run's folder.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hexlit.arena.config import PoolConfig, SprtConfig
+from hexlit.arena.matches import balanced_openings, most_openings, play_games
+from hexlit.arena.players import Player
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
 
 PRIOR_PAIRS = 1.0
 """Pairs of games that are added for every two players that have met; a third of each result."""
 
 RESAMPLES = 1000
+
+OPENING_PLIES = 2
+"""Of the pool's matches."""
 
 ELO = 400 / np.log(10)
 """Elo of one natural unit of strength."""
@@ -53,9 +76,9 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
     Raises:
         ValueError: the results do not connect every player with the anchor.
     """
-    count, place = len(names), {name: index for index, name in enumerate(names)}
-    rows = [(place[first], place[second], counts) for (first, second), counts in results.items() if sum(counts)]
-    _check_connected(count, place[anchor], rows, names)
+    count, index_of = len(names), {name: index for index, name in enumerate(names)}
+    rows = [(index_of[first], index_of[second], counts) for (first, second), counts in results.items() if sum(counts)]
+    _check_connected(count, index_of[anchor], rows, names)
     random = np.random.default_rng([seed, count])
     wins = np.zeros((1 + RESAMPLES, count, count))
     played = np.zeros((count, count), np.int64)
@@ -67,7 +90,7 @@ def rate(names: Sequence[str], results: Results, anchor: str, *, seed: int = 0) 
         wins[:, j, i] += weights @ [2, 1, 0]
         played[i, j] += counts[1] + 2 * counts[2]
         played[j, i] += counts[1] + 2 * counts[0]
-    elo = ELO * bradley_terry(wins, place[anchor])
+    elo = ELO * bradley_terry(wins, index_of[anchor])
     low, high = np.quantile(elo[1:], [0.025, 0.975], axis=0)
     won, lost = played.sum(1), played.sum(0)
     return [
@@ -122,3 +145,163 @@ def _check_connected(
     if len(reached) < count:
         apart = ", ".join(name for index, name in enumerate(names) if index not in reached)
         raise ValueError(f"no games connect {apart} with the anchor {names[anchor]}")
+
+
+SCORES = (0.0, 0.5, 1.0)
+"""The first player's score in a pair of games, by its wins."""
+
+UNSEEN = 1e-3
+"""Pairs added to each result, so that no result is impossible."""
+
+BISECTIONS = 40
+
+
+class Sprt:
+    """The test of `elo0` against `elo1`, advantages of the first player over the second."""
+
+    def __init__(self, config: SprtConfig) -> None:
+        """Error rates and hypotheses as configured; `config.elo1` is not None."""
+        if config.elo1 is None:
+            raise ValueError("the test needs two hypotheses")
+        self.config = config
+        self.expected = expected_score(config.elo0), expected_score(config.elo1)
+        self.lower = math.log(config.beta / (1 - config.alpha))
+        self.upper = math.log((1 - config.beta) / config.alpha)
+
+    def ratio(self, counts: PairCounts) -> float:
+        """Log of the likelihood ratio of the results, `elo1` to `elo0`."""
+        total = sum(counts)
+        if total == 0:
+            return 0.0
+        shares = [(count + UNSEEN) / (total + len(counts) * UNSEEN) for count in counts]
+        null, alternative = (_fit(shares, mean) for mean in self.expected)
+        return total * sum(
+            share * math.log(other / one) for share, one, other in zip(shares, null, alternative, strict=True)
+        )
+
+    def decision(self, counts: PairCounts) -> str:
+        """`elo1` or `elo0`, the hypothesis accepted; empty while more pairs are needed."""
+        ratio = self.ratio(counts)
+        return "elo1" if ratio >= self.upper else "elo0" if ratio <= self.lower else ""
+
+
+def expected_score(elo: float) -> float:
+    """Share of the games won by a player that is better by `elo`."""
+    return 1 / (1 + math.exp(-elo * math.log(10) / 400))
+
+
+def _fit(shares: list[float], mean: float) -> list[float]:
+    """The distribution over `SCORES` with the given mean that makes `shares` likeliest.
+
+    Its entries are share / (1 + x (score - mean)) for the one x that gives the mean (Owen 2001, "Empirical
+    likelihood").
+    """
+    low, high = -1 / (1 - mean), 1 / mean  # the poles of the sum below, which falls from one to the other
+    for _ in range(BISECTIONS):
+        x = (low + high) / 2
+        excess = sum(s * (score - mean) / (1 + x * (score - mean)) for s, score in zip(shares, SCORES, strict=True))
+        low, high = (x, high) if excess > 0 else (low, x)
+    return [share / (1 + x * (score - mean)) for share, score in zip(shares, SCORES, strict=True)]
+
+
+@dataclass(frozen=True)
+class PoolResult:
+    """Result of the network of an epoch against one opponent."""
+
+    epoch: int
+    opponent: str
+    pairs: PairCounts
+
+
+@dataclass
+class RatingPool:
+    """Rates networks of one run.
+
+    Attributes:
+        results: of all epochs, in the order of play.
+        ratings: of all players, the fixed ones first; empty before the first epoch.
+    """
+
+    folder: Path
+    """Folder of the run."""
+    config: PoolConfig
+    fixed: Mapping[str, Player]
+    """Players of every rating; the first one is the anchor."""
+    restored: Callable[[Path], Player]
+    """Gives the player of the network kept at a path; it may replace the player before it."""
+    _: KW_ONLY
+    size: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        self.path = self.folder / "ratings.json"
+        self.networks = self.folder / "checkpoints" / "pool"
+        self.results: list[PoolResult] = []
+        self.ratings: list[Rating] = []
+
+    def resume(self, first_epoch: int) -> None:
+        """Load the ratings before `first_epoch`; later ones, of a run that was killed, are dropped.
+
+        Raises:
+            UsageError: `ratings.json` holds something else.
+        """
+        if self.path.exists():
+            try:
+                rows = json.loads(self.path.read_text(encoding="utf-8"))["results"]
+                results = [PoolResult(row["epoch"], row["opponent"], tuple(row["pairs"])) for row in rows]
+            except (ValueError, KeyError, TypeError) as error:
+                raise UsageError(f"{self.path}: not the ratings of a run; remove it to rate again") from error
+            self.results = [result for result in results if result.epoch < first_epoch]
+        known = {self._network_path(result.epoch) for result in self.results}
+        for path in self.networks.glob("*.pt"):
+            if path not in known:
+                path.unlink()
+        if self.results:
+            self._rate()
+
+    def play(self, epoch: int, network: Player, save: Callable[[Path], None]) -> Rating:
+        """Rate the network of `epoch`, and keep it by `save(path)` for later ones."""
+        earlier = sorted({result.epoch for result in self.results})
+        for name, opponent in self.fixed.items():
+            self.results.append(PoolResult(epoch, name, self._match(epoch, network, opponent)))
+        for rated in _at_doubling_distances(earlier, self.config.opponents):
+            opponent = self.restored(self._network_path(rated))
+            self.results.append(PoolResult(epoch, name_of(rated), self._match(epoch, network, opponent)))
+        save(self._network_path(epoch))
+        self._rate()
+        return self.ratings[-1]
+
+    def _match(self, epoch: int, network: Player, opponent: Player) -> PairCounts:
+        plies = min(OPENING_PLIES, self.size - 1)
+        pairs = min(self.config.pairs, most_openings(self.size, plies))
+        # Each epoch has its own openings, so that no network profits from those of an earlier one.
+        openings = balanced_openings(self.size, pairs, plies, self.seed + epoch)
+        wins = [0] * pairs
+        for row, game in play_games(network, opponent, openings, self.size):
+            wins[row % pairs] += (game.winner > 0) == (row < pairs)
+        return wins.count(0), wins.count(1), wins.count(2)
+
+    def _rate(self) -> None:
+        epochs = sorted({result.epoch for result in self.results})
+        names = [*self.fixed, *map(name_of, epochs)]
+        results = {(name_of(result.epoch), result.opponent): result.pairs for result in self.results}
+        self.ratings = rate(names, results, names[0], seed=self.seed)
+        document: dict[str, Any] = {
+            "anchor": names[0],
+            "ratings": [asdict(rating) for rating in self.ratings],
+            "results": [asdict(result) for result in self.results],
+        }
+        write_text_atomic(self.path, json.dumps(document, indent=2, allow_nan=False) + "\n")
+
+    def _network_path(self, epoch: int) -> Path:
+        return self.networks / f"{epoch:06d}.pt"
+
+
+def name_of(epoch: int) -> str:
+    """Name of the network of `epoch` among the players."""
+    return f"epoch {epoch}"
+
+
+def _at_doubling_distances(epochs: Sequence[int], most: int) -> list[int]:
+    """The last of `epochs`, and those 2, 4, 8, ... from the end."""
+    return [epochs[-(2**power)] for power in range(most) if 2**power <= len(epochs)]

@@ -3,7 +3,8 @@
 The truth used here (solved openings, solved positions) only ever measures; nothing is trained on it.
 """
 
-from dataclasses import replace
+import functools
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.arena.config import EvaluationConfig
-from hexlit.arena.match import most_openings, play_match
+from hexlit.arena.matches import most_openings, play_match
 from hexlit.arena.players import Judge, Judgement, PolicyPlayer, SearchPlayer
 from hexlit.arena.positions import game_positions, random_positions
 from hexlit.hex.judging import openings_right
@@ -26,6 +27,9 @@ SOLVED_SIZES = tuple(SOLVED)
 
 SHOWN_MISTAKES = 12
 """A final measurement lists at most this many positions with a win given away."""
+
+CALIBRATION = ("brier", "log_loss", "calibration_error", "sign_accuracy")
+"""Figures of a `Calibration`."""
 
 Figures = dict[str, Any]
 """Numbers by name, and maps of openings and positions, in plain values."""
@@ -75,49 +79,42 @@ def keeps_the_win(
     return wins[np.arange(len(moves)), moves]
 
 
-def mistakes(positions: SolvedPositions, found: Judgement, most: int = SHOWN_MISTAKES) -> list[dict[str, Any]]:
-    """The first `most` won positions with the win given away by the move `found`.
+def mistakes(positions: SolvedPositions, judged: Judgement, most: int = SHOWN_MISTAKES) -> list[dict[str, Any]]:
+    """The first `most` won positions with the win given away by the move `judged`.
 
     Each has the `cells` (of the board), `to_move`, the `move` and its `value`, and the `winning` moves.
     """
-    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, found.action))[:most]
+    wrong = np.flatnonzero(positions.won & ~keeps_the_win(positions, judged.action))[:most]
     return [
         {
             "cells": positions.cells[row].tolist(),
             "to_move": int(positions.to_move[row]),
-            "move": int(found.action[row]),
-            "value": round(float(found.value[row]), 4),
+            "move": int(judged.action[row]),
+            "value": round(float(judged.value[row]), 4),
             "winning": np.flatnonzero(positions.winning_moves[row]).tolist(),
         }
         for row in wrong
     ]
 
 
+@dataclass
 class Strength:
     """Measures networks of one board size, always with the same positions."""
 
-    def __init__(
-        self,
-        config: EvaluationConfig,
-        search: SearchConfig,
-        *,
-        size: int,
-        swap: bool,
-        batch: int,
-        cache: Path | None = None,
-    ) -> None:
-        """Search by `search`, with the evaluation's simulations; `batch` is that of the later evaluators.
+    config: EvaluationConfig
+    search: SearchConfig
+    """Its simulations are those of `config`."""
+    _: KW_ONLY
+    size: int
+    swap: bool
+    batch: int
+    """Positions per call of the later evaluators."""
+    cache: Path | None = None
+    """Folder where solved positions are kept between runs."""
 
-        Solved positions are kept in the folder `cache` between runs.
-        """
-        self.config = config
-        self.size = size
-        self._swap = swap
-        self._batch = batch
-        self._search = replace(search, simulations=config.simulations)
-        self._cache = cache
-        self._random: dict[bool, SolvedPositions] = {}
-        self._from_games: SolvedPositions | None = None
+    def __post_init__(self) -> None:
+        self.search = replace(self.search, simulations=self.config.simulations)
+        self._random_positions = functools.cache(self._draw_positions)
 
     def measure(self, evaluator: Evaluator, *, final: bool) -> Figures:
         """Figures of the network behind `evaluator`.
@@ -136,23 +133,23 @@ class Strength:
         `games_policy_optimality`. Only the end measures `games_search_optimality` and the `mistakes` in these positions
         (see `mistakes`).
         """
-        searcher = SearchPlayer(self._search, evaluator, size=self.size, batch=self._batch, swap=self._swap)
-        policy = PolicyPlayer(evaluator, size=self.size, batch=self._batch, swap=self._swap)
+        searcher = SearchPlayer(self.search, evaluator, size=self.size, batch=self.batch, swap=self.swap)
+        policy = PolicyPlayer(evaluator, size=self.size, batch=self.batch, swap=self.swap)
         if self.size not in SOLVED_SIZES:
             share = self._share_against_rollouts(searcher, final)
             return {"rollouts_share": share, "score": share}
         truth = solved_openings(self.size)
-        positions, from_games = self._random_positions(final), self._game_positions()
-        searched, found = self._search_with_openings(searcher, positions)
+        positions, from_games = self._random_positions(final), self._game_positions
+        opening_map, moves = self._search_with_openings(searcher, positions)
         figures: Figures = {
             "openings": len(truth),
-            "openings_right": openings_right(searched.tolist(), truth),
-            "opening_map": searched.tolist(),
+            "openings_right": openings_right(opening_map.tolist(), truth),
+            "opening_map": opening_map.tolist(),
             "opening_truth": [bool(wins) for wins in truth],
         }
         likeliest = policy.judge(positions.cells, positions.to_move).action
-        for name, moves in (("search_optimality", found), ("policy_optimality", likeliest)):
-            figures[name] = float(keeps_the_win(positions, moves).mean())
+        figures["search_optimality"] = float(keeps_the_win(positions, moves).mean())
+        figures["policy_optimality"] = float(keeps_the_win(positions, likeliest).mean())
         figures["positions"] = len(positions)
         figures["score"] = figures["search_optimality"]
         figures |= self._judge_by_value(policy, from_games)
@@ -170,46 +167,38 @@ class Strength:
         takes as long as one of a whole batch, so this saves half the time of a quick measurement.
         """
         openings, to_move = _openings(self.size)
-        found = searcher.judge(
+        judged = searcher.judge(
             np.concatenate([openings, positions.cells]), np.concatenate([to_move, positions.to_move])
         )
-        return -found.value[: len(openings)], found.action[len(openings) :]
+        return -judged.value[: len(openings)], judged.action[len(openings) :]
 
     def _judge_by_value(self, policy: PolicyPlayer, positions: SolvedPositions) -> Figures:
         values = opening_values(policy, self.size)
-        found = policy.judge(positions.cells, positions.to_move)
-        calibration = calibrate(found.value, positions.won)
+        judged = policy.judge(positions.cells, positions.to_move)
+        calibration = calibrate(judged.value, positions.won)
         won = positions.won
         return {
             "value_openings_right": openings_right(values.tolist(), solved_openings(self.size)),
             "value_opening_map": values.tolist(),
             "game_positions": len(positions),
-            "value_brier": calibration.brier,
-            "value_log_loss": calibration.log_loss,
-            "value_calibration_error": calibration.calibration_error,
-            "value_sign_accuracy": calibration.sign_accuracy,
-            "games_policy_optimality": float(keeps_the_win(positions, found.action[won], won).mean()),
+            **{f"value_{name}": getattr(calibration, name) for name in CALIBRATION},
+            "games_policy_optimality": float(keeps_the_win(positions, judged.action[won], won).mean()),
         }
 
-    def _random_positions(self, final: bool) -> SolvedPositions:
-        if final not in self._random:
-            config = self.config
-            count, seed = (config.positions, config.seed) if final else (config.quick_positions, config.seed + 1)
-            self._random[final] = random_positions(self.size, count, seed, self._cache)
-        return self._random[final]
+    def _draw_positions(self, final: bool) -> SolvedPositions:
+        config = self.config
+        count, seed = (config.positions, config.seed) if final else (config.quick_positions, config.seed + 1)
+        return random_positions(self.size, count, seed, self.cache)
 
+    @functools.cached_property
     def _game_positions(self) -> SolvedPositions:
-        if self._from_games is None:
-            config = self.config
-            self._from_games = game_positions(self.size, config.game_positions, config.seed, self._cache)
-        return self._from_games
+        return game_positions(self.size, self.config.game_positions, self.config.seed, self.cache)
 
     def _share_against_rollouts(self, searcher: SearchPlayer, final: bool) -> float:
         rollouts = RolloutEvaluator(self.config.rollouts, self.config.seed)
-        opponent = SearchPlayer(self._search, rollouts, size=self.size, batch=self._batch)
-        pairs = self.config.match_pairs * (4 if final else 1)
+        opponent = SearchPlayer(self.search, rollouts, size=self.size, batch=self.batch)
         plies = min(2, self.size - 1)
-        pairs = min(pairs, most_openings(self.size, plies))
+        pairs = min(self.config.match_pairs * (4 if final else 1), most_openings(self.size, plies))
         return play_match(
             searcher, opponent, size=self.size, pairs=pairs, seed=self.config.seed, opening_plies=plies
         ).share

@@ -1,17 +1,25 @@
-"""The choice of moves in a game that is played move by move, here or over HTP."""
+"""One game, move by move: the choice of moves, exact answers of the solver, and reviews of a whole game."""
 
-from collections.abc import Callable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.position import Position
+from hexlit.arena.position import may_swap
+from hexlit.errors import UsageError
+from hexlit.hex.board import Board
 from hexlit.hex.encoding import blank_planes, encode
-from hexlit.hex.geometry import BLACK, geometry
+from hexlit.hex.geometry import BLACK, WHITE, geometry
+from hexlit.hex.solver import Solution, Solver, UnsolvedError
+from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
-from hexlit.search.live import MOST_BYTES, Candidate, LiveSearch
+from hexlit.search.live import MOST_BYTES, LiveSearch
 
 MakeEvaluator = Callable[[int, bool, int], Evaluator]
 """(size of the board, whether policies have the swap action, positions per call) -> an evaluator."""
@@ -36,6 +44,7 @@ class Thinker:
         config: the search, and its simulations for a move.
         size: rows of the board, 0 before `prepare`.
         swap: whether White may swap.
+        search: the search and its tree, after `prepare`.
 
     Args:
         config: see above.
@@ -60,7 +69,7 @@ class Thinker:
         self._actions = 0
         self.size = 0
         self.swap = False
-        self._search: LiveSearch
+        self.search: LiveSearch
         self._evaluator: Evaluator
         self._make_evaluator = make_evaluator
         self._reuse = reuse
@@ -73,55 +82,36 @@ class Thinker:
             evaluator = self._make_evaluator(size, has_swap, self.config.leaves)
             search = LiveSearch(self.config, evaluator, size=size, swap=has_swap, most_bytes=self._tree_bytes)
             search.run(WARM_UP)
-            self._search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
-        self._search.forget()
+            self.search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
+        self.search.forget()
         self.swap = swap
 
-    def forget(self) -> None:
-        """Drop the search tree."""
-        self._search.forget()
-
     def choose(
-        self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
+        self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
-        """The move of `colour` in an undecided position; `until` True ends the search early."""
+        """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True ends it early."""
         if not self._reuse:
-            self._search.forget()
-        return self.study(position, colour, simulations=simulations, until=until)
+            self.search.forget()
+        return self.study(cells, colour, simulations=simulations, until=until)
 
     def study(
-        self, position: Position, colour: int, *, simulations: int, until: Callable[[], bool] | None = None
+        self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
-        """As `choose`, but always with the present tree; `candidates` and `variation` then describe it."""
+        """As `choose`, but always with the present tree, which `search` then describes."""
         # The search is told two plies more, so that no swap is allowed.
-        plies = plies_before(position, colour) + (0 if self.swap else 2)
-        self._search.position(position.cells, colour, plies)
+        plies = plies_before(cells, colour) + (0 if self.swap else 2)
+        self.search.position(cells, colour, plies)
         return self.study_more(simulations, until=until)
 
     def study_more(self, simulations: int, *, until: Callable[[], bool] | None = None) -> Thought:
         """Search the last position by `simulations` more."""
-        result = self._search.run(simulations, until=until)
+        result = self.search.run(simulations, until=until)
         return Thought(int(result.action[0]), float(result.value[0]))
 
-    def candidates(self) -> Sequence[Candidate]:
-        """The moves that were tried in the last position, the most visited first."""
-        return self._search.candidates()
-
-    def variation(self, action: int | None = None) -> list[int]:
-        """The moves expected from the last position on, `action` (one of the candidates) first; None: the best."""
-        return self._search.principal_variation(action)
-
-    @property
-    def full(self) -> bool:
-        """Whether the search has no room for more."""
-        return self._search.full
-
-    def look(self, position: Position, colour: int) -> tuple[NDArray[np.float32], float]:
+    def look(self, cells: NDArray[np.int8], colour: int) -> tuple[NDArray[np.float32], float]:
         """The evaluator's own answer without search: policy `[A]` over the board's actions, value for `colour`."""
-        may_swap = self.swap and position.may_swap(colour)
-        cells, to_move = position.cells[None], np.array([colour], np.int8)
-        planes = blank_planes(self._search.rows, self.size)
-        planes[:] = encode(cells, to_move, np.array([may_swap]))
+        planes = blank_planes(self.search.rows, self.size)
+        planes[:] = encode(cells[None], np.array([colour], np.int8), np.array([self.swap and may_swap(cells, colour)]))
         policy = np.zeros((len(planes), self._actions), np.float32)
         value = np.zeros(len(planes), np.float32)
         self._evaluator.evaluate(planes, policy, value)
@@ -129,12 +119,195 @@ class Thinker:
         return frame, float(value[0])
 
 
-def plies_before(position: Position, colour: int) -> int:
-    """Moves played before `position`, as counted by the search: White may swap only at ply 1.
+def plies_before(cells: NDArray[np.int8], colour: int) -> int:
+    """Moves played before the position `cells`, as counted by the search: White may swap only at ply 1.
 
     They are read from the stones, which may have been placed in any order: a swap gives White one stone more.
     """
-    lead = int(position.cells.sum())
-    plies = position.stones + (lead < (0 if colour == BLACK else 1))
-    regular = (plies == 0 and colour == BLACK) or position.may_swap(colour)
+    lead = int(cells.sum())
+    plies = int(np.count_nonzero(cells)) + (lead < (0 if colour == BLACK else 1))
+    regular = (plies == 0 and colour == BLACK) or may_swap(cells, colour)
     return plies if regular else max(2, plies)
+
+
+_LOOK = 0.02
+"""Seconds between two looks at the clock and at new input."""
+
+
+def stop_at(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
+    """Whether to stop: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
+    return lambda: stopped() or time.monotonic() >= deadline
+
+
+def solved(
+    solver: Solver,
+    cells: NDArray[np.int8],
+    colour: int,
+    *,
+    seconds: float,
+    nodes: int | None = None,
+    interrupted: Callable[[], bool],
+) -> Solution:
+    """Solve a position of `colour` to move, see `Solver.solve`, within `seconds` and `nodes`.
+
+    Raises:
+        UsageError: a limit was reached, or `interrupted` was true.
+    """
+    try:
+        with _limited(solver, interrupted, seconds):
+            return solver.solve(cells, colour, nodes)
+    except UnsolvedError as error:
+        if interrupted():
+            raise UsageError("interrupted") from error
+        limits = f"solver_seconds={seconds:g}" + (f" and solver_nodes={nodes}" if nodes is not None else "")
+        raise UsageError(f"not solved within {limits}; with more stones it may be") from error
+
+
+@contextmanager
+def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) -> Iterator[None]:
+    """Stop `solver` after `seconds`, or once `interrupted` is true."""
+    stop, done = stop_at(time.monotonic() + seconds, interrupted), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(_LOOK):
+            if stop():
+                solver.stop()
+
+    watcher = threading.Thread(target=watch, name="solver-limit", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def proved_move(
+    solution: Solution | None, thinker: Thinker, cells: NDArray[np.int8], colour: int, *, swap: bool
+) -> Thought | None:
+    """A winning move of `colour`, the likeliest by the policy of `thinker`; `swap` says whether it may swap.
+
+    None if the position is lost or not solved: search then.
+    """
+    if solution is None:
+        return None
+    if solution.winner != colour:
+        return Thought(len(cells), 1.0) if swap else None
+    policy, _ = thinker.look(cells, colour)
+    return Thought(max(solution.winning_moves, key=lambda cell: float(policy[cell])), 1.0)
+
+
+@dataclass(frozen=True)
+class PlyReview:
+    """Review of one position of a game."""
+
+    ply: int
+    """Moves before the position."""
+    value: float
+    """For Black, in [-1, 1]."""
+    best: int | None
+    """The best move (cell, or `size*size` for the swap), None where the game is over or every move loses."""
+    expected: tuple[int, ...] = ()
+    """The line that is expected, beginning with `best`."""
+    cost: float = 0.0
+    """Winning chance that the move played next gives away, 0 to 1."""
+
+
+def review(thinker: Thinker, board: Board, simulations: int, until: Callable[[], bool]) -> Iterator[PlyReview]:
+    """Every position of the game on `board`, in order; ends early where `until` says so.
+
+    A cost is what the best move was worth, less what the next position was worth. An adviser that does not know the
+    swap judges the first stone by its map of openings: the nearer to even, the better.
+    """
+    earlier: PlyReview | None = None
+    first: dict[int, float] = {}
+    for ply in range(len(board.moves) + 1):
+        now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
+        if opens_fairly(thinker, now):
+            first = opening_values(thinker, now.size, until)
+            best = fairest(first)
+            current = PlyReview(ply, -abs(first[best]), best)
+        else:
+            current = _searched(thinker, now, ply, simulations, until)
+        if until():
+            return
+        if earlier is not None:
+            after = -abs(first[board.moves[0]]) if ply == 1 and first else current.value
+            lost = (earlier.value - after) / 2 * (1 if ply % 2 else -1)
+            yield replace(earlier, cost=max(0.0, lost))
+        earlier = current
+    assert earlier is not None
+    yield earlier
+
+
+def _searched(thinker: Thinker, board: Board, ply: int, simulations: int, until: Callable[[], bool]) -> PlyReview:
+    if board.winner:
+        return PlyReview(ply, float(board.winner), None)
+    thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=until)
+    value, best = thought.value, thought.action
+    line = tuple(thinker.search.principal_variation())
+    if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
+        value, best, line = -value, board.size**2, ()
+    return PlyReview(ply, value * board.to_move, best, line)
+
+
+def exact_review(board: Board, seconds: float, until: Callable[[], bool] = lambda: False) -> list[PlyReview]:
+    """The exact judgement of each position that the solver decides within `seconds`; the others are left out.
+
+    A cost is 1 where a win was given away. It is 0 where the next position is not known. Positions are solved from
+    the end, as proofs of later ones help with those before.
+
+    Raises:
+        UsageError: the board is too large for the solver.
+    """
+    if board.size > MAX_SIZE:
+        raise UsageError(f"positions are solved on boards of up to {MAX_SIZE} rows; this one has {board.size}")
+    solver = Solver(board.size)
+    reviews: list[PlyReview] = []
+    for ply in reversed(range(len(board.moves) + 1)):
+        now = Board(board.size, swap=board.swap, moves=board.moves[:ply])
+        current = _solved(solver, now, ply, seconds, until)
+        if current is None:
+            continue
+        if reviews and reviews[-1].ply == ply + 1 and now.to_move:
+            current = replace(current, cost=max(0.0, (current.value - reviews[-1].value) / 2 * now.to_move))
+        reviews.append(current)
+    return reviews[::-1]
+
+
+def _solved(solver: Solver, board: Board, ply: int, seconds: float, until: Callable[[], bool]) -> PlyReview | None:
+    if board.winner:
+        return PlyReview(ply, float(board.winner), None)
+    if board.swap and not board.moves:
+        return None  # a winning stone would be swapped: its worth is no question of the stones alone
+    try:
+        solution = solved(solver, board.cells, board.to_move, seconds=seconds, interrupted=until)
+    except UsageError:
+        return None
+    if board.may_swap and solution.winner != board.to_move:
+        return PlyReview(ply, float(board.to_move), board.size**2)
+    best = solution.winning_moves[0] if solution.winning_moves else None
+    if solution.winner == board.to_move and ply < len(board.moves) and board.moves[ply] in solution.winning_moves:
+        best = board.moves[ply]
+    return PlyReview(ply, float(solution.winner), best)
+
+
+def opening_values(thinker: Thinker, size: int, until: Callable[[], bool]) -> dict[int, float]:
+    """Cell -> the value for Black of a first stone there, without search; at least of one cell."""
+    values: dict[int, float] = {}
+    for cell in range(size * size):
+        _, value = thinker.look(Board(size, moves=[cell]).cells, WHITE)
+        values[cell] = -value
+        if until():
+            break
+    return values
+
+
+def opens_fairly(thinker: Thinker, board: Board) -> bool:
+    """Whether the first stone may be swapped, and `thinker` does not know of that."""
+    return board.swap and not board.moves and not thinker.swap
+
+
+def fairest(values: Mapping[int, float]) -> int:
+    """The first stone that is the nearest to even, of Black's `values` by cell."""
+    return min(values, key=lambda cell: abs(values[cell]))

@@ -1,17 +1,177 @@
-"""Pairings of a tournament and their games: played, checked for repetitions, and kept."""
+"""A tournament: its pairings and games, played, checked for repetitions and kept on disk; its standings; and SGF."""
 
+import csv
+import io
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict, dataclass
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
-from hexlit.arena.arena_game import ArenaGame, Opening
-from hexlit.arena.blocks import Block, Hall, PlayBlocks
 from hexlit.arena.config import MODES
-from hexlit.arena.game_log import GameLog
-from hexlit.arena.opening_set import position_key
-from hexlit.arena.pairing import Contestant, Pair
-from hexlit.arena.ratings import PairCounts
+from hexlit.arena.matches import ArenaGame, Opening, Pair, play_pairs, position_key, stones_of, turned
+from hexlit.arena.players import Contestant
+from hexlit.arena.ratings import PairCounts, Rating, Sprt, rate
 from hexlit.choices import check_word
-from hexlit.hex.geometry import geometry
+from hexlit.errors import UsageError
+from hexlit.files import write_text_atomic
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_moves, parse_moves
+from hexlit.hex.record import Ending
+from hexlit.hex.records.game import SWAP_PIECES, RecordedGame, RecordedMove
+from hexlit.hex.records.sgf import write_sgf
+
+COLUMNS = ("pair", "black", "white", "winner", "ending", "opening", "plies", "moves", "note")
+WINNERS = {"black": 1, "white": -1}
+
+
+class GameLog:
+    """Keeps pairs of games; a match that is killed finds them again.
+
+    Attributes:
+        pairs: by the names of the first and the second player, then by the number of the opening.
+    """
+
+    def __init__(self, path: Path, size: int) -> None:
+        """The games at `path` on boards of `size`; none without a file.
+
+        A row torn by a kill, and a game without the other one of its pair, are dropped, from the file too.
+
+        Raises:
+            UsageError: the file holds something else.
+        """
+        self.path = path
+        self.size = size
+        self.pairs: dict[tuple[str, str], dict[int, Pair]] = {}
+        try:
+            whole, _, torn = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+            rows = list(csv.reader(io.StringIO(whole.decode("utf-8"), newline="")))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise UsageError(f"{path}: not the games of a match ({error})") from error
+        if rows and tuple(rows[0]) != COLUMNS:
+            raise UsageError(f"{path}: not the games of a match (its columns are not {', '.join(COLUMNS)})")
+        games = [self._read(row, number) for number, row in enumerate(rows[1:], start=2)]
+        for pair in zip(games[0::2], games[1::2], strict=False):
+            self._keep(pair)
+        if torn or len(games) % 2 or not rows:
+            whole_pairs = [row for group in self.pairs.values() for pair in group.values() for row in self._rows(pair)]
+            write_text_atomic(path, _as_text([COLUMNS, *whole_pairs]))
+
+    def append(self, pair: Pair) -> None:
+        """Keep `pair`; it is on disk when this returns."""
+        self._keep(pair)
+        with self.path.open("a", encoding="utf-8", newline="") as file:
+            file.write(_as_text(self._rows(pair)))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def counts(self, first: str, second: str, *, forfeited: bool = True) -> PairCounts:
+        """Numbers of pairs with none, one and both games won by `first`; pairs with a forfeit only if `forfeited`."""
+        counts = [0, 0, 0]
+        for pair in self.pairs.get((first, second), {}).values():
+            if forfeited or not any(game.ending is Ending.FORFEITED for game in pair):
+                counts[sum(game.won_by == first for game in pair)] += 1
+        return counts[0], counts[1], counts[2]
+
+    @property
+    def games(self) -> list[ArenaGame]:
+        """Every game, by players and pairs."""
+        return [game for group in self.pairs.values() for _, pair in sorted(group.items()) for game in pair]
+
+    def _keep(self, pair: Pair) -> None:
+        self.pairs.setdefault((pair[0].black, pair[0].white), {})[pair[0].pair] = pair
+
+    def _rows(self, pair: Pair) -> list[Sequence[object]]:
+        return [
+            (
+                game.pair,
+                game.black,
+                game.white,
+                "black" if game.winner > 0 else "white",
+                game.ending.value,
+                game.opening,
+                len(game.moves),
+                format_moves(game.moves, self.size),
+                game.note,
+            )
+            for game in pair
+        ]
+
+    def _read(self, row: list[str], line: int) -> ArenaGame:
+        try:
+            pair, black, white, winner, ending, opening, _, moves, note = row
+            cells = tuple(parse_moves(moves, self.size))
+            return ArenaGame(int(pair), black, white, int(opening), cells, WINNERS[winner], Ending(ending), note)
+        except (ValueError, KeyError) as error:
+            raise UsageError(f"{self.path}, line {line}: not a game of a {self.size}x{self.size} match") from error
+
+
+def _as_text(rows: Sequence[Sequence[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def as_collection(games: Iterable[ArenaGame], size: int) -> str:
+    """All games as SGF, one per line; the note of a forfeit is the comment of the last node."""
+    return "".join(write_sgf(recorded(game, size), name=f"opening {game.pair + 1}") for game in games)
+
+
+def recorded(game: ArenaGame, size: int) -> RecordedGame:
+    """The game for the formats of records."""
+    moves = [
+        RecordedMove(WHITE if ply % 2 else BLACK, SWAP_PIECES if move == size**2 else move)
+        for ply, move in enumerate(game.moves)
+    ]
+    return RecordedGame(
+        size,
+        tuple(moves),
+        winner=game.winner,
+        ending=game.ending,
+        black=game.black,
+        white=game.white,
+        comment=game.note,
+        opening=game.opening,
+    )
+
+
+@dataclass(frozen=True)
+class Block:
+    """Openings of games between two players: an independent part of a tournament, which any process can play."""
+
+    first: str
+    """Name of the player who has Black first."""
+    second: str
+    openings: Mapping[int, Opening]
+    """The openings by number."""
+
+    def cut(self, at_once: int) -> "list[Block]":
+        """Blocks of `at_once` openings, which a player plays in parallel, and the rest."""
+        numbers = list(self.openings)
+        parts = [numbers[start : start + at_once] for start in range(0, len(numbers), at_once)]
+        return [Block(self.first, self.second, {number: self.openings[number] for number in part}) for part in parts]
+
+
+PlayBlocks = Callable[[Sequence[Block]], Iterator[Iterable[Pair]]]
+"""Gives the pairs of each block, in the order of the blocks."""
+
+
+@dataclass(frozen=True)
+class MatchWorker:
+    """Plays blocks of openings between its contestants, in this process; see `play_pairs`."""
+
+    contestants: Sequence[Contestant]
+    size: int
+    _: KW_ONLY
+    at_once: int
+    swap: bool = False
+
+    def play(self, block: Block) -> Iterator[Pair]:
+        """The pairs of `block`, each as soon as both games are over."""
+        by_name = {contestant.name: contestant for contestant in self.contestants}
+        first, second = by_name[block.first], by_name[block.second]
+        return play_pairs(first, second, block.openings, self.size, at_once=self.at_once, swap=self.swap)
 
 
 def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
@@ -20,45 +180,39 @@ def pairings(names: Sequence[str], mode: str) -> list[tuple[str, str]]:
     return list(combinations(names, 2)) if mode == "round_robin" else [(names[0], name) for name in names[1:]]
 
 
+@dataclass
 class Tournament:
     """Plays the missing games between contestants, from the same openings in every pairing.
 
     Attributes:
+        pairings: names of the players who meet.
         repeated: games dropped with the other one of their pair, because the same players had played them before.
     """
 
-    def __init__(
-        self,
-        contestants: Sequence[Contestant],
-        openings: Mapping[int, Opening],
-        log: GameLog,
-        *,
-        at_once: int,
-        swap: bool = False,
-        mode: str = "round_robin",
-        every: int | None = None,
-        decided: Callable[[PairCounts], bool] = lambda counts: False,
-    ) -> None:
-        """Games go to `log`; at most `at_once` of them wait for the same player's move. With `swap` an opening of one
-        move may be answered by swap-pieces.
+    contestants: Sequence[Contestant]
+    openings: Mapping[int, Opening]
+    log: GameLog
+    """Keeps the games."""
+    _: KW_ONLY
+    at_once: int
+    """Most games that wait for the same player's move."""
+    swap: bool = False
+    """Whether an opening of one move may be answered by swap-pieces."""
+    mode: str = "round_robin"
+    every: int | None = None
+    """Openings of a block; None: one block of all."""
+    decided: Callable[[PairCounts], bool] = lambda counts: False
+    """Checks the results of a pairing after each block, and can end it."""
 
-        `decided` checks the results of a pairing after each block of `every` openings (None: one block of all), and can
-        end it.
-        """
-        self.pairings = pairings([contestant.name for contestant in contestants], mode)
+    def __post_init__(self) -> None:
+        self.pairings = pairings([contestant.name for contestant in self.contestants], self.mode)
         self.repeated = 0
-        self._hall = Hall(contestants, log.size, at_once=at_once, swap=swap)
-        self._openings = openings
-        self._log = log
-        self.at_once = at_once
-        self._every = every
-        self._decided = decided
-        self._seen = {_key(game, log.size) for game in log.games}
+        self._seen = {_key(game, self.log.size) for game in self.log.games}
 
     @property
     def games(self) -> int:
         """Games of the whole tournament, unless it ends early."""
-        return 2 * len(self._openings) * len(self.pairings)
+        return 2 * len(self.openings) * len(self.pairings)
 
     def play(self, played: Callable[[Pair], None], elsewhere: PlayBlocks | None = None) -> None:
         """Play to the end, here or `elsewhere`; `played` gets each new pair once it is kept.
@@ -66,53 +220,129 @@ class Tournament:
         Pairs are kept in the same order wherever they are played. Elsewhere a block is cut in the same way, into
         `at_once` openings, and is kept when all of it is played.
         """
+        worker = MatchWorker(self.contestants, self.log.size, at_once=self.at_once, swap=self.swap)
         for blocks in self._stages():
             parts = [part for block in blocks for part in block.cut(self.at_once)]
-            for pairs in map(self._hall.play, blocks) if elsewhere is None else elsewhere(parts):
+            for pairs in map(worker.play, blocks) if elsewhere is None else elsewhere(parts):
                 for pair in pairs:
                     if self._is_new(pair):
-                        self._log.append(pair)
+                        self.log.append(pair)
                         played(pair)
 
     def _stages(self) -> Iterator[list[Block]]:
         """The missing games, as lists of blocks that are independent of each other's results."""
-        if self._every is None:
-            yield [block for pairing in self.pairings if (block := self._missing(pairing, self._openings)).openings]
+        if self.every is None:
+            yield [block for pairing in self.pairings if (block := self._missing(pairing, self.openings)).openings]
             return
-        numbers = list(self._openings)
+        numbers = list(self.openings)
         for pairing in self.pairings:
-            for start in range(0, len(numbers), self._every):
-                several = numbers[start : start + self._every]
+            for start in range(0, len(numbers), self.every):
+                several = numbers[start : start + self.every]
                 block = self._missing(pairing, several)
                 # Results are checked only after whole blocks, so that a resumed match ends at the same place.
-                if len(block.openings) == len(several) and self._decided(self._log.counts(*pairing)):
+                if len(block.openings) == len(several) and self.decided(self.log.counts(*pairing)):
                     break
                 if block.openings:
                     yield [block]
 
     def _missing(self, pairing: tuple[str, str], numbers: Iterable[int]) -> Block:
-        known = self._log.pairs.get(pairing, {})
-        return Block(*pairing, {number: self._openings[number] for number in numbers if number not in known})
+        known = self.log.pairs.get(pairing, {})
+        return Block(*pairing, {number: self.openings[number] for number in numbers if number not in known})
 
     def _is_new(self, pair: Pair) -> bool:
-        keys = {_key(game, self._log.size) for game in pair}
+        keys = {_key(game, self.log.size) for game in pair}
         self.repeated += len(keys & self._seen)
         new = not keys & self._seen
         self._seen |= keys
         return new
 
 
-GameKey = tuple[str, str, tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
-
-
-def _key(game: ArenaGame, size: int) -> GameKey:
+def _key(game: ArenaGame, size: int) -> tuple[Any, ...]:
     """A key shared by two games of the same players if they are equal, or turned by 180 degrees."""
-    rotated = geometry(size).rotated
-    turned = tuple(int(rotated[move]) for move in game.moves)
     opening = position_key(game.moves[: game.opening], size)
-    continuation = min(
-        way[game.opening :]
-        for way in (game.moves, turned)
-        if (tuple(sorted(way[: game.opening : 2])), tuple(sorted(way[1 : game.opening : 2]))) == opening
-    )
-    return game.black, game.white, opening, continuation
+    ways = (game.moves, turned(game.moves, size))
+    same = [way for way in ways if stones_of(way[: game.opening]) == opening]
+    return game.black, game.white, opening, min(way[game.opening :] for way in same)
+
+
+def standings(
+    names: Sequence[str],
+    pairings: Sequence[tuple[str, str]],
+    log: GameLog,
+    anchor: str,
+    *,
+    sprt: Sprt | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """The standings from the games of `log`; `seed` is that of the ratings' intervals.
+
+    `players` lists, best first, `name`, `elo`, `low`, `high`, `bound`, `games`, `wins`, `score` and `played`. The last
+    holds the same of the pairs without a forfeit, None if all have one or nothing was forfeited. `cross` holds `games`
+    and `wins` by player and opponent. Counts are `games`, `pairs`, `split_pairs` (one game won by each player),
+    `black_wins`, `swaps`, `resignations` and `forfeits`. `sprt` is None without a test. Players are rated once all of
+    them have played.
+    """
+    results = {pairing: log.counts(*pairing) for pairing in pairings}
+    playing = {name for pairing, counts in results.items() if sum(counts) for name in pairing}
+    games = log.games
+    cross: dict[str, dict[str, dict[str, int]]] = {name: {} for name in names}
+    for game in games:
+        for name, opponent in ((game.black, game.white), (game.white, game.black)):
+            cell = cross[name].setdefault(opponent, {"games": 0, "wins": 0})
+            cell["games"] += 1
+            cell["wins"] += game.won_by == name
+    ratings = rate(names, results, anchor, seed=seed) if len(playing) == len(names) else []
+    played = _played(names, pairings, log, anchor, seed)
+    players = [{**_row(rating), "played": played.get(rating.name)} for rating in ratings]
+    return {
+        "anchor": anchor,
+        "players": sorted(players, key=lambda player: -player["elo"]),
+        "cross": cross,
+        "games": len(games),
+        "pairs": len(games) // 2,
+        "split_pairs": sum(counts[1] for counts in results.values()),
+        "black_wins": sum(game.winner > 0 for game in games),
+        "swaps": sum(log.size**2 in game.moves for game in games),
+        "resignations": sum(game.ending is Ending.RESIGNED for game in games),
+        "forfeits": [
+            {
+                "loser": game.white if game.winner > 0 else game.black,
+                "black": game.black,
+                "white": game.white,
+                "pair": game.pair,
+                "note": game.note,
+            }
+            for game in games
+            if game.ending is Ending.FORFEITED
+        ],
+        "sprt": None if sprt is None else _tested(sprt, pairings[0], log),
+    }
+
+
+def _row(rating: Rating) -> dict[str, Any]:
+    return {**asdict(rating), "score": rating.wins / rating.games}
+
+
+def _played(
+    names: Sequence[str], pairings: Sequence[tuple[str, str]], log: GameLog, anchor: str, seed: int
+) -> dict[str, dict[str, Any]]:
+    """Ratings by the pairs without a forfeit, by name; empty if no game was forfeited, or too few pairs are left."""
+    if not any(game.ending is Ending.FORFEITED for game in log.games):
+        return {}
+    results = {pairing: log.counts(*pairing, forfeited=False) for pairing in pairings}
+    try:
+        return {rating.name: _row(rating) for rating in rate(names, results, anchor, seed=seed)}
+    except ValueError:  # without the forfeited games some players cannot be compared
+        return {}
+
+
+def _tested(sprt: Sprt, pairing: tuple[str, str], log: GameLog) -> dict[str, Any]:
+    counts = log.counts(*pairing)
+    return {
+        **{name: getattr(sprt.config, name) for name in ("elo0", "elo1", "alpha", "beta")},
+        "log_likelihood_ratio": sprt.ratio(counts),
+        "lower": sprt.lower,
+        "upper": sprt.upper,
+        "pairs": counts,
+        "accepted": sprt.decision(counts) or None,
+    }

@@ -9,13 +9,11 @@ from statistics import median
 import numpy as np
 import torch
 
-from hexlit.accelerate.backends import DTYPES, PACKAGES, install_command, is_installed
 from hexlit.accelerate.precision import cpu_has_bf16, cuda_has_bf16
 from hexlit.accelerate.profile import DeviceProfile, automatic_backend
 from hexlit.bench.grid import Grid, grid_of
 from hexlit.bench.measure import Effort, Measurement, Setting, measured, not_measured, rates_in_turn
-from hexlit.nets.agreement import measure_agreement
-from hexlit.nets.evaluator import NetworkEvaluator, random_planes
+from hexlit.nets.evaluator import NetworkEvaluator, measure_agreement, random_planes
 from hexlit.nets.tower import HexNet
 
 BATCHES = (1, 8, 64, 256)
@@ -55,9 +53,9 @@ def short(dtype: torch.dtype) -> str:
 
 
 def ways_of(device: torch.device) -> list[Way]:
-    """Every backend of `device`, in float32 and in the faster format there; optional ones too, installed or not."""
+    """Every backend of `device`, in float32 and in the faster format there."""
     if device.type == "cpu":
-        backends = ("eager", "compile", "fused", "winograd", *PACKAGES)
+        backends = ("eager", "compile", "fused", "winograd")
         ways = [Way(backend, dtype) for dtype in (torch.float32, torch.bfloat16) for backend in backends]
         return [*ways, Way("compile", torch.bfloat16 if cpu_has_bf16() else torch.float32, frozen=True)]
     if device.type == "cuda":
@@ -71,10 +69,9 @@ def why_absent(way: Way, device: torch.device) -> str:
     """Why `device` does not have `way`; empty if it may."""
     if device.type == "cpu" and way.dtype == torch.bfloat16 and not cpu_has_bf16():
         return "this processor does not multiply bfloat16"
-    if way.dtype not in DTYPES.get(way.backend, (way.dtype,)):
-        return f"{way.backend} computes in float32 on a cpu"
-    absent = way.backend in PACKAGES and not is_installed(way.backend)
-    return f"not installed; {install_command(way.backend)}" if absent else ""
+    if way.backend == "winograd" and way.dtype != torch.float32:
+        return "winograd computes in float32"
+    return ""
 
 
 def batches_of(profile: DeviceProfile) -> list[int]:

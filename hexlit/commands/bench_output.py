@@ -41,14 +41,11 @@ def machine(profile: "DeviceProfile") -> dict[str, str | int]:
     import platform
     from importlib.metadata import version
 
-    from hexlit.accelerate.backends import backend_versions
     from hexlit.accelerate.host import processor_identity
 
     return {
         "device": str(profile.device),
         "threads": profile.threads,
         "processor": f"{platform.machine()} {processor_identity()}",
-        **backend_versions(),
-        "numba": version("numba"),
-        "hexlit": version("hexlit"),
+        **{name: version(name) for name in ("torch", "numba", "hexlit")},
     }

@@ -8,13 +8,13 @@ import numba
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.arena.blocks import Block, Hall
-from hexlit.arena.pairing import Pair
+from hexlit.arena.matches import Pair
 from hexlit.arena.player_spec import PlayerSpec
+from hexlit.arena.tournament import Block, MatchWorker
 from hexlit.commands.compiling import Compiling
 from hexlit.commands.match_kernels import sets_of
 from hexlit.commands.match_networks import Networks
-from hexlit.commands.match_players import Table
+from hexlit.commands.match_players import PlayerFactory
 from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
@@ -38,7 +38,7 @@ def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> Device
 
 
 @dataclass(frozen=True)
-class HallMaker:
+class MatchWorkerMaker:
     """Prepares the players of a match in another process, which needs none of their files."""
 
     specs: Sequence[PlayerSpec]
@@ -54,7 +54,9 @@ class HallMaker:
         """The function that plays a block."""
         profile = made_ready(self.accelerator, sets_of(self.specs))
         networks = Networks(self.networks, self.search, profile, board=self.size) if self.networks else None
-        table = Table(self.specs, self.search, self.accelerator, board=self.size, seed=self.seed, networks=networks)
-        contestants = [table.contestant(spec) for spec in self.specs]
-        hall = Hall(contestants, self.size, at_once=self.at_once, swap=self.swap)
-        return lambda block: list(hall.play(block))
+        factory = PlayerFactory(
+            self.specs, self.search, self.accelerator, board=self.size, seed=self.seed, networks=networks
+        )
+        contestants = [factory.contestant(spec) for spec in self.specs]
+        worker = MatchWorker(contestants, self.size, at_once=self.at_once, swap=self.swap)
+        return lambda block: list(worker.play(block))

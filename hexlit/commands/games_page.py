@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from hexlit.arena.review import Judgement, exact_review, review
+from hexlit.arena.thinker import PlyReview, exact_review, review
 from hexlit.commands.games_settings import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
@@ -35,7 +35,7 @@ def write_page(settings: GamesConfig, shown: ShownGame, reader: GameReader) -> N
             f"html={settings.html}: the page shows {LARGEST_BOARD} rows at most; this game has {record.size}"
         )
     facts = [f"{record.size}×{record.size}", *shown.facts.values(), f"{len(record.moves)} moves", result_of(record)]
-    judgements: Sequence[Judgement] = ()
+    judgements: Sequence[PlyReview] = ()
     if settings.review:
         judgements, by = judged(settings, record)
         facts.append(f"judged by {by}")
@@ -58,7 +58,7 @@ def variations_of(reader: GameReader) -> list[Variation]:
     return found.nodes
 
 
-def judged(settings: GamesConfig, record: GameRecord) -> tuple[list[Judgement], str]:
+def judged(settings: GamesConfig, record: GameRecord) -> tuple[list[PlyReview], str]:
     """The judgements of the positions of a game, and whose they are, in words."""
     board = Board(record.size, swap=record.size**2 in record.moves[1:2], moves=record.moves.tolist())
     if settings.checkpoint is None and record.size <= MAX_SIZE:
@@ -70,7 +70,7 @@ def judged(settings: GamesConfig, record: GameRecord) -> tuple[list[Judgement], 
     return searched(settings, board, name), f"{name} with {settings.simulations} simulations"
 
 
-def searched(settings: GamesConfig, board: Board, checkpoint: str) -> list[Judgement]:
+def searched(settings: GamesConfig, board: Board, checkpoint: str) -> list[PlyReview]:
     """The judgements of the network of `checkpoint`."""
     from hexlit.accelerate.config import AcceleratorConfig
     from hexlit.arena.thinker import Thinker

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.arena.htp.config import PlaySettings
+from hexlit.arena.config import PlaySettings
 from hexlit.choices import check_words, one_of
 from hexlit.commands.application import register_schema, run, typed
 from hexlit.errors import UsageError
@@ -20,8 +20,8 @@ from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.packaged import fitting_network, packaged_by_board
 
 if TYPE_CHECKING:  # torch and the kernels are imported only when the program plays
-    from hexlit.arena.htp.channel import Incoming
-    from hexlit.arena.htp.worker import Worker
+    from hexlit.arena.htp.protocol import Incoming
+    from hexlit.arena.htp.session import Worker
     from hexlit.arena.thinker import MakeEvaluator
 
 PLAYERS = ("network", "rollouts", "uniform")
@@ -100,9 +100,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
     started = time.monotonic()
     settings = typed(config, HtpConfig)
     from hexlit.accelerate.host import usable_cores
-    from hexlit.arena.htp.server import serve
-    from hexlit.arena.htp.session import Loaded, Session
-    from hexlit.arena.htp.worker import Worker
+    from hexlit.arena.htp.session import HtpSession, Loaded, Worker, serve
     from hexlit.arena.thinker import Thinker
     from hexlit.commands.compiling import Compiling
 
@@ -128,7 +126,7 @@ def htp(config: DictConfig, incoming: "Incoming", write: Callable[[str], None]) 
         print(f"hexlit htp: {name} is ready on {size}x{size} after {seconds:.1f} s", file=sys.stderr, flush=True)
 
     worker = Worker(failed=incoming.end)
-    session = Session(load, settings, settings.search.simulations, settings.board, settings.swap, worker)
+    session = HtpSession(load, settings, settings.search.simulations, settings.board, settings.swap, worker)
     session.get_ready()
     worker.begin(say_ready)
     try:

@@ -109,21 +109,14 @@ def compile_positions() -> None:
 
 def compile_two_distance() -> None:
     """Alpha-beta over two-distance; the solver's player falls back on it."""
-    from hexlit.arena.baselines.alpha_beta import TwoDistancePlayer
+    from hexlit.arena.baselines import TwoDistancePlayer
 
     TwoDistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
 
-def compile_resistance() -> None:
-    """Alpha-beta over resistance."""
-    from hexlit.arena.baselines.alpha_beta import ResistancePlayer
-
-    ResistancePlayer(depth=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
-
-
 def compile_rollouts() -> None:
     """The player that searches by random games."""
-    from hexlit.arena.baselines.rollout import RolloutPlayer
+    from hexlit.arena.baselines import RolloutPlayer
 
     RolloutPlayer(simulations=2).choose(np.zeros((1, 9), np.int8), np.ones(1, np.int8))
 
@@ -136,7 +129,6 @@ SETS = {
     "solver_parts": Kernels("the exact solver", 18, 2.3, compile_solver_parts),
     "positions": Kernels("games to measure on", 5, 1.3, compile_positions),
     "two_distance": Kernels("two-distance", 15, 5.0, compile_two_distance, shared={"selfplay": 2}),
-    "resistance": Kernels("resistance", 16, 6.4, compile_resistance, shared={"selfplay": 2}),
     "rollouts": Kernels("rollouts", 8, 3.2, compile_rollouts, shared={"selfplay": 2}),
 }
 

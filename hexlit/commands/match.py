@@ -34,13 +34,11 @@ from hexlit.tuning.space import quoted
 if TYPE_CHECKING:  # players are imported only for a real match
     from rich.console import Console
 
-    from hexlit.arena.blocks import Block, PlayBlocks
-    from hexlit.arena.game_log import GameLog
-    from hexlit.arena.pairing import Pair
+    from hexlit.arena.matches import Pair
     from hexlit.arena.player_spec import PlayerSpec
-    from hexlit.arena.sprt import Sprt
-    from hexlit.arena.tournament import Tournament
-    from hexlit.commands.match_players import Table
+    from hexlit.arena.ratings import Sprt
+    from hexlit.arena.tournament import Block, GameLog, PlayBlocks, Tournament
+    from hexlit.commands.match_players import PlayerFactory
 
 LARGEST_BOARD = 19
 QUOTES = ("'", '"')
@@ -180,9 +178,9 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     loading = "loading PyTorch and players" if any(spec.of_network for spec in specs) else "loading players"
     with closing(Compiling(sets_of(specs), processes=usable_cores())) as kernels:
         with Waiting(title_of(specs), loading, kernels.status, console=console):
-            tournament, log, table = set_up(config, specs, folder)
+            tournament, log, factory = set_up(config, specs, folder)
             if kernels.running:
-                table.compile_ahead(tournament.at_once)
+                factory.compile_ahead(tournament.at_once)
                 if config.report:
                     importlib.import_module("hexlit.reporting.pages.match_page")  # a second, needed at the end
         if kernels.running:
@@ -192,7 +190,7 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
     started = time.monotonic()
     title = f"{title_of(specs)} on {log.size}x{log.size}"
     with (
-        halls(config, specs, tournament, table, console) as elsewhere,
+        workers_elsewhere(config, specs, tournament, factory, console) as elsewhere,
         MatchProgress(tournament.games, done=before, title=title, console=console) as progress,
     ):
         tournament.play(lambda pair: progress.advance(len(pair)), elsewhere)
@@ -218,21 +216,27 @@ def play(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path, conso
 
 
 @contextmanager
-def halls(
-    config: MatchConfig, specs: Sequence["PlayerSpec"], tournament: "Tournament", table: "Table", console: "Console"
+def workers_elsewhere(
+    config: MatchConfig,
+    specs: Sequence["PlayerSpec"],
+    tournament: "Tournament",
+    factory: "PlayerFactory",
+    console: "Console",
 ) -> "Iterator[PlayBlocks | None]":
     """Plays the blocks of a match on the cluster; None if this process plays them."""
     if config.where == "here":
         yield None
         return
     from hexlit.cluster.jobs import RayJobs
-    from hexlit.commands.elsewhere import HallMaker
+    from hexlit.commands.elsewhere import MatchWorkerMaker
     from hexlit.reporting.counting import Waiting
     from hexlit.tasks.hex.players import elsewhere_from
 
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
-    loaded = {} if table.networks is None else table.networks.loaded
-    maker = HallMaker(specs, loaded, config.search, there, table.size, config.seed, tournament.at_once, config.swap)
+    loaded = {} if factory.networks is None else factory.networks.loaded
+    maker = MatchWorkerMaker(
+        specs, loaded, config.search, there, factory.size, config.seed, tournament.at_once, config.swap
+    )
     with Waiting(title_of(specs), "starting actors", console=console):
         jobs: RayJobs[Block, list[Pair]] = RayJobs(config.ray, config.workers, maker, name="match")
     with closing(jobs):
@@ -258,26 +262,27 @@ def check_players(config: MatchConfig, specs: Sequence["PlayerSpec"]) -> None:
         raise UsageError(f"players: {foreign[0]} is a program of this machine; leave out where=ray to play with it")
 
 
-def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> tuple["Tournament", "GameLog", "Table"]:
-    """The tournament with its openings, the games already in the folder, and the players' table."""
+def set_up(
+    config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path
+) -> tuple["Tournament", "GameLog", "PlayerFactory"]:
+    """The tournament with its openings, the games already in the folder, and the factory of the players."""
     import numba
 
     from hexlit.accelerate.host import usable_cores
-    from hexlit.arena.game_log import GameLog
-    from hexlit.arena.opening_set import balanced_openings
-    from hexlit.arena.tournament import Tournament, pairings
-    from hexlit.commands.match_players import Table
+    from hexlit.arena.matches import balanced_openings
+    from hexlit.arena.tournament import GameLog, Tournament, pairings
+    from hexlit.commands.match_players import PlayerFactory
 
     numba.set_num_threads(min(config.accelerator.threads or usable_cores(), numba.config.NUMBA_NUM_THREADS))
-    table = Table(specs, config.search, config.accelerator, board=config.board, seed=config.seed)
+    factory = PlayerFactory(specs, config.search, config.accelerator, board=config.board, seed=config.seed)
     plies, balanced = config.openings.length(swap=config.swap), config.openings.balanced
-    openings = balanced_openings(table.size, config.pairs, plies, config.seed, balanced=balanced)
-    contestants = [table.contestant(spec) for spec in specs]  # before any file is made: they may be refused
-    log = GameLog(folder / "games.csv", table.size)
+    openings = balanced_openings(factory.size, config.pairs, plies, config.seed, balanced=balanced)
+    contestants = [factory.contestant(spec) for spec in specs]  # before any file is made: they may be refused
+    log = GameLog(folder / "games.csv", factory.size)
     sprt = test_of(config)
     tournament = Tournament(
         contestants,
-        {number: tuple(opening) for number, opening in enumerate(openings.tolist())},
+        dict(enumerate(openings)),
         log,
         at_once=games_at_once(config, len(pairings([spec.label for spec in specs], config.mode))),
         swap=config.swap,
@@ -285,7 +290,7 @@ def set_up(config: MatchConfig, specs: Sequence["PlayerSpec"], folder: Path) -> 
         every=None if sprt is None else config.sprt.every,
         decided=lambda counts: sprt is not None and sprt.decision(counts) != "",
     )
-    return tournament, log, table
+    return tournament, log, factory
 
 
 def games_at_once(config: MatchConfig, meetings: int) -> int:
@@ -298,7 +303,7 @@ def games_at_once(config: MatchConfig, meetings: int) -> int:
 
 def test_of(config: MatchConfig) -> "Sprt | None":
     """The requested sequential test."""
-    from hexlit.arena.sprt import Sprt
+    from hexlit.arena.ratings import Sprt
 
     return None if config.sprt.elo1 is None else Sprt(config.sprt)
 
@@ -307,7 +312,7 @@ def document_of(
     config: MatchConfig, specs: Sequence["PlayerSpec"], tournament: "Tournament", log: "GameLog"
 ) -> dict[str, Any]:
     """The content of `match.json`."""
-    from hexlit.arena.standings import standings
+    from hexlit.arena.tournament import standings
 
     names = [spec.label for spec in specs]
     anchor = config.anchor or ("random" if "random" in names else names[0])
@@ -329,7 +334,7 @@ def document_of(
 
 def write_results(folder: Path, log: "GameLog", document: Mapping[str, Any]) -> None:
     """Write `match.json` and `games.sgf`; `games.csv` is there already."""
-    from hexlit.arena.match_record import as_collection
+    from hexlit.arena.tournament import as_collection
     from hexlit.files import write_text_atomic
 
     write_text_atomic(folder / "match.json", json.dumps(document, indent=2, allow_nan=False) + "\n")

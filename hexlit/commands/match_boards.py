@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from hexlit.arena.arena_game import ArenaGame
+from hexlit.arena.matches import ArenaGame
 from hexlit.hex.board import Board
 from hexlit.hex.record import Ending
+from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
-from hexlit.reporting.game import placed
 
 _ENDS = {Ending.CONNECTED: "connects", Ending.RESIGNED: "wins by resignation", Ending.FORFEITED: "wins by forfeit"}
 
@@ -32,7 +32,7 @@ def draw_games(games: Sequence[ArenaGame], size: int) -> Text:
     parts = []
     for game in games:
         board = Board(size, swap=True, moves=game.moves)
-        last = placed(game.moves, size)[-1] if game.moves else None
+        last = stone_cells(game.moves, size)[-1] if game.moves else None
         said = f"{'Black' if game.winner > 0 else 'White'} {_ENDS[game.ending]} after {len(game.moves)} moves"
         names = Text.assemble(("X ", BLACK_STYLE), game.black, (" – ", "dim"), ("O ", WHITE_STYLE), game.white)
         parts.append(Text("\n").join([Text(), names, draw_board(board.cells, size, last=last), Text(said, "bold")]))

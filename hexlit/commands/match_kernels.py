@@ -11,7 +11,6 @@ SETS_OF: dict[str, tuple[str, ...]] = {
     "random": (),
     "rollouts": ("rollouts",),
     "two_distance": ("two_distance",),
-    "resistance": ("resistance",),
     "solver": ("solver", "solver_parts", "two_distance"),
     "htp": (),
 }

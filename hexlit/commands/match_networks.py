@@ -6,9 +6,8 @@ from functools import cache
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.arena.match import Player
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import PolicyPlayer, SearchPlayer
+from hexlit.arena.players import Player, PolicyPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.nets.choice import compile_ahead
 from hexlit.nets.evaluator import NetworkEvaluator

@@ -6,11 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.arena.game_player import GamePlayer
-from hexlit.arena.match import Player
-from hexlit.arena.pairing import Contestant, batched
 from hexlit.arena.player_spec import PlayerSpec
-from hexlit.arena.players import RandomPlayer
+from hexlit.arena.players import Contestant, Player, RandomPlayer
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
 
@@ -22,8 +19,8 @@ MOVE_TIMEOUT = 60.0
 """Default time limit of a foreign program, in seconds: to start, and for a move."""
 
 
-class Table:
-    """Seats players; networks and solvers exist once and are shared.
+class PlayerFactory:
+    """Makes players; networks and solvers exist once and are shared.
 
     Attributes:
         networks: the networks that play; None without any.
@@ -70,12 +67,12 @@ class Table:
         """The player that `spec` describes; settings out of range are refused here."""
         if spec.kind == "htp":
             engine = self._foreign(spec)
-            return Contestant(spec.label, lambda: engine)
+            return Contestant(spec.label, lambda games: engine, one_game=True)
         if self.networks is not None and spec.of_network:
             make = cache(self.networks.searching(spec) if spec.kind == "checkpoint" else self.networks.judging(spec))
-            return batched(spec.label, make)
+            return Contestant(spec.label, make)
         player = self._fixed(spec)
-        return batched(spec.label, lambda games: player)
+        return Contestant(spec.label, lambda games: player)
 
     def _fixed(self, spec: PlayerSpec) -> Player:
         settings: dict[str, Any] = dict(spec.settings)
@@ -84,24 +81,19 @@ class Table:
         try:
             if spec.kind == "random":
                 return RandomPlayer(seed)
-            if spec.kind == "rollouts":
-                from hexlit.arena.baselines.rollout import RolloutPlayer
+            from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlayer
 
+            if spec.kind == "rollouts":
                 playouts = settings.pop("playouts", 1)
                 return RolloutPlayer(**settings, rollouts=playouts, seed=seed)
             if spec.kind == "solver":
-                from hexlit.arena.baselines.perfect import SolverPlayer
-
                 return SolverPlayer(self.size, **settings, seed=seed)
-            from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
-
-            classic = TwoDistancePlayer if spec.kind == "two_distance" else ResistancePlayer
-            return classic(**settings, seed=seed)
+            return TwoDistancePlayer(**settings, seed=seed)
         except UsageError as error:
             raise UsageError(f"players: {spec.label}: {error}") from None
 
-    def _foreign(self, spec: PlayerSpec) -> GamePlayer:
-        from hexlit.arena.htp_engine import HtpEngine
+    def _foreign(self, spec: PlayerSpec) -> Player:
+        from hexlit.arena.engine import HtpEngine
 
         start_timeout = float(spec.settings.get("start_timeout", START_TIMEOUT))
         move_timeout = float(spec.settings.get("move_timeout", MOVE_TIMEOUT))

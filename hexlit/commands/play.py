@@ -187,7 +187,6 @@ def classic_offers(settings: PlayConfig) -> "list[Offer]":
     """Classic players without networks, and one with random moves."""
     titles = {
         "two_distance": "alpha-beta over the two-distance",
-        "resistance": "alpha-beta over electrical resistance",
         "random": "any legal move",
     }
     from hexlit.arena.player_spec import PlayerSpec
@@ -214,13 +213,13 @@ def further_offers(settings: PlayConfig) -> "list[Offer]":
 
 def spec_offer(settings: PlayConfig, spec: Any, title: str) -> "Offer":
     """A player of `hexlit match`, for one game."""
-    from hexlit.arena.game_player import GamePlayer
+    from hexlit.arena.players import Player
     from hexlit.web.roster import Offer
 
-    def one_game(size: int) -> GamePlayer:
-        from hexlit.commands.match_players import Table
+    def one_game(size: int) -> Player:
+        from hexlit.commands.match_players import PlayerFactory
 
-        table = Table([spec], settings.search, settings.accelerator, board=size, seed=settings.seed)
-        return table.contestant(spec).one_game()
+        factory = PlayerFactory([spec], settings.search, settings.accelerator, board=size, seed=settings.seed)
+        return factory.contestant(spec).make(1)
 
     return Offer(spec.label, title, one_game=one_game, foreign=spec.kind == "htp", beside=not spec.of_network)

@@ -14,8 +14,8 @@ from hexlit.files import write_text_atomic
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import SWAP, format_cell, parse_cell
+from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, WHITE_STYLE, draw_board
-from hexlit.reporting.game import placed
 from hexlit.web.desk import Shared
 from hexlit.web.requests import Move, PositionText, Write
 from hexlit.web.roster import Seats
@@ -83,7 +83,7 @@ class TerminalGame:
 
     def show(self) -> None:
         """Draw the board with the last move in brackets."""
-        last = placed(self._board.moves, self._board.size)[-1] if self._board.moves else None
+        last = stone_cells(self._board.moves, self._board.size)[-1] if self._board.moves else None
         self._say(Text.assemble("\n", draw_board(self._board.cells, self._board.size, last=last), "\n"))
 
     def _answer(self) -> None:

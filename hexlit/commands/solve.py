@@ -80,7 +80,7 @@ def position_of_file(file: str, move: int | None) -> "Position":
     Raises:
         UsageError: no such game, an illegal move, a board that is too large, or a game that is over.
     """
-    from hexlit.arena.htp.loadsgf import moves_of, read_first_game, replay
+    from hexlit.arena.position import moves_of, read_first_game, replay
 
     try:
         game = read_first_game(Path(file).expanduser())

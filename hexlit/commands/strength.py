@@ -179,7 +179,7 @@ def evaluate(checkpoint: str | Path, **settings: Any) -> Document:
         UsageError: there is no such setting, or its value is out of range.
     """
     from hexlit.accelerate.profile import build_profile
-    from hexlit.arena.parts import measured_now
+    from hexlit.arena.measures import measured_now
     from hexlit.commands.judges import Evaluators
     from hexlit.tasks.hex.checkpoint import load_network
 

@@ -11,7 +11,7 @@ from hexlit.commands.strength_results import Document
 from hexlit.errors import UsageError
 
 if TYPE_CHECKING:  # these import torch or compile kernels: only for a measurement
-    from hexlit.arena.parts import Part
+    from hexlit.arena.measures import Part
     from hexlit.commands.judges import Evaluators, JudgeWith
     from hexlit.commands.strength import StrengthConfig
 
@@ -30,9 +30,9 @@ def measure_truth(
     settings: "StrengthConfig", evaluators: "Evaluators", games: int, advance: Advance, part: "Part"
 ) -> Iterator[Document]:
     """Openings, optimality and calibration, without search and with each number of simulations."""
+    from hexlit.arena.measures import Level, effort_of
+    from hexlit.arena.measures import measure_truth as against_truth
     from hexlit.arena.positions import game_positions, random_positions
-    from hexlit.arena.truth_report import Level, effort_of
-    from hexlit.arena.truth_report import measure_truth as against_truth
     from hexlit.commands.judges import judges_here, judges_there
     from hexlit.files import cache_folder
 
@@ -72,9 +72,9 @@ def measure_search(
     settings: "StrengthConfig", evaluators: "Evaluators", games: int, advance: Advance, part: "Part"
 ) -> Iterator[Document]:
     """Every way of searching: its match, its optimality, its speed. Yields the growing table, row by row."""
-    from hexlit.arena.match import most_openings
+    from hexlit.arena.matches import most_openings
+    from hexlit.arena.measures import OPENING_PLIES, Network, measure_variant, variants
     from hexlit.arena.positions import LIMITS, game_positions
-    from hexlit.arena.search_quality import OPENING_PLIES, Network, measure_variant, variants
     from hexlit.files import cache_folder
 
     size = evaluators.size

@@ -75,7 +75,7 @@ def subject_of(settings: "StrengthConfig", facts: Document) -> Document:
 
 
 class Parts:
-    """Measures the missing parts of a run, and keeps each as soon as it is whole. A `Part`, see `hexlit.arena.parts`.
+    """Measures the missing parts of a run, and keeps each as soon as it is whole. See `hexlit.arena.measures.Part`.
 
     Parts belong together if they have one `subject`: everything that figures depend on.
     """

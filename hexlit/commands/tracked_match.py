@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hexlit.arena.game_log import GameLog
 from hexlit.arena.player_spec import PlayerSpec
+from hexlit.arena.tournament import GameLog
 from hexlit.commands.choices import facts_of
 from hexlit.reporting.board_image import game_image
 from hexlit.tasks.hex.checkpoint import network_file

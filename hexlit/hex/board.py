@@ -95,12 +95,18 @@ class Board:
 
     def __str__(self) -> str:
         """The board as text, a rhombus: X black, O white, . empty."""
-        lines = ["  " + " ".join(chr(ord("a") + column) for column in range(self.size))]
-        for row in range(self.size):
-            stones = self._stones.cells[0, row * self.size : (row + 1) * self.size]
-            lines.append(" " * row + f"{row + 1:2d} " + " ".join(".XO"[int(stone)] for stone in stones))
-        return "\n".join(lines)
+        return board_text(self.cells, self.size)
 
     def _replay(self) -> None:
         won = play_sequence(self._stones, 0, np.array(self._moves, np.int16), self._geometry)
         self._won = won > 0
+
+
+def board_text(cells: NDArray[np.int8], size: int) -> str:
+    """The stones int8 `[size*size]` as text, a rhombus without blank lines: X black, O white, . empty."""
+    letters = " ".join(chr(ord("a") + column) for column in range(size))
+    lines = [f"   {letters}"]
+    for row in range(size):
+        marks = " ".join(".XO"[int(stone)] for stone in cells[row * size : (row + 1) * size])
+        lines.append(f"{' ' * row}{row + 1:>2} {marks} {row + 1}")
+    return "\n".join([*lines, f"{' ' * (size + 3)}{letters}"])

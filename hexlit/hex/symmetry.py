@@ -3,6 +3,7 @@
 The mover's frame absorbs the second (see `encoding`), so only rotation is left in it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,17 @@ def exchange_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
     """Moves (cells or the swap) on the colour-exchanged board."""
     mirrored: NDArray[Any] = geometry(size).transposed[moves]
     return mirrored
+
+
+def mirror_cell(cell: int, size: int) -> int:
+    """The cell with row and column exchanged, where swap-pieces puts a white stone for the black one on `cell`."""
+    row, column = divmod(cell, size)
+    return column * size + row
+
+
+def stone_cells(moves: Sequence[int], size: int) -> list[int]:
+    """The cell of the stone after each move; a swap puts Black's on its mirror image."""
+    cells = list(moves)
+    if len(cells) > 1 and cells[1] == size**2:
+        cells[1] = mirror_cell(cells[0], size)
+    return cells

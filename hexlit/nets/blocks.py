@@ -1,7 +1,5 @@
 """The parts of a tower: convolution with batch norm, pooling of a whole board, attention, residual blocks."""
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -11,22 +9,13 @@ SQUEEZE = 4
 
 
 class ConvNorm(nn.Module):
-    """A convolution that keeps the board's size, followed by batch norm. `[B, inputs, n, n]` → `[B, outputs, n, n]`.
+    """A convolution that keeps the board's size, followed by batch norm. `[B, inputs, n, n]` → `[B, outputs, n, n]`."""
 
-    A `hexagonal` kernel of 3x3 sees a cell and its six neighbours. The weights of the two other corners start at 0 and
-    get no gradient, so all backends are correct without a change.
-    """
-
-    def __init__(self, inputs: int, outputs: int, kernel: int, *, hexagonal: bool = False) -> None:
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
         super().__init__()
         self.conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
         self.norm = nn.BatchNorm2d(outputs)
         nn.init.kaiming_normal_(self.conv.weight, mode="fan_in", nonlinearity="relu")
-        if hexagonal and kernel == 3:
-            with torch.no_grad():
-                self.conv.weight.mul_(math.sqrt(9 / 7))  # seven of nine inputs of a weight are left
-                without_corners(self.conv.weight)
-            self.conv.weight.register_hook(lambda found: without_corners(found.clone()))  # type: ignore[no-untyped-call]
 
     def forward(self, x: Tensor) -> Tensor:
         """Convolve and normalise."""
@@ -40,13 +29,6 @@ class ConvNorm(nn.Module):
         scale = self.norm.weight.detach().float() * torch.rsqrt(self.norm.running_var.float() + self.norm.eps)
         bias = self.norm.bias.detach().float() - self.norm.running_mean.float() * scale
         return self.conv.weight.detach().float() * scale[:, None, None, None], bias
-
-
-def without_corners(weight: Tensor) -> Tensor:
-    """Set `weight` `[O, I, 3, 3]` to 0, in place, at the two corners that are not neighbours on a hexagonal board."""
-    weight[:, :, 0, 0] = 0
-    weight[:, :, 2, 2] = 0
-    return weight
 
 
 def make_activation(name: str) -> nn.Module:

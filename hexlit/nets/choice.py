@@ -6,21 +6,19 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib.metadata import version
 
 import torch
 from torch import Tensor
 
-from hexlit.accelerate.backends import DTYPES, backend_versions, installed_backends
 from hexlit.accelerate.host import processor_identity
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.remembered import remembered_choice
 from hexlit.hex.encoding import blank_planes
 from hexlit.nets.backends import Forward
-from hexlit.nets.flops import forward_flops
 from hexlit.nets.fused import fused_obstacle
-from hexlit.nets.graph import graph_obstacle
-from hexlit.nets.tower import HexNet
-from hexlit.nets.winograd.obstacle import winograd_obstacle
+from hexlit.nets.tower import HexNet, forward_flops
+from hexlit.nets.winograd import winograd_obstacle
 
 MEASURED_SECONDS = 0.2
 """Length of a measurement, without building, if that is enough for `LEAST_ROUNDS`."""
@@ -42,9 +40,7 @@ Builder = Callable[[str, int], Forward]
 def candidates(net: HexNet, dtype: torch.dtype) -> list[str]:
     """The backends of the CPU for this network, torch's own first; that one alone without a choice."""
     own = "eager" if fused_obstacle(net) else "fused"
-    others = ["winograd"] if dtype in DTYPES["winograd"] and not winograd_obstacle(net) else []
-    others += [] if graph_obstacle(net) else installed_backends(dtype)
-    return [own, *others]
+    return [own, "winograd"] if dtype == torch.float32 and not winograd_obstacle(net) else [own]
 
 
 def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, build: Builder) -> str:
@@ -111,6 +107,6 @@ def _key(net: HexNet, size: int, batch: int, profile: DeviceProfile) -> str:
         "board": size,
         "batch": batch,
         "dtype": str(profile.inference_dtype).removeprefix("torch."),
-        "versions": backend_versions(),
+        "versions": {name: version(name) for name in ("torch", "numba")},
     }
     return json.dumps(parts, sort_keys=True)

@@ -1,6 +1,8 @@
 """The `net` section of the configuration: the shape of the network."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
@@ -8,7 +10,6 @@ from hexlit.outside import BLOCK_GROUP
 
 BLOCKS = ("basic", "bottleneck")
 """hexlit's own residual blocks; no package can bring another one of these names."""
-KERNELS = ("square", "hex")
 ATTENTIONS = ("none", "se", "self")
 AUXILIARY = REPLY, SOFT = "reply", "soft"
 """Policy heads that only training computes: the opponent's reply, and a softened searched policy."""
@@ -34,12 +35,8 @@ class NetConfig:
 
     block: str = one_of(BLOCKS, "basic", group=BLOCK_GROUP)
     """Kind of residual block: basic (two 3x3 convolutions) or bottleneck (1x1, 3x3, 1x1 at half the channels).
-    Other names are blocks of installed packages. Such a block decides itself whether it follows net.kernel,
+    Other names are blocks of installed packages. Such a block decides itself whether it follows
     net.activation, net.attention=se and net.global_pooling."""
-
-    kernel: str = one_of(KERNELS, "square")
-    """Cells that a 3x3 convolution sees: square (all nine) or hex (the cell and its six neighbours). The two
-    other weights of hex stay 0. They are still multiplied, so it saves neither time nor operations."""
 
     activation: str = one_of(ACTIVATIONS, "relu")
     """Activation. Only relu has the fast backends of the CPU."""
@@ -82,3 +79,8 @@ class NetConfig:
             )
         if not 0.0 <= self.dropout < 1.0:
             raise UsageError(f"net.dropout={self.dropout}: must be at least 0 and below 1")
+
+
+def saved_config(settings: Mapping[str, Any]) -> NetConfig:
+    """The settings of a network as a file has them. Files of 0.2 also have `kernel`, which the weights imply."""
+    return NetConfig(**{name: value for name, value in settings.items() if name != "kernel"})

@@ -1,19 +1,149 @@
-"""The network: a stem, a tower of residual blocks, and two heads."""
+"""The network of Hex: heads, tower, how one is made or loaded, and its operations."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import accumulate, pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.checkpoint import checkpoint
+from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.hex.encoding import PLANES
-from hexlit.nets.blocks import ConvNorm, GlobalBias, ResidualBlock, SelfAttention, SqueezeExcitation, make_activation
-from hexlit.nets.checkpointing import recomputed
-from hexlit.nets.config import BLOCKS, NetConfig
-from hexlit.nets.heads import BoardSummary, PolicyHead, ValueHead
-from hexlit.nets.outside_blocks import outside_block
+from hexlit.nets.blocks import (
+    ConvNorm,
+    GlobalBias,
+    ResidualBlock,
+    SelfAttention,
+    SqueezeExcitation,
+    make_activation,
+    pool_board,
+)
+from hexlit.nets.config import BLOCKS, NetConfig, saved_config
+from hexlit.nets.outside_blocks import BlockError, outside_block, require_package
+
+Buffer = tuple[nn.Module, str, Tensor]
+"""A module, the name of a buffer there, and its tensor."""
+
+
+def recomputed(part: nn.Module, x: Tensor) -> Tensor:
+    """`part(x)` that keeps only `x` for the backward pass (Chen et al. 2016).
+
+    Gradients, buffers such as batch norm's running statistics, and random draws are those of `part(x)` itself.
+    """
+
+    def contexts() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+        return nullcontext(), with_buffers(part, copies_of_buffers(part))
+
+    if torch.compiler.is_compiling():  # the compiler recomputes values, never the updates of running statistics
+        result: Tensor = checkpoint(part, x, use_reentrant=False)
+    else:
+        result = checkpoint(part, x, use_reentrant=False, context_fn=contexts)
+    return result
+
+
+def copies_of_buffers(part: nn.Module) -> list[Buffer]:
+    """A copy of each buffer of `part` as it is now."""
+    return [(module, name, buffer.clone()) for module, name, buffer in _buffers_of(part)]
+
+
+@contextmanager
+def with_buffers(part: nn.Module, copies: list[Buffer]) -> Iterator[None]:
+    """Let `part` read and change the `copies` inside the block, and leave its own buffers as they are."""
+    own = _buffers_of(part)
+    try:
+        for module, name, buffer in copies:
+            setattr(module, name, buffer)
+        yield
+    finally:
+        for module, name, buffer in own:
+            setattr(module, name, buffer)
+
+
+def _buffers_of(part: nn.Module) -> list[Buffer]:
+    return [(module, *named) for module in part.modules() for named in module.named_buffers(recurse=False)]
+
+
+ILLEGAL = -1e9
+"""Logit of an illegal action: its probability is exactly 0, and 0 * log-probability stays finite."""
+
+OUTPUT_SCALE = 0.01
+"""Standard deviation of the last layers' first weights: an untrained network is near uniform and near 0."""
+
+
+class BoardSummary(nn.Module):
+    """Summary of the whole board for both heads: `[B, C, n, n]` → `[B, 3*value_channels]`."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        self.layer = ConvNorm(config.channels, config.value_channels, 1)
+        self.activation = make_activation(config.activation)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pool the result of one 1x1 convolution."""
+        return pool_board(self.activation(self.layer(x)))
+
+
+class PolicyHead(nn.Module):
+    """Logits of the cells and of the swap action: `[B, C, n, n]`, `[B, 3*V]` → `[B, n*n + 1]`, swap last."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        self.layer = ConvNorm(config.channels, config.policy_channels, 1)
+        self.bias = nn.Linear(3 * config.value_channels, config.policy_channels)
+        self.activation = make_activation(config.activation)
+        self.dropout = nn.Dropout(config.dropout)
+        self.cells = nn.Conv2d(config.policy_channels, 1, 1)
+        self.swap = nn.Linear(3 * config.value_channels, 1)
+        nn.init.zeros_(self.bias.weight)
+        nn.init.zeros_(self.bias.bias)
+        for last in (self.cells, self.swap):
+            nn.init.normal_(last.weight, std=OUTPUT_SCALE)
+            nn.init.zeros_(last.bias)  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor, summary: Tensor) -> Tensor:
+        """Judge every cell by its features and the whole board."""
+        features = self.activation(self.layer(x) + self.bias(summary)[:, :, None, None])
+        cells = self.cells(self.dropout(features)).flatten(1)
+        return torch.cat((cells, self.swap(summary)), dim=1)
+
+
+class ValueHead(nn.Module):
+    """Logit of the value for the mover: `[B, 3*V]` → `[B]`; tanh of it is in [-1, 1]."""
+
+    def __init__(self, config: NetConfig) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(3 * config.value_channels, config.value_hidden)
+        self.activation = make_activation(config.activation)
+        self.dropout = nn.Dropout(config.dropout)
+        self.last = nn.Linear(config.value_hidden, 1)
+        nn.init.normal_(self.last.weight, std=OUTPUT_SCALE)
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, summary: Tensor) -> Tensor:
+        """Judge the whole board."""
+        logit: Tensor = self.last(self.dropout(self.activation(self.hidden(summary))))
+        return logit.squeeze(1)
+
+
+def masked_logits(policy_logits: Tensor, planes: Tensor) -> Tensor:
+    """The policy's logits in float32 with `ILLEGAL` for taken cells and for a swap that is not allowed.
+
+    Args:
+        policy_logits: `[B, n*n + 1]`, swap last; or `[B, n*n]` without the swap rule.
+        planes: `[B, 5, n, n]` of any dtype, the input of the network.
+
+    Returns:
+        float32, of the shape of `policy_logits`.
+    """
+    cells = planes.shape[-1] * planes.shape[-2]
+    illegal = (planes[:, 0] + planes[:, 1]).flatten(1) != 0
+    if policy_logits.shape[1] == cells + 1:
+        illegal = torch.cat((illegal, planes[:, 4, 0, :1] == 0), dim=1)
+    return policy_logits.float().masked_fill(illegal, ILLEGAL)
+
 
 T = TypeVar("T")
 
@@ -111,17 +241,16 @@ def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
     """
     channels, activation = config.channels, config.activation
     middle = channels // 2 if config.block == "bottleneck" else channels
-    conv = partial(ConvNorm, hexagonal=config.kernel == "hex")
-    stem = conv(PLANES, channels, 3)
+    stem = ConvNorm(PLANES, channels, 3)
     blocks: list[nn.Module] = []
     for number in range(1, sum(config.blocks) + 1):
         if config.block not in BLOCKS:
             blocks.append(outside_block(config))
             continue
         if config.block == "bottleneck":
-            layers = [conv(channels, middle, 1), conv(middle, middle, 3), conv(middle, channels, 1)]
+            layers = [ConvNorm(channels, middle, 1), ConvNorm(middle, middle, 3), ConvNorm(middle, channels, 1)]
         else:
-            layers = [conv(channels, channels, 3), conv(channels, channels, 3)]
+            layers = [ConvNorm(channels, channels, 3), ConvNorm(channels, channels, 3)]
         has_bias = config.global_pooling and number % GLOBAL_BIAS_EVERY == 0
         bias = GlobalBias(middle, channels) if has_bias else None
         gate = SqueezeExcitation(channels, activation) if config.attention == "se" else None
@@ -129,3 +258,61 @@ def build_net(config: NetConfig, auxiliary: Sequence[str] = ()) -> HexNet:
     stages = len(config.blocks) if config.attention == "self" else 0
     attention = [SelfAttention(channels, config.attention_heads) for _ in range(stages)]
     return HexNet(config, stem, blocks, attention, auxiliary)
+
+
+def saved_net(settings: Mapping[str, Any], state: Mapping[str, Tensor]) -> HexNet:
+    """The network of the `NetConfig` with `settings`, in evaluation mode, with the weights `state` of play.
+
+    Raises:
+        BlockError: the package of its block is missing, or has other weights by now.
+        Exception: anything else where these are no settings and weights of a network.
+    """
+    own = settings.get("block", BLOCKS[0]) in BLOCKS
+    if not own:
+        require_package(settings["block"])
+    net = build_net(saved_config(settings))
+    try:
+        net.load_state_dict(state)
+    except RuntimeError as error:
+        if own:
+            raise
+        raise BlockError(f"the installed block {settings['block']} has other weights than the file") from error
+    return net.eval()
+
+
+POSITIONS = 2
+"""Positions of the pass that is counted: batch norm of pooled features trains on no fewer."""
+
+
+def forward_flops(config: NetConfig, size: int) -> int:
+    """Operations of a forward pass of one position through the network of `config` on a board of `size`.
+
+    It counts products of matrices and convolutions, those of attention included; a multiplication and its addition are
+    two. Normalising, activations and pooling, about a hundredth, are left out.
+    """
+    with _apart(config):
+        return _counted(build_net(config).eval(), size)
+
+
+def training_flops(config: NetConfig, size: int, auxiliary: Sequence[str]) -> int:
+    """As `forward_flops`, of a forward pass in training: with the `auxiliary` heads."""
+    with _apart(config):
+        return _counted(build_net(config, auxiliary).train(), size)
+
+
+@contextmanager
+def _apart(config: NetConfig) -> Iterator[None]:
+    """Networks made inside the block take no random draws of the caller's, and no memory if they are hexlit's own.
+
+    Another package's block need not work on tensors without values, so it computes.
+    """
+    with torch.random.fork_rng(devices=[]), torch.device("meta" if config.block in BLOCKS else "cpu"):
+        yield
+
+
+def _counted(net: HexNet, size: int) -> int:
+    planes = torch.zeros(POSITIONS, PLANES, size, size)
+    # The counter does not know all fused kernels of attention, but it knows its two products.
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        net(planes)
+    return int(counter.get_total_flops()) // POSITIONS

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.judging import judged_right
-from hexlit.reporting.game import placed
+from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.quantities import format_hundredths
 
 SIDE = 20.0
@@ -59,7 +59,7 @@ def game_image(moves: Sequence[int], size: int) -> Image.Image:
     for cell in range(size**2):
         board.hexagon(cell, _CELL)
     swapped = size**2 in moves[1:2]
-    cells = placed(moves, size)
+    cells = stone_cells(moves, size)
     for ply, cell in enumerate(cells):
         if swapped and ply == 0:
             continue

@@ -1,6 +1,6 @@
 """One game as text: the players, the board with the last move marked, the moves, the result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -8,6 +8,7 @@ from rich.text import Text
 from hexlit.hex.board import Board
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
+from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board import BLACK_STYLE, LAST, SIDES, WHITE_STYLE, draw_board
 
 _MOVES_A_LINE = 8
@@ -38,16 +39,7 @@ class ShownGame:
     @property
     def last(self) -> int | None:
         """Cell of the last placed or exchanged stone; None on the empty board."""
-        return placed(self.moves, self.record.size)[-1] if self.moves else None
-
-
-def placed(moves: Sequence[int], size: int) -> list[int]:
-    """The cell of the stone after each move; a swap puts Black's on its mirror image."""
-    cells = list(moves)
-    if len(cells) > 1 and cells[1] == size**2:
-        row, column = divmod(cells[0], size)
-        cells[1] = column * size + row
-    return cells
+        return stone_cells(self.moves, self.record.size)[-1] if self.moves else None
 
 
 def result_of(record: GameRecord) -> str:

@@ -6,6 +6,7 @@ from math import sqrt
 
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
+from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board_svg import (
     INK,
     LAST,
@@ -21,7 +22,7 @@ from hexlit.reporting.board_svg import (
     stone,
     text,
 )
-from hexlit.reporting.game import ShownGame, placed, result_of
+from hexlit.reporting.game import ShownGame, result_of
 
 _HEAD = 58.0  # for the names, above the board
 _FOOT = 34.0  # for the result, below it
@@ -52,7 +53,7 @@ def game_svg(shown: ShownGame) -> str:
 
 def _stones(shown: ShownGame) -> Iterator[str]:
     size, moves = shown.record.size, shown.moves
-    cells = placed(moves, size)
+    cells = stone_cells(moves, size)
     swapped = size * size in moves[1:2]
     first_gone = swapped and cells[0] != cells[1]
     if first_gone:
@@ -98,6 +99,6 @@ def _foot(shown: ShownGame) -> list[str]:
     moves = f"{shown.ply} of {len(record.moves)}" if shown.ply < len(record.moves) else f"{len(record.moves)}"
     lines = [f"{moves} moves · {result_of(record)}"]
     if record.size**2 in shown.moves[1:2]:
-        first, mirror = (format_cell(cell, record.size) for cell in placed(shown.moves, record.size)[:2])
+        first, mirror = (format_cell(cell, record.size) for cell in stone_cells(shown.moves, record.size)[:2])
         lines.append(f"swap-pieces: {first} → {mirror}")
     return lines

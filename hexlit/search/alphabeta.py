@@ -1,4 +1,4 @@
-"""Alpha-beta search over a static evaluation, as the programs before Monte Carlo played.
+"""Alpha-beta search over two-distance potentials, as the programs before Monte Carlo played.
 
 It is negamax of a fixed depth. At every node it searches only the `width` moves with the best evaluations, the best
 first. It sees wins in one move at every node; if the opponent threatens one, it searches only the moves that stop it.
@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.distance import DistanceRoom, distance_order, distance_room, distance_value
 from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, inline
 from hexlit.hex.rng import MOVE, uniform
 from hexlit.hex.threats import winning_cells
 from hexlit.search.root import position_key, to_mover
-from hexlit.search.static import Judge, new_judge, static_order, static_value
 
 _WIN = 1e6  # less the number of moves to it: above every static value
 _TIE = 1e-6  # moves with a smaller difference of values are drawn at random
@@ -57,10 +57,10 @@ def _new_line(depth: int, cells: int) -> _Line:
 
 
 @inline
-def _list_best(stones: Stones, ply: int, width: int, judge: Judge, line: _Line, table: Geometry) -> None:
+def _list_best(stones: Stones, ply: int, width: int, room: DistanceRoom, line: _Line, table: Geometry) -> None:
     """List the `width` empty cells with the highest static scores as the moves of `ply`, the best first."""
     scores, moves = line.scores, line.moves[ply]
-    static_order(stones, ply, judge, table, scores)
+    distance_order(stones, ply, room, table, scores)
     number = 0
     for cell in range(scores.size):
         if stones.cells[ply, cell] != 0 or (number == width and scores[cell] <= scores[moves[number - 1]]):
@@ -76,7 +76,7 @@ def _list_best(stones: Stones, ply: int, width: int, judge: Judge, line: _Line, 
 
 @inline
 def _enter(
-    stones: Stones, ply: int, alpha: float, beta: float, width: int, judge: Judge, line: _Line, table: Geometry
+    stones: Stones, ply: int, alpha: float, beta: float, width: int, room: DistanceRoom, line: _Line, table: Geometry
 ) -> None:
     """Begin the node at `ply`: list its moves, or settle it if there is a win in one move."""
     line.alpha[ply], line.beta[ply], line.best[ply] = alpha, beta, -np.inf
@@ -91,11 +91,11 @@ def _enter(
         if wins > 0:
             line.listed[ply] = wins
             return
-    _list_best(stones, ply, width, judge, line, table)
+    _list_best(stones, ply, width, room, line, table)
 
 
 @inline
-def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geometry) -> float:
+def _leaf_value(stones: Stones, ply: int, room: DistanceRoom, line: _Line, table: Geometry) -> float:
     """Value of the position at `ply` for its player to move; it looks no further than a win in one move."""
     colour = 1 if ply % 2 == 0 else -1
     for player in (colour, -colour):
@@ -104,11 +104,11 @@ def _leaf_value(stones: Stones, ply: int, judge: Judge, line: _Line, table: Geom
             return _WIN - ply - 1
         if wins > 1:
             return ply + 2 - _WIN
-    return static_value(stones, ply, colour, judge, table)
+    return distance_value(stones, ply, colour, room, table)
 
 
 @borrowing_kernel
-def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64, table: Geometry) -> int:
+def _search(stones: Stones, width: int, room: DistanceRoom, line: _Line, k: np.uint64, table: Geometry) -> int:
     """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`.
 
     Its value is then `line.best[0]`.
@@ -118,7 +118,7 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
     entering = True
     while True:
         if entering:
-            _enter(stones, ply, alpha, beta, width, judge, line, table)
+            _enter(stones, ply, alpha, beta, width, room, line, table)
             entering = False
         if line.tried[ply] < line.listed[ply] and line.best[ply] < line.beta[ply]:
             move = line.moves[ply, line.tried[ply]]
@@ -134,7 +134,7 @@ def _search(stones: Stones, width: int, judge: Judge, line: _Line, k: np.uint64,
                 entering = True
                 continue
             else:
-                value = -_leaf_value(stones, ply + 1, judge, line, table)
+                value = -_leaf_value(stones, ply + 1, room, line, table)
         elif ply > 0:
             ply -= 1
             value = float(-line.best[ply + 1])
@@ -154,7 +154,6 @@ def alpha_beta_moves(
     to_move: NDArray[np.int8],
     depth: int,
     width: int,
-    evaluation: int,
     seed: int,
     table: Geometry,
     moves: NDArray[np.int16],
@@ -164,12 +163,12 @@ def alpha_beta_moves(
 
     `values` float64 `[B]` gets their values for the player to move, above 0 if it stands better.
     """
-    stones, judge = empty_stones(depth + 1, table.size), new_judge(evaluation, table.size)
+    stones, room = empty_stones(depth + 1, table.size), distance_room(cells.shape[1])
     line = _new_line(depth, cells.shape[1])
     for row in range(len(cells)):
         own = to_mover(cells[row], to_move[row], table)
         place_all(stones, 0, own, table)
         key = np.uint64(position_key(own, seed, MOVE))
-        move = _search(stones, width, judge, line, key, table)
+        move = _search(stones, width, room, line, key, table)
         moves[row] = move if to_move[row] > 0 else table.transposed[move]
         values[row] = line.best[0]

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hexlit.hex.geometry import geometry
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
+from hexlit.hex.symmetry import mirror_cell
 
 LATER_COLUMNS = ("black", "white", "source", "surprises")
 """Columns that files of earlier versions do not have; empty fields there are empty texts and lists."""
@@ -233,7 +233,7 @@ def illegal_move(moves: list[int], size: int, swap: bool) -> str:
         if action == size**2:
             if ply != 1 or not swap:
                 return f"ply {ply + 1}: only White's first move may be a swap, and only under the swap rule"
-            cells = {int(geometry(size).transposed[moves[0]])}
+            cells = {mirror_cell(moves[0], size)}
         elif action in cells:
             return f"ply {ply + 1}: {format_cell(action, size)} is taken"
         else:

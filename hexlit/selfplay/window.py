@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.dataset import GameRows
-from hexlit.selfplay.duplicates import Groups
 from hexlit.selfplay.reanalysis import NewTargets, targets_of, with_targets
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, ReplyBatch, with_policy
 from hexlit.selfplay.replies import next_policies, seen_by_mover
@@ -33,14 +32,12 @@ class ReplayWindow:
         search_value_share: float = 0.0,
         search_value_decay: float = 0.0,
         surprise_share: float = 0.0,
-        duplicates: str = "keep",
         replies: bool = False,
     ) -> None:
         """An empty window. Value targets are made as `hexlit.selfplay.value_targets` says.
 
-        A `surprise_share` of the draws goes by surprise (`hexlit.selfplay.surprise`). Equal positions (`duplicates`)
-        `keep` their targets, get their `average`, or `merge` into one position. With `replies` the batches hold reply
-        targets (`hexlit.selfplay.replies`).
+        A `surprise_share` of the draws goes by surprise (`hexlit.selfplay.surprise`). With `replies` the batches
+        hold reply targets (`hexlit.selfplay.replies`).
         """
         if capacity < 1:
             raise UsageError(f"data.window={capacity}: a window holds at least 1 position")
@@ -49,7 +46,6 @@ class ReplayWindow:
         self.capacity = capacity
         self._search_value = search_value_share, search_value_decay
         self._surprise_share = surprise_share
-        self._duplicates = duplicates
         self._replies = replies
         self._records: deque[GameRecord] = deque()
         self._renewed: defaultdict[int, set[int]] = defaultdict(set)
@@ -129,8 +125,6 @@ class ReplayWindow:
             self._index = _Index.of(self._records, self.size, self.swap, *self._search_value)
             if self._replies:
                 self._index = self._index.with_replies()
-            if self._duplicates != "keep":
-                self._index = self._index.averaged(merge=self._duplicates == "merge")
         weights = surprise_weights(self._index.surprise, self._surprise_share) if self._surprise_share else None
         random = np.random.default_rng([seed, epoch])
         if others is None:
@@ -220,24 +214,6 @@ class _Index(NamedTuple):
     def with_replies(self) -> "_Index":
         """The same positions with reply targets."""
         return self._replace(reply=next_policies(self.policy, self.first, self.ply))
-
-    def averaged(self, *, merge: bool) -> "_Index":
-        """Equal positions get the mean of their targets; with `merge` the first one stands for all."""
-        groups = Groups.of(Histories(self.moves, self.first, self.ply, self.may_swap), self.size)
-        rows = groups.first if merge else np.arange(len(self.ply))
-
-        def mean(policy: NDArray[np.float16] | NDArray[np.float32]) -> NDArray[np.float32]:
-            return groups.mean_policy(policy.astype(np.float32), self.ply, self.size)[rows]
-
-        return self._replace(
-            first=self.first[rows],
-            ply=self.ply[rows],
-            may_swap=self.may_swap[rows],
-            policy=mean(self.policy),
-            value=groups.mean(self.value)[rows],
-            surprise=groups.mean(self.surprise)[rows],
-            reply=None if self.reply is None else mean(self.reply),
-        )
 
     def batch(self, rows: NDArray[np.int64], turned: NDArray[np.bool_]) -> Batch | ReplyBatch:
         """The positions `rows` `[B]`, each turned by 180 degrees where `turned` `[B]` says so."""

@@ -31,8 +31,8 @@ class BlockConformance:
         for size in self.sizes:
             x = self._features(size)
             for answer in (block.train()(x), block.eval()(x)):
-                found, wanted = (tuple(answer.shape), answer.dtype), (tuple(x.shape), x.dtype)
-                assert found == wanted, f"on {size}x{size}: it returned {found} for {wanted}"
+                actual, expected = (tuple(answer.shape), answer.dtype), (tuple(x.shape), x.dtype)
+                assert actual == expected, f"on {size}x{size}: it returned {actual} for {expected}"
 
     def test_every_weight_learns(self) -> None:
         """Its gradient is there and finite."""
@@ -83,5 +83,5 @@ class BlockConformance:
 
         return torch.rand(4, self.config.channels, size, size, generator=torch.Generator().manual_seed(size))
 
-    def _differences(self, found: "Tensor", wanted: "Tensor") -> float:
-        return (found - wanted).detach().abs().max().item()
+    def _differences(self, actual: "Tensor", expected: "Tensor") -> float:
+        return (actual - expected).detach().abs().max().item()

@@ -1,11 +1,63 @@
-"""The promises of every evaluator."""
+"""The promises of every evaluator, and the random positions that show them."""
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.geometry import geometry
+from hexlit.hex.encoding import encode
+from hexlit.hex.engine import empty_stones
+from hexlit.hex.geometry import BLACK, WHITE, geometry
+from hexlit.hex.playout import random_games
 from hexlit.search.evaluator import Evaluator
-from hexlit.testing.positions import Positions, random_positions
+
+
+class Positions(NamedTuple):
+    """B undecided positions on one board."""
+
+    cells: NDArray[np.int8]
+    """+1 black, -1 white, 0 empty, `[B, size*size]`."""
+    to_move: NDArray[np.int8]
+    """+1 Black, -1 White, `[B]`."""
+    may_swap: NDArray[np.bool_]
+    """Whether the mover may swap, `[B]`."""
+
+    @property
+    def ply(self) -> NDArray[np.int16]:
+        """Moves played before, `[B]`."""
+        stones: NDArray[np.int16] = np.count_nonzero(self.cells, axis=1).astype(np.int16)
+        return stones
+
+    @property
+    def planes(self) -> NDArray[np.int8]:
+        """Input of an evaluator, `[B, PLANES, size, size]`."""
+        return encode(self.cells, self.to_move, self.may_swap)
+
+    def legal(self, actions: int) -> NDArray[np.bool_]:
+        """Whether an action of the board is legal, `[B, A]`; the swap, where there is one, comes last."""
+        swap = np.tile(self.may_swap[:, None], (1, actions - self.cells.shape[1]))
+        return np.concatenate([self.cells == 0, swap], axis=1)
+
+    def rows(self, rows: NDArray[np.integer] | slice) -> "Positions":
+        """The positions `rows` alone."""
+        return Positions(self.cells[rows], self.to_move[rows], self.may_swap[rows])
+
+
+def random_positions(
+    size: int, count: int, seed: int, *, swap: bool = False, before_the_end: bool = False
+) -> Positions:
+    """Positions of `count` random games: after any number of moves, or just before the winning one."""
+    moves, lengths = np.zeros((count, size * size), np.int16), np.zeros(count, np.int16)
+    random_games(count, seed, geometry(size), moves, empty_stones(1, size), lengths)
+    random = np.random.default_rng(seed)
+    plies = lengths - 1 if before_the_end else random.integers(0, lengths)
+    if swap and not before_the_end:
+        plies[0] = 1  # so that the swap is open once at least
+    cells = np.zeros((count, size * size), np.int8)
+    for row, length in enumerate(plies.tolist()):
+        cells[row, moves[row, :length]] = [BLACK if ply % 2 == 0 else WHITE for ply in range(length)]
+    to_move = np.where(plies % 2 == 0, BLACK, WHITE).astype(np.int8)
+    return Positions(cells, to_move, (plies == 1) & swap)
 
 
 class EvaluatorConformance:
@@ -30,10 +82,10 @@ class EvaluatorConformance:
         for size, swap, positions, evaluator in self._cases():
             policy, _ = _answers(evaluator, positions, size * size + swap)
             legal = _in_movers_frame(positions.legal(size * size + swap), positions.to_move, size)
-            place = f"on {size}x{size}, swap={swap}"
-            assert (policy >= 0).all(), f"{place}: a probability is below 0, or no number"
-            assert np.allclose(policy.sum(1), 1, atol=1e-3), f"{place}: policies sum to {policy.sum(1)}"
-            assert not policy[~legal].any(), f"{place}: an illegal action has a probability"
+            case = f"on {size}x{size}, swap={swap}"
+            assert (policy >= 0).all(), f"{case}: a probability is below 0, or no number"
+            assert np.allclose(policy.sum(1), 1, atol=1e-3), f"{case}: policies sum to {policy.sum(1)}"
+            assert not policy[~legal].any(), f"{case}: an illegal action has a probability"
 
     def test_values_lie_between_a_loss_and_a_win(self) -> None:
         """In [-1, 1], and a number."""
@@ -57,11 +109,11 @@ class EvaluatorConformance:
             turned = _answers(evaluator, positions.rows(order), actions)
             alike = _answers(evaluator, positions.rows(np.full(self.batch, 1)), actions)
             for whole, backwards, one in zip(first, turned, alike, strict=True):
-                place = f"on {size}x{size}, swap={swap}"
-                assert np.allclose(whole, backwards[order], atol=self.tolerance), f"{place}: the row matters"
-                assert np.allclose(one, whole[1], atol=self.tolerance), f"{place}: the rest of the batch matters"
+                case = f"on {size}x{size}, swap={swap}"
+                assert np.allclose(whole, backwards[order], atol=self.tolerance), f"{case}: the row matters"
+                assert np.allclose(one, whole[1], atol=self.tolerance), f"{case}: the rest of the batch matters"
 
-    def _cases(self) -> "list[tuple[int, bool, Positions, Evaluator]]":
+    def _cases(self) -> list[tuple[int, bool, Positions, Evaluator]]:
         return [
             (size, swap, random_positions(size, self.batch, size, swap=swap), self.make(size, swap, self.batch))
             for size in self.sizes

@@ -1,14 +1,12 @@
-"""Stand-ins for a network: answers that depend on the position alone, and a host for processes that play."""
+"""A stand-in for a network: answers that depend on the position alone."""
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
-from hexlit.search.evaluator import Evaluator
 
 
 @dataclass
@@ -37,14 +35,3 @@ class KeyedEvaluator:
             policy[row] = weights / weights.sum()
             value[row] = 1.8 * numbers[0] - 0.9
             self.seen.add((int(position[[OWN, OPPONENT]].sum()), bool(position[MAY_SWAP].any())))
-
-
-class KeyedHost:
-    """A `hexlit.selfplay.player.NetworkHost` that takes bytes for weights: the salt of a `KeyedEvaluator`.
-
-    It can be sent to other processes.
-    """
-
-    def refreshed(self, weights: Any) -> Evaluator:
-        """See `NetworkHost`."""
-        return KeyedEvaluator(salt=weights)

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from hexlit import __version__
-from hexlit.arena.review import Judgement
+from hexlit.arena.thinker import PlyReview
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
@@ -30,7 +30,7 @@ def recorded_page(
     ply: int,
     facts: Sequence[str] = (),
     nodes: Sequence[Variation] = (),
-    review: Sequence[Judgement] = (),
+    review: Sequence[PlyReview] = (),
 ) -> str:
     """The page of a game, complete HTML.
 
@@ -79,7 +79,7 @@ def as_script(content: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def review_entry(found: Judgement, size: int) -> dict[str, Any]:
+def review_entry(found: PlyReview, size: int) -> dict[str, Any]:
     """The judgement of a position as the page takes it."""
     return {
         "ply": found.ply,

@@ -1,15 +1,14 @@
 """The players that a page may choose from, and the seats of one browser."""
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hexlit.arena.game_player import GamePlayer
-from hexlit.arena.htp_engine import HtpEngine
+from hexlit.arena.engine import HtpEngine
+from hexlit.arena.players import Player
 from hexlit.arena.thinker import MakeEvaluator, Thinker
 from hexlit.errors import UsageError
 from hexlit.search.config import SearchConfig
@@ -38,7 +37,7 @@ class Offer:
     """Description for people, in a few words."""
     judge: Callable[[int], Judge] | None = None
     """Rows of the board -> the player's judge; called once per board. Only players with a judge can study."""
-    one_game: Callable[[int], GamePlayer] | None = None
+    one_game: Callable[[int], Player] | None = None
     """Rows of the board -> the player, if there is no judge."""
     foreign: bool = False
     """Whether it is a program of its own, which can be ended while it thinks."""
@@ -99,7 +98,7 @@ class Seats:
         self._roster = roster
         self._tree_bytes = tree_bytes
         self._thinkers: OrderedDict[str, Thinker] = OrderedDict()
-        self._players: dict[str, tuple[tuple[int, bool], GamePlayer]] = {}
+        self._players: dict[str, tuple[tuple[int, bool], Player]] = {}
 
     def searches(self, name: str) -> bool:
         """Whether the player `name` has a tree; raises `UsageError` where there is none of that name."""
@@ -134,7 +133,7 @@ class Seats:
             thinker.prepare(size, swap=swap)
         return thinker
 
-    def player(self, name: str, size: int, *, swap: bool) -> GamePlayer:
+    def player(self, name: str, size: int, *, swap: bool) -> Player:
         """The player `name`, who has no tree, in a game on a board of `size` rows; may raise `Forfeit`."""
         made = self._roster.offer(name).one_game
         assert made is not None, f"{name} has a judge"
@@ -173,8 +172,3 @@ class Seats:
             with suppress(Exception):  # one that fails to end holds up no other
                 player.close()
         self._players.clear()
-
-
-def before(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
-    """Whether a search should end: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
-    return lambda: stopped() or time.monotonic() >= deadline

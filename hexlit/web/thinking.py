@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hexlit.arena.exact import proved_move
-from hexlit.arena.game_player import RESIGN, Forfeit
-from hexlit.arena.review import fairest, opening_values, opens_fairly, review, seen
-from hexlit.arena.thinker import Thinker
+from hexlit.arena.players import RESIGN, Forfeit
+from hexlit.arena.thinker import Thinker, fairest, opening_values, opens_fairly, proved_move, review, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
@@ -22,7 +20,7 @@ from hexlit.web.config import WebSettings
 from hexlit.web.positions import board_of, check_undecided, state_of
 from hexlit.web.recorded import review_entry
 from hexlit.web.requests import Look, Move, Openings, PositionText, Ready, Review, Study
-from hexlit.web.roster import Seats, before
+from hexlit.web.roster import Seats
 from hexlit.web.verdict import Verdicts
 
 Answer = dict[str, Any]
@@ -85,20 +83,19 @@ class Thinking:
             return self._move_of_player(request, board, stopped)
         thinker = self._thinker(request.player, board)
         seconds = min(request.seconds or self._settings.seconds, self._settings.seconds)
-        enough = before(time.monotonic() + seconds, until)
+        enough = stop_at(time.monotonic() + seconds, until)
         if opens_fairly(thinker, board):
             values = opening_values(thinker, board.size, enough)
             cell = fairest(values)
             return played(request, board, cell) | {"value": -abs(values[cell]), "found": None}
         simulations = request.simulations or self._settings.simulations
-        position = seen(board)
         if self._settings.solver:
             with self._baton.aside():
                 solution = self._verdicts.proof(board, min(seconds, self._settings.proof_seconds), stopped)
-            proved = proved_move(solution, thinker, position, board.to_move, swap=board.may_swap)
+            proved = proved_move(solution, thinker, board.cells, board.to_move, swap=board.may_swap)
             if proved is not None:
                 return played(request, board, proved.action) | {"value": proved.value, "found": None}
-        thought = thinker.study(position, board.to_move, simulations=simulations, until=enough)
+        thought = thinker.study(board.cells, board.to_move, simulations=simulations, until=enough)
         move = thought.action
         value = thought.value
         if board.may_swap and not thinker.swap and value < 0:  # swap-pieces turns the value's sign
@@ -109,7 +106,7 @@ class Thinking:
         try:
             with self._alone(request.player, stopped):
                 player = self._seats.player(request.player, board.size, swap=board.swap)
-                move = player.answer(board.moves)
+                (move,) = player.answer([board])
         except Forfeit as forfeit:
             self._seats.dismiss(request.player)
             raise UsageError(f"{request.player} gives no move: {forfeit}") from forfeit
@@ -149,25 +146,25 @@ class Thinking:
             yield _fair_openings(thinker, board.size, until)
             return
         most = min(request.simulations or self._settings.live_simulations, self._settings.live_simulations)
-        thought = thinker.study(seen(board), board.to_move, simulations=1, until=until)
+        thought = thinker.study(board.cells, board.to_move, simulations=1, until=until)
         while not until():
             deadline = time.monotonic() + self._settings.interval
-            left = most - sum(candidate.visits for candidate in thinker.candidates())
-            if left > 0 and not thinker.full:
-                thought = thinker.study_more(left, until=before(deadline, until))
-            left = most - sum(candidate.visits for candidate in thinker.candidates())
-            final = left <= 0 or thinker.full
+            left = most - sum(candidate.visits for candidate in thinker.search.candidates())
+            if left > 0 and not thinker.search.full:
+                thought = thinker.study_more(left, until=stop_at(deadline, until))
+            left = most - sum(candidate.visits for candidate in thinker.search.candidates())
+            final = left <= 0 or thinker.search.full
             report = {"value": thought.value} | _found(thinker, board.size)
             if board.may_swap and not thinker.swap:
                 report = _with_swap(report)
-            yield {"type": "study", "full": thinker.full, "final": final} | report
+            yield {"type": "study", "full": thinker.search.full, "final": final} | report
             if final:
                 return
 
     def _look(self, name: str, board: Board) -> Answer:
         check_undecided(board)
         thinker = self._thinker(name, board)
-        policy, value = thinker.look(seen(board), board.to_move)
+        policy, value = thinker.look(board.cells, board.to_move)
         shares = {
             format_cell(action, board.size): float(policy[action])
             for action in board.legal_moves()
@@ -181,7 +178,7 @@ class Thinking:
         return {"type": "openings", "values": named, "final": True}
 
     def _review(self, request: Review, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
-        """Every position of the game, see `hexlit.arena.review`."""
+        """Every position of the game, see `hexlit.arena.thinker`."""
         thinker = self._thinker(request.player, board)
         simulations = request.simulations or self._settings.simulations
         plies = len(board.moves)
@@ -192,7 +189,7 @@ class Thinking:
 def _fair_openings(thinker: Thinker, size: int, until: Callable[[], bool]) -> Answer:
     """The study of the empty board under the swap rule: the fairer a first stone, the better, as it may be swapped."""
     values = opening_values(thinker, size, until)
-    policy, _ = thinker.look(seen(Board(size)), BLACK)
+    policy, _ = thinker.look(Board(size).cells, BLACK)
     fair = sorted(values, key=lambda cell: abs(values[cell]))
     candidates = [
         {
@@ -229,7 +226,8 @@ def played(request: Move, board: Board, move: int) -> Answer:
 
 def _found(thinker: Thinker, size: int) -> Answer:
     """The findings of the tree for the position: visits, candidates, and the line that is expected."""
-    candidates = thinker.candidates()
+    search = thinker.search
+    candidates = search.candidates()
     return {
         "visits": sum(candidate.visits for candidate in candidates),
         "candidates": [
@@ -238,9 +236,11 @@ def _found(thinker: Thinker, size: int) -> Answer:
                 "visits": candidate.visits,
                 "value": candidate.value,
                 "prior": candidate.prior,
-                "line": [format_cell(action, size) for action in thinker.variation(candidate.action)[:MOST_EXPECTED]],
+                "line": [
+                    format_cell(action, size) for action in search.principal_variation(candidate.action)[:MOST_EXPECTED]
+                ],
             }
             for candidate in candidates[:MOST_SHOWN]
         ],
-        "expected": [format_cell(action, size) for action in thinker.variation()],
+        "expected": [format_cell(action, size) for action in search.principal_variation()],
     }

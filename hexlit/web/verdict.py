@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hexlit.arena.exact import solved
+from hexlit.arena.thinker import solved, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK, WHITE
@@ -18,7 +18,6 @@ from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.hex.solver.lines import BOTTOM, TOP
 from hexlit.hex.solver.outlook import Outlook, outlooks
 from hexlit.web.positions import COLOURS, check_undecided
-from hexlit.web.roster import before
 
 _EDGES = {BLACK: {TOP: "top", BOTTOM: "bottom"}, WHITE: {TOP: "left", BOTTOM: "right"}}
 _LOOK = 0.05
@@ -83,7 +82,7 @@ class Verdicts:
         if board.size > MAX_SIZE or (board.swap and not board.moves):
             return None
         try:
-            return self.solve(board, seconds, before(time.monotonic() + seconds, stopped))
+            return self.solve(board, seconds, stop_at(time.monotonic() + seconds, stopped))
         except UsageError:
             return None
 

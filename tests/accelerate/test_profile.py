@@ -95,7 +95,7 @@ def test_precision_policy_is_the_same_for_every_form_of_cuda(form: str, monkeypa
 
 @pytest.mark.parametrize(
     ("path", "device"),
-    [("fused", CUDA), ("winograd", CUDA), ("graph", CPU), ("graph", MPS), ("openvino", CUDA), ("onnxruntime", MPS)],
+    [("fused", CUDA), ("winograd", CUDA), ("graph", CPU), ("graph", MPS)],
 )
 def test_inference_path_of_another_device_is_refused(
     path: str, device: torch.device, has_bf16: bool, monkeypatch: pytest.MonkeyPatch

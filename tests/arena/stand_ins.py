@@ -5,15 +5,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.arena.game_player import Forfeit
-from hexlit.arena.pairing import Contestant, batched
+from hexlit.arena.players import Contestant, Forfeit, Player
+from hexlit.hex.board import Board
 
 
-class NeverSwaps:
+class NeverSwaps(Player):
     """Answers the first stone as any other."""
-
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        raise NotImplementedError
 
     def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
         return self.choose(cells, np.full(len(cells), -1, np.int8))
@@ -47,16 +44,16 @@ class Faulty(NeverSwaps):
     """Plays the highest empty cell, until in some of the games it answers with `answer`."""
 
     def __init__(self, answer: int, *, stones: int = 4) -> None:
-        self.answer = answer
+        self.wrong = answer
         self.stones = stones
 
     def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
         moves = [np.flatnonzero(board == 0)[-1] for board in cells]
         wrong = (cells != 0).sum(1) >= self.stones
-        return np.where(wrong & (to_move > 0), self.answer, moves).astype(np.int16)
+        return np.where(wrong & (to_move > 0), self.wrong, moves).astype(np.int16)
 
 
-class Scripted:
+class Scripted(Player):
     """One game at a time: answers by `answer(moves)`, and notes how often games were begun and closed."""
 
     def __init__(self, answer: Callable[[Sequence[int]], int], *, fails_at: Sequence[int] = ()) -> None:
@@ -72,9 +69,10 @@ class Scripted:
         if self.begun in self._fails_at:
             raise Forfeit("did not start within\n30 seconds")
 
-    def answer(self, moves: Sequence[int]) -> int:
-        self.seen.append(tuple(moves))
-        return self._answer(moves)
+    def answer(self, boards: Sequence[Board]) -> list[int]:
+        (board,) = boards
+        self.seen.append(board.moves)
+        return [self._answer(board.moves)]
 
     def close(self) -> None:
         self.closed += 1
@@ -85,8 +83,8 @@ def lowest_empty(moves: Sequence[int]) -> int:
 
 
 def named(name: str, player: Lowest | Faulty) -> Contestant:
-    return batched(name, lambda games: player)
+    return Contestant(name, lambda games: player)
 
 
 def alone(name: str, player: Scripted) -> Contestant:
-    return Contestant(name, lambda: player)
+    return Contestant(name, lambda games: player, one_game=True)

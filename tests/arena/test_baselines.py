@@ -1,32 +1,32 @@
-"""Duties of every player without a network, and the further promises of each."""
+"""What every player of many games keeps, and the further behaviour of those without a network."""
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hexlit.arena.baselines.alpha_beta import ResistancePlayer, TwoDistancePlayer
-from hexlit.arena.baselines.perfect import SolverPlayer
-from hexlit.arena.baselines.rollout import RolloutPlayer
-from hexlit.arena.match import Player, play_match
-from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
+from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlayer
+from hexlit.arena.matches import play_match
+from hexlit.arena.players import Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
+from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.geometry import geometry
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.solver import Solver
+from hexlit.hex.symmetry import exchange_colours, exchange_moves
+from hexlit.hex.threats import winning_cells
 from hexlit.hex.truth import won_positions
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
-from hexlit.testing import PlayerConformance
-from hexlit.testing.positions import wins_at_once
+from hexlit.testing.evaluators import random_positions
 
 BASELINES: dict[str, Callable[[int, int], Player]] = {
     "two-distance, depth 1": lambda size, seed: TwoDistancePlayer(depth=1, seed=seed),
     "two-distance": lambda size, seed: TwoDistancePlayer(seed=seed),
     "two-distance, width 1": lambda size, seed: TwoDistancePlayer(depth=3, width=1, seed=seed),
-    "resistance, depth 1": lambda size, seed: ResistancePlayer(depth=1, seed=seed),
-    "resistance, depth 3": lambda size, seed: ResistancePlayer(depth=3, width=4, seed=seed),
     "rollouts": lambda size, seed: RolloutPlayer(simulations=40, seed=seed),
     "rollouts, one simulation": lambda size, seed: RolloutPlayer(simulations=1, rollouts=5, seed=seed),
     # Where the solver gives up depends on what it has proved before, so it may do so on large boards alone.
@@ -36,36 +36,129 @@ BASELINES: dict[str, Callable[[int, int], Player]] = {
 }
 
 
-class TestBaselines(PlayerConformance):
-    @pytest.fixture(autouse=True, params=BASELINES)
-    def _one_of_them(self, request: pytest.FixtureRequest) -> None:
-        self.name: str = request.param
-        self.sizes = (2, 3, 4, 5, 8) if self.name == "solver" else (2, 3, 4, 5, 8, 13)
+@dataclass(frozen=True)
+class Case:
+    """A player to test, and what it knows of the game."""
 
-    def make(self, size: int, seed: int) -> Player:
-        return BASELINES[self.name](size, seed)
-
-
-class TestChance(PlayerConformance):
-    takes_wins = stops_losses = colours_alike = False
-
-    def make(self, size: int, seed: int) -> Player:
-        return RandomPlayer(seed)
+    make: Callable[[int, int], Player]
+    """Size and seed -> a fresh player."""
+    sizes: tuple[int, ...] = (2, 3, 5)
+    takes_wins: bool = True
+    stops_losses: bool = True
+    colours_alike: bool = True
+    """Whether the mirror image with the colours exchanged gets the mirrored move."""
 
 
-class TestSearched(PlayerConformance):
-    sizes = (2, 4)
-    takes_wins = False  # another won move has the same value
+CASES = {
+    **{
+        name: Case(make, (2, 3, 4, 5, 8) if name == "solver" else (2, 3, 4, 5, 8, 13))
+        for name, make in BASELINES.items()
+    },
+    "random": Case(lambda size, seed: RandomPlayer(seed), takes_wins=False, stops_losses=False, colours_alike=False),
+    "search": Case(
+        lambda size, seed: SearchPlayer(SearchConfig(simulations=200), RolloutEvaluator(8, seed), size=size, batch=8),
+        sizes=(2, 4),
+        takes_wins=False,  # another won move has the same value
+    ),
+    "policy": Case(
+        lambda size, seed: PolicyPlayer(RolloutEvaluator(2, seed), size=size, batch=8),
+        takes_wins=False,
+        stops_losses=False,
+    ),
+}
 
-    def make(self, size: int, seed: int) -> Player:
-        return SearchPlayer(SearchConfig(simulations=200), RolloutEvaluator(8, seed), size=size, batch=8)
+
+def wins_at_once(cells: NDArray[np.int8], colour: int) -> list[int]:
+    """Cells that win at once for `colour` in the position `cells` `[size*size]`."""
+    size = round(len(cells) ** 0.5)
+    stones, found = empty_stones(1, size), np.zeros(len(cells), np.int16)
+    place_all(stones, 0, cells, geometry(size))
+    wins: list[int] = found[: winning_cells(stones, 0, colour, geometry(size), found)].tolist()
+    return wins
 
 
-class TestPolicyAlone(PlayerConformance):
-    takes_wins = stops_losses = False
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_moves_are_legal_on_every_board(case: Case) -> None:
+    """int16 `[B]`, and the positions are only read."""
+    for size in case.sizes:
+        cells, to_move, _ = random_positions(size, 8, size)
+        given = cells.copy()
+        moves = case.make(size, 0).choose(cells, to_move)
+        assert moves.dtype == np.int16, f"moves are {moves.dtype}, int16 is needed"
+        assert moves.shape == (8,), f"moves {moves.shape} for 8 positions"
+        assert np.array_equal(cells, given), "the positions were changed"
+        legal = ((moves >= 0) & (moves < size * size)).all() and not cells[np.arange(8), moves].any()
+        assert legal, f"on {size}x{size} the moves {moves} are not all empty cells"
 
-    def make(self, size: int, seed: int) -> Player:
-        return PolicyPlayer(RolloutEvaluator(2, seed), size=size, batch=8)
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_answer_to_a_first_stone_is_a_free_cell_or_the_swap(case: Case) -> None:
+    """`size*size` swaps. Of larger boards 25 to 49 stones are tried, spread over the board."""
+    for size in case.sizes:
+        own = np.arange(0, size * size, max(1, size * size // 25))
+        cells = np.eye(size * size, dtype=np.int8)[own]
+        replies = case.make(size, 0).reply(cells)
+        assert replies.dtype == np.int16, f"replies are {replies.dtype}, int16 is needed"
+        legal = (replies >= 0) & (replies <= size * size) & (replies != own)
+        assert legal.all(), f"on {size}x{size}, reply {replies[~legal]} to the stone on {own[~legal]}"
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if case.takes_wins])
+def test_a_win_in_one_move_is_taken(case: Case) -> None:
+    for size in case.sizes:
+        cells, to_move, _ = random_positions(size, 12, size, before_the_end=True)
+        moves = case.make(size, 0).choose(cells, to_move)
+        for board, colour, move in zip(cells, to_move.tolist(), moves.tolist(), strict=True):
+            wins = wins_at_once(board, colour)
+            assert move in wins, f"on {size}x{size} it plays {move}, {wins} win"
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if case.stops_losses])
+def test_a_loss_in_one_move_is_stopped_where_it_can_be(case: Case) -> None:
+    """The same positions with the other player to move."""
+    stopped = 0
+    for size in case.sizes:
+        # Of few boards more positions, for not all have a threat that can be stopped.
+        cells, to_move, _ = random_positions(size, 12 if size > 5 else 36, size, before_the_end=True)
+        moves = case.make(size, 0).choose(cells, -to_move)
+        for board, colour, move in zip(cells, to_move.tolist(), moves.tolist(), strict=True):
+            threats = wins_at_once(board, colour)
+            if len(threats) == 1 and not wins_at_once(board, -colour):
+                assert move == threats[0], f"on {size}x{size} it plays {move}, only {threats[0]} stops the loss"
+                stopped += 1
+    assert stopped
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_moves_depend_on_the_position_and_the_seed_alone(case: Case) -> None:
+    """Not on the games played beside it, nor on what was asked before."""
+    size = max((size for size in case.sizes if size <= 5), default=min(case.sizes))
+    cells, to_move, _ = random_positions(size, 24, 1)
+    player = case.make(size, 3)
+    moves = player.choose(cells, to_move)
+    assert np.array_equal(case.make(size, 3).choose(cells, to_move), moves), "another player of this seed differs"
+    for row in range(len(cells))[::-1]:
+        alone = player.choose(cells[row : row + 1], to_move[row : row + 1])[0]
+        assert alone == moves[row], f"it plays {moves[row]} among others and {alone} alone"
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items() if case.colours_alike])
+def test_both_colours_play_alike(case: Case) -> None:
+    """The transposed position with exchanged colours gets the transposed move."""
+    for size in case.sizes:
+        if size > 6:
+            continue
+        cells, to_move, _ = random_positions(size, 16, 2)
+        moves = case.make(size, 1).choose(cells, to_move)
+        mirrored = case.make(size, 1).choose(exchange_colours(cells), -to_move)
+        assert np.array_equal(mirrored, exchange_moves(moves, size)), f"on {size}x{size} the colours differ"
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_whole_games_are_played_to_their_end(case: Case) -> None:
+    """Against random moves, each opening with either colour; an illegal move would be an error."""
+    size = min(case.sizes)
+    assert play_match(case.make(size, 0), RandomPlayer(1), size=size, pairs=2, seed=0, opening_plies=1).games == 4
 
 
 @pytest.mark.parametrize("name", [name for name in BASELINES if "width" not in name])
@@ -75,10 +168,9 @@ def test_the_seed_draws_between_moves_that_tie(name: str) -> None:
     assert len({int(BASELINES[name](4, seed).choose(cells, to_move)[0]) for seed in range(12)}) > 1
 
 
-@pytest.mark.parametrize("name", ["two-distance, depth 1", "resistance, depth 1"])
-def test_an_evaluation_beats_chance(name: str) -> None:
+def test_two_distance_beats_chance() -> None:
     """Every game."""
-    assert play_match(BASELINES[name](7, 0), RandomPlayer(1), size=7, pairs=16, seed=0).share == 1.0
+    assert play_match(TwoDistancePlayer(depth=1), RandomPlayer(1), size=7, pairs=16, seed=0).share == 1.0
 
 
 def test_rollouts_beat_chance() -> None:
@@ -91,7 +183,7 @@ def test_the_solver_keeps_every_win_and_plays_every_winning_move(size: int) -> N
     player = SolverPlayer(size, table_bits=16)
     moves = player.choose(known.cells, known.to_move)
     assert known.winning_moves[np.arange(30), moves].all()
-    assert (player.asked, player.unsolved) == (30, 0)
+    assert player.unsolved == 0
     row = next(
         row
         for row, wins in enumerate(known.winning_moves)
@@ -110,7 +202,7 @@ def test_the_solver_counts_and_tells_what_it_gave_up(caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.WARNING):
         moves = player.choose(cells, to_move)
     assert np.array_equal(moves, TwoDistancePlayer().choose(cells, to_move))
-    assert (player.asked, player.unsolved) == (3, 3)
+    assert player.unsolved == 3
     assert len(caplog.records) == 1
     assert "after 1 nodes" in caplog.text
 
@@ -119,8 +211,8 @@ def test_the_solver_counts_and_tells_what_it_gave_up(caplog: pytest.LogCaptureFi
     ("make", "named"),
     [
         (lambda: TwoDistancePlayer(depth=0), "depth=0"),
-        (lambda: ResistancePlayer(width=0), "width=0"),
-        (lambda: ResistancePlayer(seed=-1), "seed=-1"),
+        (lambda: TwoDistancePlayer(width=0), "width=0"),
+        (lambda: TwoDistancePlayer(seed=-1), "seed=-1"),
         (lambda: RolloutPlayer(simulations=0), "simulations=0"),
         (lambda: RolloutPlayer(rollouts=0), "rollouts=0"),
         (lambda: RolloutPlayer(exploration=-0.1), "exploration=-0.1"),
@@ -153,8 +245,8 @@ def test_the_solver_takes_every_winning_first_stone_and_no_other(size: int) -> N
 
 @pytest.mark.parametrize(
     "player",
-    [TwoDistancePlayer(), TwoDistancePlayer(depth=1), ResistancePlayer(depth=1), RolloutPlayer(simulations=10_000)],
-    ids=["two-distance", "two-distance, depth 1", "resistance, depth 1", "rollouts"],
+    [TwoDistancePlayer(), TwoDistancePlayer(depth=1), RolloutPlayer(simulations=10_000)],
+    ids=["two-distance", "two-distance, depth 1", "rollouts"],
 )
 def test_the_others_take_the_first_stone_where_their_own_values_say_so(player: Player) -> None:
     """E5: the middle of the short diagonal, but no sharp corner; else they play as without the rule."""
@@ -169,7 +261,7 @@ def test_a_solver_that_gives_up_swaps_as_two_distance_judges(caplog: pytest.LogC
     cells = first_stones(6)
     player = SolverPlayer(6, node_limit=1, seed=2, table_bits=14)
     assert np.array_equal(player.reply(cells), TwoDistancePlayer(seed=2).reply(cells))
-    assert player.unsolved == player.asked == 36
+    assert player.unsolved == 36
     assert "the solver gives up" in caplog.text
 
 

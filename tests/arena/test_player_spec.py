@@ -12,7 +12,7 @@ from hexlit.errors import UsageError
         ("random", PlayerSpec("random"), "random"),
         ("solver name=perfect", PlayerSpec("solver", "", "perfect"), "perfect"),
         ("rollouts simulations=500", PlayerSpec("rollouts", "", "", {"simulations": 500}), "rollouts@500"),
-        ("depth=3 resistance", PlayerSpec("resistance", "", "", {"depth": 3}), "resistance-depth3"),
+        ("depth=3 two_distance", PlayerSpec("two_distance", "", "", {"depth": 3}), "two_distance-depth3"),
         (
             "checkpoint='my runs/a.ckpt' simulations=16 algorithm=puct",
             PlayerSpec("checkpoint", "my runs/a.ckpt", "", {"simulations": 16, "algorithm": "puct"}),
@@ -33,11 +33,7 @@ from hexlit.errors import UsageError
             PlayerSpec("policy", "runs/hex5/2026-01-31_12-00-00_a1b2c3/checkpoints/last.ckpt"),
             "policy-hex5-a1b2c3-last",
         ),
-        (
-            "htp=/opt/mohex/mohex --seed 1 name=x",
-            PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"),
-            "mohex",
-        ),
+        ("htp=/opt/mohex/mohex --seed 1 name=x", PlayerSpec("htp", "/opt/mohex/mohex --seed 1 name=x"), "mohex"),
         (
             "move_timeout=2.5 name=m htp='/opt/a b/mohex' --quiet",
             PlayerSpec("htp", "'/opt/a b/mohex' --quiet", "m", {"move_timeout": 2.5}),
@@ -83,7 +79,7 @@ def test_a_checkpoint_that_says_nothing_has_the_common_number_of_simulations() -
         ({"a\nb": "random"}, "letters, digits and punctuation on one line"),
         ([{"kind": "pass"}], "names no kind"),
         ([{"checkpoint": "a.ckpt"}], "write {kind: KIND, source: SOURCE}, a kind out of checkpoint"),
-        ([{"kind": "htp"}], "write kind: htp, source: a command line"),
+        ([{"kind": "htp"}], "write htp=SOURCE, a command line"),
     ],
 )
 def test_what_cannot_be_understood_is_answered_with_what_would_be_right(players: object, message: str) -> None:

@@ -1,14 +1,18 @@
-"""Positions built stone by stone, in any order."""
+"""Positions built stone by stone, in any order, and read from SGF as `loadsgf` takes them over."""
+
+import contextlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hexlit.arena.position import empty_position
+from hexlit.arena.position import LARGEST_FILE, Position, empty_position, first_game, may_swap, read_first_game, replay
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
-from hexlit.hex.notation import parse_cell
+from hexlit.hex.notation import format_cell, parse_cell
+from hexlit.hex.records.sgf import board_of
 
 
 @given(st.permutations(range(16)), st.integers(0, 16), st.randoms())
@@ -53,8 +57,8 @@ def test_a_swap_mirrors_the_only_stone_and_black_moves_next() -> None:
     assert np.flatnonzero(position.cells == -1).tolist() == [parse_cell("b4", 5)]
     assert not (position.cells > 0).any()
     assert position.to_move == 1
-    assert not position.may_swap(-1)
-    assert not position.may_swap(1)
+    assert not may_swap(position.cells, -1)
+    assert not may_swap(position.cells, 1)
 
 
 @pytest.mark.parametrize("stones", [[], [(-1, 0)], [(1, 0), (-1, 1)], [(1, 0), (1, 1)]])
@@ -83,6 +87,111 @@ def test_stones_may_follow_the_one_that_wins() -> None:
     assert position.place(-1, 1).winner == 1
 
 
-def test_the_board_as_text_is_a_rhombus_without_blank_lines() -> None:
-    text = str(empty_position(3).place(1, 4).place(-1, 0))
-    assert text.splitlines() == ["   a b c", " 1 O . . 1", "  2 . X . 2", "   3 . . . 3", "      a b c"]
+def stones(position: Position) -> dict[str, str]:
+    """Name of the cell -> `b` or `w`."""
+    return {
+        format_cell(int(cell), position.size): "b" if position.cells[cell] > 0 else "w"
+        for cell in np.flatnonzero(position.cells)
+    }
+
+
+def test_moves_of_the_main_line_are_played_and_variations_left_out() -> None:
+    game = first_game("(;FF[4]GM[11]SZ[5]C[a ; (in\\] a comment)];B[c3](;W[b2];B[a1])(;W[d4]))")
+    assert board_of(game) == (5, 5)
+    assert stones(replay(game)) == {"c3": "b", "b2": "w", "a1": "b"}
+    assert stones(replay(game, 2)) == {"c3": "b", "b2": "w"}
+    assert stones(replay(game, 0)) == {}
+    assert stones(replay(game, 99)) == stones(replay(game))
+
+
+def test_sizes() -> None:
+    assert board_of(first_game("(;GM[11])")) == (11, 11)
+    assert board_of(first_game("(;SZ[13:13])")) == (13, 13)
+    assert board_of(first_game("(;SZ[13:11])")) == (13, 11)
+
+
+def test_stones_are_set_up_and_taken_away() -> None:
+    game = first_game("(;SZ[4]AB[a1][b1]AW[c1];AE[b1]AW[d4];B[b2])")
+    position = replay(game)
+    assert stones(position) == {"a1": "b", "c1": "w", "d4": "w", "b2": "b"}
+    assert stones(replay(game, 0)) == {"a1": "b", "c1": "w", "d4": "w"}
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ("B[d2];W[swap-pieces];B[e5]", {"b4": "w", "e5": "b"}),
+        ("B[d2];W[swap-pieces]", {"b4": "w"}),
+        ("B[d2];W[swap]", {"b4": "w"}),
+        ("B[d2];W[swap-pieces];W[e5]", {"d2": "b", "e5": "w"}),  # it was swap-sides
+        ("B[d2];W[swap-sides];W[e5]", {"d2": "b", "e5": "w"}),
+        ("B[d2];W[swap-sides]", {"d2": "b"}),
+        ("B[d2];W[swap-sides];B[e5]", {"b4": "w", "e5": "b"}),
+    ],
+)
+def test_the_colour_of_the_next_move_says_which_swap_it_was(moves: str, expected: dict[str, str]) -> None:
+    assert stones(replay(first_game(f"(;SZ[5];{moves})"))) == expected
+
+
+def test_a_resignation_ends_the_game_and_a_pass_changes_nothing() -> None:
+    position = replay(first_game("(;SZ[5];B[c3];W[pass];B[a1];W[resign])"))
+    assert position.winner == 1
+    assert stones(position) == {"c3": "b", "a1": "b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("", "no game"),
+        ("hello", "no game"),
+        ("(;GM[1]SZ[19];B[aa])", "not a game of Hex"),
+        ("(;SZ[x])", "no size"),
+        ("(;SZ[5];B[c3];W[c3])", "taken"),
+        ("(;SZ[5];B[f1])", "no cell"),
+        ("(;SZ[5];B[c3];W[d4];B[swap-pieces])", "only White may swap"),
+        ("(;SZ[5]AB[zz])", "no cell"),
+        ("(;SZ[5];B[c3", "no SGF"),
+        pytest.param("a" * LARGEST_FILE, "no game", id="half a megabyte of letters"),
+        pytest.param("(;" + "a" * LARGEST_FILE, "never closed", id="half a megabyte of letters in a game"),
+    ],
+)
+def test_what_is_no_legal_game_is_refused_in_words(text: str, part: str) -> None:
+    with pytest.raises(UsageError, match=part):
+        replay(first_game(text))
+
+
+@given(st.text(alphabet="(;)[]\\BWASZGM1159:ab swp-\n", max_size=60))
+def test_no_text_does_worse_than_a_usage_error(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        game = first_game(text)
+        if 2 <= board_of(game)[0] <= 19:
+            replay(game)
+
+
+def test_files_that_are_none_or_too_large(tmp_path: Path) -> None:
+    large = tmp_path / "large.sgf"
+    large.write_bytes(b" " * (LARGEST_FILE + 1))
+    for path, part in ((tmp_path / "none.sgf", "no such file"), (tmp_path, "no such file"), (large, "no game")):
+        with pytest.raises(UsageError, match=part):
+            read_first_game(path)
+    for path in (Path("/dev/zero"), Path("x" * 5000)):
+        with pytest.raises(UsageError):
+            read_first_game(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(;SZ[26]AB" + "[a1:z26]" * 60_000 + ")", "more than 20,000 points"),
+        ("(;SZ[26]" + ";AE[a1];B[a1]" * 30_000 + ")", "more than 20,000 points|60,000 moves and setups"),
+        ("(;SZ[26]" + ";B[pass]" * 50_000 + ")", "50,000 moves and setups; a game has up to 2,000"),
+    ],
+    ids=["rectangles", "stones that come and go", "passes"],
+)
+def test_what_would_take_minutes_to_set_up_is_refused_at_once(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replay(first_game(text))
+
+
+def test_a_board_that_is_set_up_many_times_over_is_still_read() -> None:
+    assert replay(first_game("(;SZ[26]AB" + "[a1:z26]" * 20 + "AE[a1:z26]AB[b2])")).cells.sum() == 1

@@ -8,8 +8,16 @@ import pytest
 from numpy.typing import NDArray
 
 from hexlit.arena import positions as positions_module
-from hexlit.arena.match import play_match
-from hexlit.arena.positions import LIMITS, SOURCES, Limits, Source, game_positions, play_games, random_positions
+from hexlit.arena.matches import play_match
+from hexlit.arena.positions import (
+    LIMITS,
+    SOURCES,
+    GameSource,
+    SolvingLimits,
+    game_positions,
+    play_games,
+    random_positions,
+)
 from hexlit.errors import UsageError
 from hexlit.hex.solver import Solver, UnsolvedError
 from hexlit.hex.symmetry import exchange_colours
@@ -22,7 +30,7 @@ from tests.hex.reference import winner
 class SourcePlayer(NeverSwaps):
     """A source of games as a player of a match."""
 
-    def __init__(self, source: Source, size: int) -> None:
+    def __init__(self, source: GameSource, size: int) -> None:
         self.source = source
         self.search = source.search(size, 100)
         self.random = np.random.default_rng(1)
@@ -109,7 +117,7 @@ def test_the_seed_decides_the_positions() -> None:
 
 
 def test_draws_beyond_the_limit_of_the_solver_are_skipped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LIMITS, 5, Limits(fewest_stones=4, nodes=20))
+    monkeypatch.setitem(LIMITS, 5, SolvingLimits(fewest_stones=4, nodes=20))
     positions = game_positions(5, 48, seed=0)
     assert positions.unsolved > 0
     assert positions.stones.min() >= 4
@@ -142,7 +150,7 @@ def test_positions_are_kept_and_a_damaged_file_is_replaced(tmp_path: Path, monke
 
 @pytest.mark.parametrize(
     ("size", "count", "seed", "message"),
-    [(4, 0, 0, "count 0"), (4, 5, -1, "seed -1"), (9, 5, 0, "board=9"), (2, 5, 0, "board=2")],
+    [(4, 0, 0, "count=0"), (4, 5, -1, "seed=-1"), (9, 5, 0, "board=9"), (2, 5, 0, "board=2")],
 )
 def test_arguments_out_of_range_are_refused(size: int, count: int, seed: int, message: str) -> None:
     with pytest.raises(UsageError, match=message):

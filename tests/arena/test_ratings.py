@@ -1,13 +1,19 @@
-"""Ratings: the known strengths of simulated players are found, and the fit is that of a plain reference."""
+"""Ratings from results, the sequential test, and the rating pool of a run."""
 
+import json
 import math
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from hexlit.arena.ratings import ELO, PairCounts, bradley_terry, rate
-from hexlit.arena.sprt import expected_score
+from hexlit.arena.config import PoolConfig, SprtConfig
+from hexlit.arena.players import Player, RandomPlayer
+from hexlit.arena.ratings import ELO, PairCounts, RatingPool, Sprt, bradley_terry, expected_score, rate
+from hexlit.errors import UsageError
+from tests.arena.stand_ins import Lowest
 
 
 def reference(wins: list[list[float]]) -> list[float]:
@@ -98,3 +104,136 @@ def test_players_whom_no_games_connect_are_named() -> None:
         rate(["a", "b", "c", "d"], {("a", "b"): (1, 2, 3), ("c", "d"): (1, 1, 1), ("a", "c"): (0, 0, 0)}, "a")
     chain = {("a", "b"): (1, 2, 3), ("c", "d"): (1, 1, 1), ("b", "d"): (0, 1, 0)}
     assert len(rate(["a", "b", "c", "d"], chain, "a")) == 4
+
+
+def accepted(sprt: Sprt, elo: float, split: float, matches: int) -> tuple[float, float]:
+    """Share of the matches that accept elo1, and their mean length in pairs, where the strengths differ by `elo`."""
+    random = np.random.default_rng(2)
+    accepted, played = 0, 0
+    for _ in range(matches):
+        counts = [0, 0, 0]
+        while not (decision := sprt.decision((counts[0], counts[1], counts[2]))):
+            won = 1 if random.random() < split else random.binomial(2, expected_score(elo))
+            counts[won] += 1
+        accepted += decision == "elo1"
+        played += sum(counts)
+    return accepted / matches, played / matches
+
+
+def test_errors_are_as_rare_as_asked_for() -> None:
+    """Over 120 matches each; 6% more than asked for is three standard deviations."""
+    sprt = Sprt(SprtConfig(elo0=0, elo1=120, alpha=0.05, beta=0.05))
+    wrong, length = accepted(sprt, 0, 0.0, 120)
+    right, other_length = accepted(sprt, 120, 0.0, 120)
+    assert wrong <= 0.11
+    assert right >= 0.89
+    assert max(length, other_length) < 50
+
+
+def test_openings_that_decide_their_games_do_not_spoil_the_error_rate() -> None:
+    """Most pairs are split: a test that counted single games would see too much noise."""
+    sprt = Sprt(SprtConfig(elo0=0, elo1=60, alpha=0.05, beta=0.05))
+    wrong, _ = accepted(sprt, 0, 0.8, 100)
+    assert wrong <= 0.12
+
+
+def test_the_ratio_of_even_results_is_that_of_the_binomial_distribution() -> None:
+    """Pairs won or lost as a whole are coin tosses, whose likelihood has a closed form."""
+    sprt = Sprt(SprtConfig(elo0=0, elo1=100))
+    better = expected_score(100)
+    expected = 30 * math.log(better / 0.5) + 20 * math.log((1 - better) / 0.5)
+    assert sprt.ratio((20, 0, 30)) == pytest.approx(expected, abs=0.01)
+    assert sprt.ratio((0, 0, 0)) == 0
+    assert sprt.ratio((30, 0, 20)) < 0 < sprt.ratio((5, 0, 45))
+
+
+def test_a_match_without_a_loss_is_decided_soon() -> None:
+    sprt = Sprt(SprtConfig(elo0=0, elo1=50))
+    lengths = [pairs for pairs in range(200) if sprt.decision((0, 0, pairs))]
+    assert sprt.decision((0, 0, lengths[0])) == "elo1"
+    assert 10 < lengths[0] < 60
+    assert sprt.decision((lengths[0], 0, 0)) == "elo0"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"elo0": 5.0, "elo1": 5.0}, "elo0 must be below elo1"),
+        ({"elo0": 5.0, "elo1": float("nan")}, "elo0 must be below elo1"),
+        ({"elo0": -1e7, "elo1": 0.0}, "both from -2000 to 2000"),
+        ({"elo0": 0.0, "elo1": 1e7}, "both from -2000 to 2000"),
+        ({"alpha": 0.0}, "sprt.alpha=0"),
+        ({"beta": 0.5}, "sprt.beta=0.5"),
+        ({"every": 0}, "sprt.every=0"),
+    ],
+)
+def test_settings_that_make_no_test_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        SprtConfig(**settings)
+
+
+def pool_in(folder: Path, **settings: int) -> RatingPool:
+    fixed: dict[str, Player] = {"random": RandomPlayer(1), "low": Lowest()}
+
+    def restored(path: Path) -> Player:
+        return RandomPlayer(int(path.read_text()))
+
+    return RatingPool(folder, PoolConfig(pairs=4, **settings), fixed, restored, size=4, seed=9)
+
+
+def play(pool: RatingPool, *epochs: int) -> None:
+    for epoch in epochs:
+
+        def save(path: Path, text: str = f"{epoch}") -> None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+        assert pool.play(epoch, RandomPlayer(epoch), save).name == f"epoch {epoch}"
+
+
+def test_a_network_meets_the_fixed_players_and_networks_at_doubling_distances(tmp_path: Path) -> None:
+    pool = pool_in(tmp_path)
+    play(pool, 1, 3, 5, 7, 9, 11)
+    opponents = [result.opponent for result in pool.results if result.epoch == 11]
+    assert opponents == ["random", "low", "epoch 9", "epoch 7", "epoch 3"]
+    assert all(sum(result.pairs) == 4 for result in pool.results)
+    assert [rating.name for rating in pool.ratings[:3]] == ["random", "low", "epoch 1"]
+    assert pool.ratings[0].elo == 0
+    document = json.loads((tmp_path / "ratings.json").read_text())
+    assert document["anchor"] == "random"
+    assert len(document["results"]) == len(pool.results) == 2 + 3 + 4 + 4 + 5 + 5
+    assert [row["name"] for row in document["ratings"]] == [rating.name for rating in pool.ratings]
+
+
+def test_a_run_that_is_resumed_goes_on_with_its_pool_and_forgets_what_came_after_its_checkpoint(tmp_path: Path) -> None:
+    whole = pool_in(tmp_path / "whole")
+    play(whole, 0, 1, 2, 3)
+    play(pool_in(tmp_path / "killed"), 0, 1, 2)
+    resumed = pool_in(tmp_path / "killed")
+    resumed.resume(2)
+    assert {result.epoch for result in resumed.results} == {0, 1}
+    assert [path.name for path in sorted(resumed.networks.iterdir())] == ["000000.pt", "000001.pt"]
+    play(resumed, 2, 3)
+    assert resumed.results == whole.results
+    assert resumed.ratings == whole.ratings
+    anew = pool_in(tmp_path / "killed")
+    anew.resume(0)
+    assert (anew.results, anew.ratings, list(anew.networks.iterdir())) == ([], [], [])
+
+
+def test_a_board_with_fewer_openings_than_pairs_plays_those_it_has(tmp_path: Path) -> None:
+    pool = RatingPool(tmp_path, PoolConfig(pairs=16), {"random": RandomPlayer(1)}, RandomPlayer, size=2, seed=0)  # type: ignore[arg-type]
+    pool.play(0, RandomPlayer(2), lambda path: None)
+    assert sum(pool.results[0].pairs) == 2
+
+
+def test_ratings_that_cannot_be_read_are_refused_by_their_file(tmp_path: Path) -> None:
+    (tmp_path / "ratings.json").write_text('{"results": [{"epoch": 1}]}')
+    with pytest.raises(UsageError, match=r"ratings\.json: not the ratings of a run"):
+        pool_in(tmp_path).resume(5)
+
+
+@pytest.mark.parametrize(("key", "value"), [("every_epochs", -1), ("pairs", 0), ("opponents", 0)])
+def test_settings_out_of_range_are_refused_by_name(key: str, value: int) -> None:
+    with pytest.raises(UsageError, match=f"evaluation.pool.{key}={value}"):
+        PoolConfig(**{key: value})

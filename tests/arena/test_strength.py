@@ -129,7 +129,7 @@ def test_positions_that_a_run_looks_at_are_not_those_of_its_final_figures(tmp_pa
         strength.measure(UniformEvaluator(), final=final)
     seen, judged = (
         {cells.tobytes() for cells in positions.cells if np.count_nonzero(cells) > 2}
-        for positions in (strength._random[False], strength._random[True])
+        for positions in (strength._random_positions(False), strength._random_positions(True))
     )
     assert len(seen) == len(judged) > 50
     assert not seen & judged, "boards with more than two stones repeat in no draw"

@@ -68,7 +68,7 @@ def test_a_task_is_measured_as_it_is_and_in_the_faster_format_and_compiled(
     profile: DeviceProfile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The compiler takes most of a minute, so one that does nothing stands in for it."""
-    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial: 0.5)
+    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5)
     with task_trainee("line", Makes(), DISPLAY) as trainee:
         found = measure_training(trainee, QUICK, replace(profile, precision="bf16-mixed"))
     assert [line.precision for line in found] == ["32-true", "bf16-mixed", "bf16-mixed compiled"]

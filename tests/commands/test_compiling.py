@@ -71,16 +71,16 @@ def test_sets_are_shared_out_among_as_many_processes_as_asked_for(empty: Path, m
         monkeypatch,
         f"import sys; open({str(log)!r}, 'a').write(' '.join(sys.argv[1:]) + chr(10)); print(sys.argv[-1], flush=True)",
     )
-    names = ["resistance", "rollouts", "solver"]
+    names = ["two_distance", "rollouts", "solver"]
     compiling = Compiling(sorted(names, key=lambda name: -SETS[name].seconds), processes=2)
     heard: list[tuple[int, int, str]] = []
     compiling.wait(lambda *progress: heard.append(progress))
-    assert sorted(log.read_text().splitlines()) == ["resistance rollouts", "solver"]
+    assert sorted(log.read_text().splitlines()) == ["solver", "two_distance rollouts"]
     assert heard[-1][:2] == (2, compiling.total)
     assert compiling.total == sum(SETS[name].functions for name in names)
     assert compiling.seconds > 0
-    mark_compiled("resistance")
-    assert Compiling(["resistance"], processes=2).names == []
+    mark_compiled("two_distance")
+    assert Compiling(["two_distance"], processes=2).names == []
 
 
 def test_what_self_play_has_compiled_already_is_not_counted_again(empty: Path) -> None:
@@ -148,9 +148,7 @@ def test_the_process_compiles_marks_and_dies_with_its_parent(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["search", "roots", "solver", "solver_parts", "two_distance", "resistance", "rollouts"]
-)
+@pytest.mark.parametrize("name", ["search", "roots", "solver", "solver_parts", "two_distance", "rollouts"])
 def test_a_set_counts_the_functions_that_it_compiles(name: str, tmp_path: Path) -> None:
     assert compiled(name, tmp_path) == SETS[name].functions
 

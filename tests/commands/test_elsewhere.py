@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from hexlit.arena import truth_report
-from hexlit.arena.blocks import Block, Hall
+from hexlit.arena import measures
 from hexlit.arena.config import SprtConfig
+from hexlit.arena.tournament import Block, MatchWorker
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
 from hexlit.commands import compiling, strength
@@ -41,15 +41,15 @@ def test_the_games_are_those_of_a_match_here_also_when_an_actor_dies_and_when_it
     played(tmp_path / "here", *settings)
     expected = (tmp_path / "here" / "run" / "games.csv").read_bytes()
 
-    inner, begun = Hall.play, []
+    inner, begun = MatchWorker.play, []
 
-    def play(self: Hall, block: Block) -> Any:
+    def play(self: MatchWorker, block: Block) -> Any:
         begun.append(block)
         if len(begun) == 3 and len(ray.actors) == 2:
             next(actor for actor in ray.actors if not actor.dead).die()
         return inner(self, block)
 
-    monkeypatch.setattr(Hall, "play", play)
+    monkeypatch.setattr(MatchWorker, "play", play)
     played(tmp_path / "there", *settings, "where=ray", "workers=2")
     assert (tmp_path / "there" / "run" / "games.csv").read_bytes() == expected
     assert len(ray.actors) == 3
@@ -69,13 +69,13 @@ def test_every_actor_has_a_block_and_the_games_are_the_same(
 ) -> None:
     settings = ("players=[random,two_distance]", "board=4", "pairs=5", "report=false")
     played(tmp_path / "here", *settings)
-    inner, begun = Hall.play, []
+    inner, begun = MatchWorker.play, []
 
-    def play(self: Hall, block: Block) -> Any:
+    def play(self: MatchWorker, block: Block) -> Any:
         begun.append(len(block.openings))
         return inner(self, block)
 
-    monkeypatch.setattr(Hall, "play", play)
+    monkeypatch.setattr(MatchWorker, "play", play)
     played(tmp_path / "there", *settings, "where=ray", "workers=3")
     assert sorted(begun) == [1, 2, 2]
     here, there = ((tmp_path / name / "run" / "games.csv").read_bytes().splitlines() for name in ("here", "there"))
@@ -127,7 +127,7 @@ def test_strength_that_was_begun_here_continues_there(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as inside:
-        inside.setattr(truth_report, "calibrate", breaks_off)
+        inside.setattr(measures, "calibrate", breaks_off)
         assert strength.main([*settings, f"output={tmp_path / 'there'}"]) == 130
     assert strength.main([f"resume={tmp_path / 'there'}", "where=ray", "workers=2"]) == 0
     assert len(ray.actors) == 2

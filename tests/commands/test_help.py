@@ -210,8 +210,8 @@ def test_a_word_after_the_flag_is_told_in_full(capsys: Captured) -> None:
     assert main(["train", "net=se", "--help", "net", "seed"]) == 0
     out = capsys.readouterr().out
     assert "* se" in out
-    assert "net.kernel: square" in out
-    assert "so it saves neither time nor operations" in " ".join(out.split())
+    assert "net.block: basic" in out
+    assert "1x1, 3x3, 1x1 at half the channels" in " ".join(out.split())
     assert "seed: 1" in out
     assert "trainer" not in out
 

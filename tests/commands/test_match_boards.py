@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexlit.arena.arena_game import ArenaGame
+from hexlit.arena.matches import ArenaGame
 from hexlit.commands.match import MatchConfig
 from hexlit.commands.match_boards import closest_games, draw_games
 from hexlit.errors import UsageError

@@ -17,7 +17,7 @@ def test_every_kind_of_player_says_which_kernels_it_calls() -> None:
     [
         (["random", "htp", "policy"], []),
         (["rollouts", "random"], ["rollouts"]),
-        (["two_distance", "resistance"], ["resistance", "two_distance"]),
+        (["rollouts", "two_distance"], ["two_distance", "rollouts"]),
         (["solver", "two_distance"], ["solver", "two_distance", "solver_parts"]),
         (
             ["rollouts", "solver", "checkpoint"],

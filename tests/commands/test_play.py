@@ -60,7 +60,7 @@ def test_players_are_those_of_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packaged, "FOLDER", Path("/no/networks"))
     settings = PlayConfig(players=["two_distance depth=1 name=quick", {"kind": "random", "name": "dice"}])
     roster = shared_by_all(settings).roster
-    assert list(roster.offers) == ["rollouts", "two_distance", "resistance", "random", "quick", "dice"]
+    assert list(roster.offers) == ["rollouts", "two_distance", "random", "quick", "dice"]
 
 
 @pytest.mark.row("F20")

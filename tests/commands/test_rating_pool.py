@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from hexlit.arena.pool import RatingPool
+from hexlit.arena.ratings import RatingPool
 from hexlit.commands.train import main
 from tests.commands.test_train import Run, as_a_process, train
 from tests.commands.tiny import TINY

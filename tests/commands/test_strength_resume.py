@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hexlit.arena import truth_report
+from hexlit.arena import measures
 from hexlit.commands import strength, strength_parts
 from hexlit.commands.strength import main
 from hexlit.commands.strength_parts import PARTS_FILE, arguments
@@ -78,7 +78,7 @@ def test_broken_off_in_a_part_and_between_parts_it_ends_as_it_would_have(
     breaks_after(1)
     assert main([*command, f"output={folder}"]) == 130
     with monkeypatch.context() as inside:
-        inside.setattr(truth_report, "optimality", broken_off)
+        inside.setattr(measures, "optimality", broken_off)
         assert main([f"resume={folder}"]) == 130
     assert list(kept(folder)) == PARTS[:1], "half a part is not kept"
     for number, more in ((2, 1), (4, 2), (6, 2)):
@@ -119,7 +119,7 @@ def test_the_printed_command_continues(
     """Before the first part is kept it begins again."""
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as at_once:
-        at_once.setattr(truth_report, "opening_values", broken_off)
+        at_once.setattr(measures, "opening_values", broken_off)
         assert main([*SMALL, f"checkpoint={checkpoint}", "output=some place"]) == 130
     for parts in (2, 3):
         *_, last = capfd.readouterr().err.splitlines()
@@ -180,7 +180,7 @@ def interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     net = save_untrained(folder / "net.ckpt", size=3)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-        patch.setattr(truth_report, "optimality", broken_off)
+        patch.setattr(measures, "optimality", broken_off)
         patch.chdir(folder)
         assert main([*SMALL, f"checkpoint={net.name}", "output=found"]) == 130
     return folder

@@ -21,7 +21,7 @@ from hydra.core.global_hydra import GlobalHydra
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.arena.match import play_match
+from hexlit.arena.matches import play_match
 from hexlit.arena.players import PolicyPlayer, SearchPlayer
 from hexlit.commands.run_folder import resumed_arguments
 from hexlit.commands.train import main

@@ -11,7 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from hexlit.accelerate.profile import build_profile
 from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.application import typed
-from hexlit.nets.flops import forward_flops
+from hexlit.nets.tower import forward_flops
 from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.players import EvaluatorHost, weights_of

@@ -111,4 +111,4 @@ def test_planes_are_those_of_the_mover() -> None:
 
 
 def test_the_text_leans_like_the_board() -> None:
-    assert str(Board(3, moves="a1 c2")) == "  a b c\n 1 X . .\n  2 . . O\n   3 . . ."
+    assert str(Board(3, moves="a1 c2")) == "   a b c\n 1 X . . 1\n  2 . . O 2\n   3 . . . 3\n      a b c"

@@ -10,9 +10,8 @@ from torch.nn import functional
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import cpu_has_bf16
 from hexlit.accelerate.profile import build_profile
-from hexlit.nets.agreement import LEAST_SAME_MOVES, Agreement, measure_agreement
 from hexlit.nets.config import NetConfig
-from hexlit.nets.evaluator import NetworkEvaluator, random_planes
+from hexlit.nets.evaluator import LEAST_SAME_MOVES, Agreement, NetworkEvaluator, measure_agreement, random_planes
 from hexlit.nets.tower import HexNet, build_net
 
 SIZE, POSITIONS = 5, 500

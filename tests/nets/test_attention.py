@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from hexlit.nets.backends import folded_twin
 from hexlit.nets.blocks import ConvNorm, SelfAttention, SqueezeExcitation
 from hexlit.nets.config import ATTENTIONS, NetConfig
-from hexlit.nets.fold import folded_twin
 from hexlit.nets.tower import HexNet, build_net
 
 

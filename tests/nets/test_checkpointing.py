@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from hexlit.nets.checkpointing import copies_of_buffers, with_buffers
 from hexlit.nets.config import NetConfig
-from hexlit.nets.tower import HexNet, build_net
+from hexlit.nets.tower import HexNet, build_net, copies_of_buffers, with_buffers
 
 
 def pair_of(**fields: object) -> tuple[HexNet, HexNet]:

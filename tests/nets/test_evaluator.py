@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.errors import UsageError
-from hexlit.nets import choice, fused
+from hexlit.nets import fused
 from hexlit.nets.backends import DeviceRun, Planes, TwinForward
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.heads import masked_logits
-from hexlit.nets.tower import HexNet, build_net
+from hexlit.nets.tower import HexNet, build_net, masked_logits
 from hexlit.search.evaluator import Evaluator
 from hexlit.testing import EvaluatorConformance
 from tests.pretended_device import PretendedDevice, pretend_cuda
@@ -218,7 +217,6 @@ def test_evaluator_leaves_the_network_in_training_with_its_gradients() -> None:
 def test_layer_without_fused_operator_goes_eager_with_one_warning(
     key: str, name: str, inference: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(choice, "installed_backends", lambda dtype: [])
     net = trained_like(0, **{key: name})
     with caplog.at_level(logging.WARNING):
         evaluator = NetworkEvaluator(net, size=4, swap=False, batch=4, profile=cpu_profile(inference))

@@ -5,8 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from hexlit.nets.config import NetConfig
-from hexlit.nets.flops import forward_flops, training_flops
-from hexlit.nets.tower import build_net
+from hexlit.nets.tower import build_net, forward_flops, training_flops
 
 
 def heads(config: NetConfig, cells: int) -> int:

@@ -13,11 +13,10 @@ import torch
 from torch import nn
 
 from hexlit.errors import UsageError
+from hexlit.nets.backends import copy_folded, folded_twin
 from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
-from hexlit.nets.flops import forward_flops, training_flops
-from hexlit.nets.fold import copy_folded, folded_twin
-from hexlit.nets.tower import HexNet, build_net
+from hexlit.nets.tower import HexNet, build_net, forward_flops, training_flops
 from hexlit.tasks.hex.checkpoint import load_network, write_onnx, write_safetensors
 from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
@@ -116,7 +115,7 @@ def test_torchs_operators_evaluate_it_and_nothing_is_said(block: str, caplog: py
 
 
 @pytest.mark.usefixtures("both")
-@pytest.mark.parametrize("backend", ["fused", "winograd", "onnxruntime", "openvino"])
+@pytest.mark.parametrize("backend", ["fused", "winograd"])
 def test_a_fast_backend_that_was_asked_for_says_why_it_does_not_take_it(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -124,7 +123,7 @@ def test_a_fast_backend_that_was_asked_for_says_why_it_does_not_take_it(
         evaluator = NetworkEvaluator(trained("gated"), size=3, swap=False, batch=2, profile=cpu_profile(backend))
     assert evaluator.backend == "eager"
     (record,) = caplog.records
-    assert re.search("net.block=gated .* basic and bottleneck|No module named", record.getMessage())
+    assert re.search("net.block=gated .* basic and bottleneck", record.getMessage())
 
 
 @pytest.mark.usefixtures("both")

@@ -6,8 +6,7 @@ from omegaconf import OmegaConf
 
 from hexlit.errors import UsageError
 from hexlit.nets.config import ACTIVATIONS, NetConfig
-from hexlit.nets.heads import masked_logits
-from hexlit.nets.tower import build_net
+from hexlit.nets.tower import build_net, masked_logits
 
 LAYOUTS = {
     "resnet18": ("basic", [2, 2, 2, 2], 16),

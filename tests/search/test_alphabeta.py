@@ -1,16 +1,11 @@
 """Alpha-beta against a plain negamax that looks at every move."""
 
-import math
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from hexlit.hex.distance import potentials
 from hexlit.hex.geometry import geometry
-from hexlit.hex.resistance import resistances
 from hexlit.search.alphabeta import alpha_beta_moves
-from hexlit.search.static import RESISTANCE, TWO_DISTANCE
 from tests.hex.reference import connects
 from tests.search.positions import random_game
 
@@ -24,11 +19,6 @@ def two_distance(cells: list[int]) -> float:
     return float(players[1]) - float(players[0]) + 0.001 * (mobility[0] - mobility[1])
 
 
-def resistance(cells: list[int]) -> float:
-    black, white = resistances(np.array(cells, np.int8))
-    return math.log(white / black)
-
-
 def wins_at_once(cells: list[int], size: int, colour: int) -> list[int]:
     wins = []
     for cell, stone in enumerate(cells):
@@ -40,9 +30,7 @@ def wins_at_once(cells: list[int], size: int, colour: int) -> list[int]:
     return wins
 
 
-def negamax(
-    cells: list[int], size: int, colour: int, ply: int, depth: int, judge: Callable[[list[int]], float]
-) -> dict[int, float]:
+def negamax(cells: list[int], size: int, colour: int, ply: int, depth: int) -> dict[int, float]:
     """Value of every move worth looking at, for the player to move; under the key -1 that of a settled position."""
     wins, threats = (wins_at_once(cells, size, player) for player in (colour, -colour))
     if ply == 0 and wins:
@@ -52,30 +40,23 @@ def negamax(
     if ply > 0 and len(threats) > 1:
         return {-1: ply + 2 - WIN}
     if ply == depth:
-        return {-1: colour * judge(cells)}
+        return {-1: colour * two_distance(cells)}
     values = {}
     for move in threats or [cell for cell, stone in enumerate(cells) if stone == 0]:
         cells[move] = colour
-        values[move] = -max(negamax(cells, size, -colour, ply + 1, depth, judge).values())
+        values[move] = -max(negamax(cells, size, -colour, ply + 1, depth).values())
         cells[move] = 0
     return values
 
 
-@pytest.mark.parametrize(
-    ("judge", "evaluation"),
-    [(two_distance, TWO_DISTANCE), (resistance, RESISTANCE)],
-    ids=["two-distance", "resistance"],
-)
 @pytest.mark.parametrize(("depth", "size", "count"), [(1, 4, 20), (2, 4, 6), (3, 3, 6)])
-def test_the_move_is_the_best_of_a_full_search(
-    judge: Callable[[list[int]], float], evaluation: int, depth: int, size: int, count: int
-) -> None:
+def test_the_move_is_the_best_of_a_full_search(depth: int, size: int, count: int) -> None:
     random = np.random.default_rng(depth)
     for _ in range(count):
         game = random_game(random, size, int(random.integers(0, size * size // 2)))
-        values = negamax(game.cells.copy(), size, game.to_move, 0, depth, judge)
+        values = negamax(game.cells.copy(), size, game.to_move, 0, depth)
         cells, to_move = np.array([game.cells], np.int8), np.array([game.to_move], np.int8)
         moves, value = np.zeros(1, np.int16), np.zeros(1)
-        alpha_beta_moves(cells, to_move, depth, size * size, evaluation, 0, geometry(size), moves, value)
+        alpha_beta_moves(cells, to_move, depth, size * size, 0, geometry(size), moves, value)
         assert values[moves[0]] == pytest.approx(max(values.values()), abs=2e-6), (game.moves, values)
         assert value[0] == pytest.approx(values[moves[0]], abs=2e-6)

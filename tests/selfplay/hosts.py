@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.search.evaluator import Evaluator
-from hexlit.testing import stand_ins
 from hexlit.testing.stand_ins import KeyedEvaluator
 
 
-class KeyedHost(stand_ins.KeyedHost):
-    """The salt `die` ends the process, `fail` raises."""
+class KeyedHost:
+    """A `NetworkHost` that takes bytes for weights, the salt of a `KeyedEvaluator`: `die` ends the process, `fail`
+    raises.
+    """
 
     def refreshed(self, weights: Any) -> Evaluator:
-        return Trap(weights) if weights in (b"die", b"fail") else super().refreshed(weights)
+        return Trap(weights) if weights in (b"die", b"fail") else KeyedEvaluator(salt=weights)
 
 
 class LargeHost(KeyedHost):

@@ -11,10 +11,8 @@ from tests.selfplay.test_window import as_drawn, games
 Row = tuple[bytes, bytes]
 
 
-def window_with_replies(records: list[GameRecord], duplicates: str = "keep") -> ReplayWindow:
-    window = ReplayWindow(
-        size=records[0].size, swap=records[0].swap, capacity=10**6, replies=True, duplicates=duplicates
-    )
+def window_with_replies(records: list[GameRecord]) -> ReplayWindow:
+    window = ReplayWindow(size=records[0].size, swap=records[0].swap, capacity=10**6, replies=True)
     window.extend(records)
     return window
 
@@ -61,21 +59,6 @@ def test_the_reply_is_the_next_policy_and_zero_where_the_next_search_was_fast(si
 
 
 @pytest.mark.row("F6")
-@pytest.mark.parametrize("duplicates", ["average", "merge"])
-def test_equal_positions_share_the_mean_of_their_replies(duplicates: str) -> None:
-    """One that is not known counts as nothing, so the loss of the group stays the sum of its positions' losses."""
-    kept, shared = drawn(window_with_replies(games(60, 3))), drawn(window_with_replies(games(60, 3), duplicates))
-    seen = [planes.tobytes() for planes in kept.planes]
-    turned = [planes[:, ::-1, ::-1].tobytes() for planes in kept.planes]
-    for planes, reply in zip(shared.planes, shared.reply, strict=True):
-        if planes.tobytes() == planes[:, ::-1, ::-1].tobytes():
-            continue  # it was drawn turned or not, and cannot tell
-        group = [found for key, found in zip(seen, kept.reply, strict=True) if key == planes.tobytes()]
-        group += [found[::-1] for key, found in zip(turned, kept.reply, strict=True) if key == planes.tobytes()]
-        np.testing.assert_allclose(reply, np.mean(group, 0), atol=1e-6)
-    assert len(set(seen)) < len(seen)
-
-
 @pytest.mark.row("F6")
 def test_without_replies_a_batch_has_none() -> None:
     records = games(10)

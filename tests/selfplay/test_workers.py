@@ -8,11 +8,9 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
 from hexlit.selfplay.workers import WorkerPlayers, make_player
-from hexlit.testing import SelfPlayConformance
-from hexlit.testing.selfplay import played, workplace
-from tests.selfplay.hosts import KeyedHost
+from tests.selfplay.players import SelfPlayerTests, played, workplace
 
-PLACE = Workplace(workplace().settings, KeyedHost)
+PLACE = workplace()
 SETTINGS = PLACE.settings
 
 
@@ -26,7 +24,7 @@ def two() -> Iterator[WorkerPlayers]:
 @pytest.mark.row("A24")
 @pytest.mark.row("A25")
 @pytest.mark.row("E9")
-class TestOneProcess(SelfPlayConformance):
+class TestOneProcess(SelfPlayerTests):
     def make(self, place: Workplace) -> SelfPlayer:
         return LocalPlayer(place)
 
@@ -36,7 +34,7 @@ class TestOneProcess(SelfPlayConformance):
 @pytest.mark.row("E8")
 @pytest.mark.row("E9")
 @pytest.mark.row("E13")
-class TestWorkers(SelfPlayConformance):
+class TestWorkers(SelfPlayerTests):
     @pytest.fixture(autouse=True)
     def _started(self, two: WorkerPlayers) -> None:
         self.two = two

@@ -1,8 +1,6 @@
 """A suite that lets a broken implementation pass is worth nothing: each break below is found by the test it is for."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from hexlit import testing
-from hexlit.arena.game_player import GamePlayer
-from hexlit.arena.match import Player
-from hexlit.arena.players import RandomPlayer
-from hexlit.hex.records.formats import FORMATS
 from hexlit.nets.config import NetConfig
-from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, UniformEvaluator
-from hexlit.search.search import Search, SearchResult
-from hexlit.selfplay.player import LocalPlayer, Workplace
-from hexlit.testing.searches import BatchSearch
 from hexlit.testing.stand_ins import KeyedEvaluator
 from tests.nets.brought_blocks import Doubled, Noisy, Plain, Wider, single
 
@@ -128,109 +118,6 @@ def test_a_broken_block_is_found(broken: Callable[[NetConfig], nn.Module]) -> No
 
     with pytest.raises(AssertionError, match=said):
         getattr(Suite(), test)()
-
-
-class Spoiled:
-    """A search whose results `change` spoils."""
-
-    def __init__(self, inner: Search, change: Callable[[SearchResult], SearchResult]) -> None:
-        self.inner = inner
-        self.change = change
-
-    def run(self, *positions: Any, **settings: Any) -> SearchResult:
-        return self.change(self.inner.run(*positions, **settings))
-
-
-@pytest.mark.row("F16")
-@pytest.mark.parametrize(
-    ("change", "test"),
-    [
-        (
-            lambda found: replace(found, visits=found.visits + 1),
-            "visits_sum_to_the_simulations_and_fall_on_legal_moves",
-        ),
-        (lambda found: replace(found, value=-found.value), "values_are_those_of_the_player_to_move"),
-        (lambda found: replace(found, action=found.action * 0), "a_position_one_move_from_its_end_stays_won"),
-    ],
-)
-def test_a_broken_search_is_found(change: Callable[[SearchResult], SearchResult], test: str) -> None:
-    class Suite(testing.SearchConformance):
-        def make(self, size: int, swap: bool, games: int, simulations: int) -> BatchSearch:
-            return Spoiled(Search(SearchConfig("puct", simulations), size=size, games=games, swap=swap), change)
-
-    with pytest.raises(AssertionError, match=r"."):
-        getattr(Suite(), f"test_{test}")()
-
-
-class First:
-    """Plays the first empty cell: legal, and blind; with `taken` any first cell."""
-
-    def __init__(self, *, taken: bool = False) -> None:
-        self.taken = taken
-
-    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
-        return np.array([0 if self.taken else np.flatnonzero(board == 0)[0] for board in cells], np.int16)
-
-    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
-        return self.choose(cells, np.full(len(cells), -1, np.int8))
-
-
-@pytest.mark.row("F16")
-@pytest.mark.parametrize(
-    ("player", "test"),
-    [
-        (First(taken=True), "moves_are_legal_on_every_board"),
-        (First(taken=True), "the_answer_to_a_first_stone_is_a_free_cell_or_the_swap"),
-        (First(), "a_win_in_one_move_is_taken"),
-        (First(), "a_loss_in_one_move_is_stopped_where_it_can_be"),
-        (RandomPlayer(), "both_colours_play_alike"),
-    ],
-)
-def test_a_broken_player_is_found(player: Player, test: str) -> None:
-    class Suite(testing.PlayerConformance):
-        def make(self, size: int, seed: int) -> Player:
-            return player
-
-    with pytest.raises(AssertionError, match=r"."):
-        getattr(Suite(), f"test_{test}")()
-
-
-@pytest.mark.row("F16")
-def test_a_game_player_without_a_legal_move_is_found() -> None:
-    class Taken:
-        def begin(self, size: int, *, swap: bool = False) -> None: ...
-        def answer(self, moves: Any) -> int:
-            return int(moves[0])
-
-        def close(self) -> None: ...
-
-    class Suite(testing.GamePlayerConformance):
-        def make(self) -> GamePlayer:
-            return Taken()
-
-    with pytest.raises(AssertionError, match="is not legal"):
-        Suite().test_it_plays_legal_games_on_one_board_after_another()
-
-
-@pytest.mark.row("F16")
-def test_a_player_of_other_games_is_found() -> None:
-    """As one whose games depend on where they are played."""
-
-    class Suite(testing.SelfPlayConformance):
-        def make(self, place: Workplace) -> LocalPlayer:
-            return LocalPlayer(Workplace(place.settings | {"seed": 5}, place.make_host))
-
-    with pytest.raises(AssertionError, match="is another one"):
-        Suite().test_the_games_are_those_of_one_process()
-
-
-@pytest.mark.row("F16")
-def test_a_format_that_loses_a_move_is_found() -> None:
-    class Suite(testing.RecordFormatConformance):
-        form = replace(FORMATS["sgf"], write=lambda game: FORMATS["sgf"].write(replace(game, moves=game.moves[:1])))
-
-    with pytest.raises(AssertionError, match="comes back as"):
-        Suite().test_a_game_written_and_read_is_the_same_game()
 
 
 def test_the_stand_in_answers_by_position_and_salt() -> None:

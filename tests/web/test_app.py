@@ -15,7 +15,9 @@ from fastapi.testclient import TestClient
 from starlette.testclient import WebSocketDenialResponse
 from starlette.websockets import WebSocketDisconnect
 
+from hexlit.arena.players import Player
 from hexlit.commands.play import PlayConfig, shared_by_all
+from hexlit.hex.board import Board
 from hexlit.tasks.hex import packaged
 from hexlit.web.app import MOST_WAITING, allowed_names, make_app, same_origin
 from tests.web.pages import HOST, NOWHERE, client, game, opened
@@ -167,22 +169,16 @@ def test_pages_do_not_mix_and_share_the_processor() -> None:
 def test_a_classic_player_that_thinks_keeps_nobody_waiting() -> None:
     thinks, may_move = threading.Event(), threading.Event()
 
-    class Slow:
-        def begin(self, size: int, *, swap: bool = False) -> None:
-            pass
-
-        def answer(self, moves: Sequence[int]) -> int:
+    class Slow(Player):
+        def answer(self, boards: Sequence[Board]) -> list[int]:
             thinks.set()
             assert may_move.wait(60)
-            return 0
-
-        def close(self) -> None:
-            pass
+            return [0]
 
     with patch.object(packaged, "FOLDER", NOWHERE):
         shared = shared_by_all(PlayConfig(open=False, board=3, rollouts=1))
     offers = shared.roster.offers
-    assert {name for name, offer in offers.items() if offer.beside} == {"two_distance", "resistance", "random"}
+    assert {name for name, offer in offers.items() if offer.beside} == {"two_distance", "random"}
     offers["two_distance"] = replace(offers["two_distance"], one_game=lambda size: Slow())
     server = TestClient(make_app(shared), base_url=f"http://{HOST}")
     with opened(server) as first, opened(server) as second:

@@ -47,7 +47,6 @@ def test_hello_names_the_players_and_which_of_them_can_study(page: Page) -> None
     assert {one["name"]: one["studies"] for one in hello["players"]} == {
         "rollouts": True,
         "two_distance": False,
-        "resistance": False,
         "random": False,
     }
     assert (hello["type"], hello["board"], hello["simulations"]) == ("hello", 3, 64)

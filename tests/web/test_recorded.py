@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hexlit.arena.review import exact_review
+from hexlit.arena.thinker import exact_review
 from hexlit.cli import main
 from hexlit.hex.board import Board
 from hexlit.hex.notation import parse_moves

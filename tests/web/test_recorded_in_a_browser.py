@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hexlit.arena.review import Judgement
+from hexlit.arena.thinker import PlyReview
 from hexlit.hex.notation import parse_moves
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.variations import Variation
@@ -44,7 +44,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     costs = (0.05, 0.0, 0.65, 0.0, 0.0)
     best = (3, 1, 1, 6, None)
     review = [
-        Judgement(ply, value, cell, () if cell is None else (cell,), cost)
+        PlyReview(ply, value, cell, () if cell is None else (cell,), cost)
         for ply, (value, cell, cost) in enumerate(zip(values, best, costs, strict=True))
     ]
     path = tmp_path_factory.mktemp("recorded") / "game.html"

@@ -1,24 +1,126 @@
-"""State of an HTP program between two commands, and its thinking time for a move."""
+"""One program's side of a conversation: its state, its thread for thinking, its time, and its answers."""
 
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
-from hexlit.arena.htp.clock import PlayerTime
-from hexlit.arena.htp.config import PlaySettings
-from hexlit.arena.htp.worker import Worker
-from hexlit.arena.position import Position, empty_position
-from hexlit.arena.thinker import Thinker, Thought
+from hexlit.arena.config import PlaySettings
+from hexlit.arena.htp.commands import COMMANDS, QUIT, Command
+from hexlit.arena.htp.protocol import LONGEST_LINE, Incoming, Request, format_reply, quoted
+from hexlit.arena.position import Position, empty_position, may_swap
+from hexlit.arena.thinker import Thinker, Thought, proved_move, solved, stop_at
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
-
-if TYPE_CHECKING:
-    from hexlit.arena.exact import ProvedMoves
-    from hexlit.hex.solver import Solver
+from hexlit.hex.solver import Solution, Solver
+from hexlit.hex.solver.bitboard import MAX_SIZE
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+RESERVE = 0.05
+"""Seconds of a player's time kept in reserve: answers take a moment to arrive."""
+
+FEWEST_MOVES = 4
+"""Least number of further moves in a game's plan, so that no move takes more than this part of the time."""
+
+
+@dataclass
+class PlayerTime:
+    """The time of one player."""
+
+    left: float | None = None
+    """Seconds for all further moves, or for the next `moves` of them; None is no limit."""
+    moves: int = 0
+    """Moves to make in `left`; 0 is the rest of the game."""
+    period: float = 0.0
+    """Seconds of a further period, which starts when `left` is used up."""
+    period_moves: int = 0
+    """Moves in each such period; 0 without periods."""
+
+    def budget(self, empty: int) -> float | None:
+        """Seconds for the next move on a board with `empty` cells; None is no limit.
+
+        Without a number of moves, a quarter of the empty cells is a fair guess of the player's further moves.
+        """
+        if self.left is None:
+            return None
+        moves = self.moves or max(FEWEST_MOVES, empty // 4)
+        return max(0.0, self.left - RESERVE) / moves
+
+    def spend(self, seconds: float) -> None:
+        """Subtract the time of a move."""
+        if self.left is None:
+            return
+        self.left -= seconds
+        self.moves = max(0, self.moves - 1)
+        if self.period_moves and (self.left <= 0 or (self.moves == 0 and self.left < self.period)):
+            self.left, self.moves = self.period, self.period_moves
+        self.left = max(0.0, self.left)
+
+    def __str__(self) -> str:
+        """The seconds, or the words for no limit."""
+        return "no limit" if self.left is None else f"{self.left:.1f}"
+
+
+def game_time(main: float, period: float = 0.0, period_moves: int = 0) -> PlayerTime:
+    """A player's time for a game from GTP's `time_settings`; a period without moves means no limit."""
+    if period > 0 and period_moves == 0:
+        return PlayerTime()
+    if main > 0 or period_moves == 0:
+        return PlayerTime(main, 0, period, period_moves)
+    return PlayerTime(period, period_moves, period, period_moves)
+
+
+class Worker:
+    """Runs calls one after another in its own thread, beside the one for answers.
+
+    Networks, captured graphs and compiled operators are used in the thread that made them, as some of them require.
+
+    Args:
+        failed: called once, from that thread, when a call of `begin` has failed.
+    """
+
+    def __init__(self, failed: Callable[[], object] = lambda: None) -> None:
+        self.error: Exception | None = None
+        """Error of a call of `begin`; every later call raises it."""
+        self._failed = failed
+        self._executor = ThreadPoolExecutor(1, "htp-worker")
+        self._last: Future[Any] | None = None
+
+    def begin(self, call: Callable[[], object]) -> None:
+        """Run `call` after those before it; returns at once."""
+
+        def run() -> None:
+            if self.error is None:
+                try:
+                    call()
+                except Exception as error:
+                    self.error = error
+                    self._failed()
+
+        self._last = self._executor.submit(run)
+
+    def do(self, call: Callable[[], T]) -> T:
+        """Run `call` after those before it; returns its result, raises its error."""
+
+        def run() -> T:
+            if self.error is not None:
+                raise self.error
+            return call()
+
+        future: Future[T] = self._executor.submit(run)
+        self._last = future
+        return future.result()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call runs or waits."""
+        return self._last is not None and not self._last.done()
 
 
 class Loaded(NamedTuple):
@@ -31,16 +133,8 @@ class Loaded(NamedTuple):
     """Whether it knows the swap rule."""
 
 
-def _never() -> bool:
-    return False
-
-
-def _nowhere(text: str) -> None:
-    del text
-
-
 @dataclass
-class Session:
+class HtpSession:
     """One program's side of a conversation.
 
     The thinker is loaded and prepared in the worker's thread; a command that needs it is carried out there.
@@ -59,18 +153,16 @@ class Session:
     clocks: dict[int, PlayerTime] = field(default_factory=lambda: {BLACK: PlayerTime(), WHITE: PlayerTime()})
     game_time: PlayerTime | None = None
     """Time of each player when a game starts; None if it was never set: then the clocks are not reset."""
-    interrupted: Callable[[], bool] = _never
+    interrupted: Callable[[], bool] = lambda: False
     """Whether the other side has asked to stop the thinking of the present command."""
-    followed: Callable[[], bool] = _never
+    followed: Callable[[], bool] = lambda: False
     """Whether the other side has sent anything since."""
-    solver: "Solver | None" = None
-    """For exact analyses of boards of its size; made by the first one."""
-    show: Callable[[str], None] = _nowhere
+    show: Callable[[str], object] = lambda text: None
     """Writes text before the answer."""
 
     def __post_init__(self) -> None:
         self._loaded: Loaded | None = None
-        self._proofs: ProvedMoves | None = None
+        self._solver: Solver | None = None
         self.known_position: Position | None = None if self.board is None else empty_position(self.board)
         """The position, None until the board is known."""
 
@@ -114,11 +206,11 @@ class Session:
         """Let the thinker prepare for the present board and forget its tree; returns at once."""
         self.worker.begin(self._prepare_early)
 
-    def in_thought(self, action: Callable[[], str]) -> str:
+    def in_thought(self, action: Callable[[], str | None]) -> str | None:
         """Carry out `action` in the worker's thread with a thinker that is ready; returns its answer."""
         size, swap = self.size, self.swap
 
-        def act() -> str:
+        def act() -> str | None:
             thinker = self._load().thinker
             if (thinker.size, thinker.swap) != (size, swap):
                 thinker.prepare(size, swap=swap)
@@ -135,27 +227,32 @@ class Session:
         """Choose a move of `colour`: all simulations, or as many as the time allows."""
         limits = (self.settings.seconds, self.clocks[colour].budget(self.size**2 - self.position.stones))
         seconds = min((limit for limit in limits if limit is not None), default=None)
-        until = self.interrupted
-        if seconds is not None:
-            deadline = time.monotonic() + seconds
-
-            def until() -> bool:
-                return self.interrupted() or time.monotonic() >= deadline
-
+        until = self.interrupted if seconds is None else stop_at(time.monotonic() + seconds, self.interrupted)
         if self.settings.solver:
             proved = self._proved(colour, until)
             if proved is not None:
                 return proved
-        return self.thinker.choose(self.position, colour, simulations=self.simulations, until=until)
+        return self.thinker.choose(self.position.cells, colour, simulations=self.simulations, until=until)
 
     def _proved(self, colour: int, until: Callable[[], bool]) -> Thought | None:
-        """A winning move, if the solver finds one in time."""
-        from hexlit.arena.exact import ProvedMoves, proved_move
+        """A winning move, if the solver finds one in time. With the swap rule it solves no empty board."""
+        position = self.position
+        if position.size > MAX_SIZE or (self.swap and position.stones == 0):
+            return None
+        try:
+            solution = self.solve(colour, seconds=self.settings.proof_seconds, interrupted=until)
+        except UsageError:
+            return None
+        swap = self.swap and may_swap(position.cells, colour)
+        return proved_move(solution, self.thinker, position.cells, colour, swap=swap)
 
-        self._proofs = self._proofs or ProvedMoves(self.settings.proof_seconds)
-        solution = self._proofs.solve(self.position, colour, swap=self.swap, interrupted=until)
-        swap = self.swap and self.position.may_swap(colour)
-        return proved_move(solution, self.thinker, self.position, colour, swap=swap)
+    def solve(
+        self, colour: int, *, seconds: float, interrupted: Callable[[], bool], nodes: int | None = None
+    ) -> Solution:
+        """The exact solution with `colour` to move, see `solved`; proofs are kept for boards of one size."""
+        if self._solver is None or self._solver.size != self.size:
+            self._solver = Solver(self.size)
+        return solved(self._solver, self.position.cells, colour, seconds=seconds, nodes=nodes, interrupted=interrupted)
 
     def undecided(self) -> Position:
         """The position; raises `UsageError` when the game is over."""
@@ -176,3 +273,54 @@ class Session:
         except Exception:
             # The first command that thinks prepares again, and its answer states the error.
             log.exception("not ready for %dx%d", size, size)
+
+
+def serve(incoming: Incoming, write: Callable[[str], None], session: HtpSession) -> bool:
+    """Answer commands by `write` until `quit`, or until the input ends; True after `quit`."""
+    session.show = write
+    for number, request in incoming:
+        session.interrupted = partial(incoming.interrupted, number)
+        session.followed = partial(incoming.followed, number)
+        reply, fine = answer(session, request)
+        write(reply)
+        if fine and request.name == QUIT:
+            return True
+    return False
+
+
+def answer(session: HtpSession, request: Request) -> tuple[str, bool]:
+    """The answer to one command, and whether it succeeded; if not, the position is unchanged.
+
+    Raises:
+        BrokenPipeError: the other side has gone.
+    """
+    before = session.known_position
+    try:
+        command = _command(request)
+        action = partial(command.action(), session, *request.arguments)
+        text = session.in_thought(action) if command.thinks else action()
+    except UsageError as error:
+        return format_reply(request, str(error), success=False), False
+    except BrokenPipeError:  # the reader of a live analysis has gone: no answer would arrive either
+        raise
+    except Exception as error:
+        # A bug, or too little memory: the game continues from the same position.
+        log.exception("%s failed", request.name)
+        session.known_position = before
+        return format_reply(request, f"internal error: {type(error).__name__}", success=False), False
+    return format_reply(request, text or "", success=True), True
+
+
+def _command(request: Request) -> Command:
+    """The requested command, if the number of arguments fits; else raises `UsageError`."""
+    if request.overlong:
+        raise UsageError(f"a line of more than {LONGEST_LINE} bytes")
+    if not request.name:
+        raise UsageError("a command is needed after its number")
+    command = COMMANDS.get(request.name)
+    if command is None:
+        raise UsageError(f"unknown command {quoted(request.name)}")
+    given = len(request.arguments)
+    if not command.takes_number(given):
+        raise UsageError(f"{request.name} takes {command.takes or 'no arguments'}: {given} given")
+    return command

@@ -16,6 +16,7 @@ from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.boards import check_board
 from hexlit.hex.records.errors import Place, RecordError
+from hexlit.hex.symmetry import mirror_cell
 
 SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
 """Actions other than a cell."""
@@ -181,10 +182,10 @@ def _check_cells(game: RecordedGame, cells: list[int], turned: bool) -> None:
     taken: set[int] = set()
     for ply, cell in enumerate(cells):
         if cell == game.size**2:
-            taken = {int(geometry(game.size).transposed[cells[0]])}
+            taken = {mirror_cell(cells[0], game.size)}
             continue
         if cell in taken:
-            name = format_cell(int(geometry(game.size).transposed[cell]) if turned else cell, game.size)
+            name = format_cell(mirror_cell(cell, game.size) if turned else cell, game.size)
             raise _error(game, "illegal move", f"ply {ply + 1}, {name}: the cell is taken")
         taken.add(cell)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
+from hexlit.hex.symmetry import stone_cells
 from hexlit.reporting.board_svg import ON_STONE, RADIUS, STONE, centre, empty_board, extent, opening_tag
-from hexlit.reporting.game import placed, result_of
+from hexlit.reporting.game import result_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -80,7 +81,7 @@ def step_game(record: GameRecord, title: str) -> StepGame:
             notes[ply] = f"value {value:+.2f} for the player to move, {simulations} simulations"
     return StepGame(
         title=title,
-        cells=placed(record.moves.tolist(), size),
+        cells=stone_cells(record.moves.tolist(), size),
         names=names,
         swapped=record.swap and size**2 in record.moves[1:2],
         result=result_of(record),

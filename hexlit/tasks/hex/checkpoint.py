@@ -17,10 +17,8 @@ from safetensors.torch import save
 from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.files import replacing
-from hexlit.nets.graph import graph_obstacle
 from hexlit.nets.outside_blocks import BlockError
-from hexlit.nets.saved import saved_net
-from hexlit.nets.tower import HexNet, playing_state
+from hexlit.nets.tower import HexNet, playing_state, saved_net
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
 
@@ -160,13 +158,13 @@ def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
     Raises:
         UsageError: the network has a part that the model lacks.
     """
-    obstacle = graph_obstacle(net)
-    if obstacle:
-        raise UsageError(f"format=onnx: {obstacle}; format=safetensors takes every network")
-    from hexlit.nets.onnx_model import portable_onnx_model
+    from hexlit.nets.onnx_export import onnx_model
 
     text = INPUTS.format(name=path.name, version=__version__, size=size, swap="on" if swap else "off")
-    model = portable_onnx_model(net)
+    try:
+        model = onnx_model(net)
+    except RuntimeError as obstacle:
+        raise UsageError(f"format=onnx: {obstacle}; format=safetensors takes every network") from None
     model.doc_string = text
     model.producer_name, model.producer_version = "hexlit", __version__
     with replacing(path) as temporary:

@@ -18,7 +18,6 @@ LARGEST_BOARD = 19
 
 SOURCES = ("selfplay", "games")
 SPLITS = ("game", "opening")
-DUPLICATES = ("keep", "average", "merge")
 
 
 @dataclass
@@ -41,9 +40,6 @@ class DataConfig:
     surprise_share: float = 0.0
     """Self-play: share of the draws in proportion to a position's policy surprise. That is the divergence of the
     searched policy from the network's (Wu 2019 has 0.5). The other draws are uniform."""
-    duplicates: str = one_of(DUPLICATES, "keep")
-    """Self-play: treatment of equal positions in the window, up to a turn by 180 degrees. `keep`: the targets of their
-    own games. `average`: the mean targets. `merge`: one position with the mean targets, drawn as often as any other."""
     path: str | None = None
     """Recorded games: the folder of a store, made by `hexlit games import` or by a run (`runs/.../games`)."""
     mix_share: float = 0.0

@@ -12,8 +12,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
 from hexlit.nets.config import REPLY
-from hexlit.nets.heads import ILLEGAL, masked_logits
-from hexlit.nets.tower import HexNet, NetOutput, build_net, playing_state
+from hexlit.nets.tower import ILLEGAL, HexNet, NetOutput, build_net, masked_logits, playing_state
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.training.module import TrainedModule
 

@@ -88,7 +88,6 @@ class SelfPlayDataModule(HexDataModule):
             search_value_share=replay.search_value_share,
             search_value_decay=replay.search_value_decay,
             surprise_share=replay.surprise_share,
-            duplicates=replay.duplicates,
             replies=REPLY in config.auxiliary,
         )
         self.others = others

@@ -14,14 +14,12 @@ from rich.console import Console
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.accelerate.together import on_writer
-from hexlit.arena.match import Player
-from hexlit.arena.players import RandomPlayer, SearchPlayer
-from hexlit.arena.pool import RatingPool
+from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
+from hexlit.arena.ratings import RatingPool
 from hexlit.errors import UsageError
-from hexlit.nets.agreement import measure_agreement
-from hexlit.nets.config import AUXILIARY, NetConfig
-from hexlit.nets.flops import forward_flops, training_flops
-from hexlit.nets.tower import HexNet
+from hexlit.nets.config import AUXILIARY, saved_config
+from hexlit.nets.evaluator import measure_agreement
+from hexlit.nets.tower import HexNet, forward_flops, training_flops
 from hexlit.reporting.ending import print_ending
 from hexlit.reporting.summary import print_summary
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator
@@ -182,7 +180,7 @@ class HexTask(Task):
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self._config
-        was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(NetConfig(**saved["net"]))}
+        was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(saved_config(saved["net"]))}
         check_same(folder, was, {"board": config.board, "swap": config.swap, "net": asdict(config.net)})
         for name in AUXILIARY:
             if (name in saved["auxiliary"]) != (name in config.auxiliary):

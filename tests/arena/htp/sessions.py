@@ -4,12 +4,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from hexlit.arena.htp.channel import Incoming
-from hexlit.arena.htp.config import PlaySettings
-from hexlit.arena.htp.protocol import decode, parse_request
-from hexlit.arena.htp.server import answer, serve
-from hexlit.arena.htp.session import Loaded, Session
-from hexlit.arena.htp.worker import Worker
+from hexlit.arena.config import PlaySettings
+from hexlit.arena.htp.protocol import Incoming, decode, parse_request
+from hexlit.arena.htp.session import HtpSession, Loaded, Worker, answer, serve
 from hexlit.arena.thinker import Thinker
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
@@ -38,17 +35,17 @@ class AtOnce(Worker):
 
 def session_of(
     size: int = 3, *, simulations: int = 16, swap: bool = False, reuse: bool = True, **settings: float
-) -> Session:
+) -> HtpSession:
     """A session that judges by playouts."""
     thinker = Thinker(SearchConfig(simulations=simulations), rollouts, reuse=reuse)
     loaded = Loaded(thinker, size, swap=False)
     play = PlaySettings(**settings)  # type: ignore[arg-type]
-    session = Session(lambda: loaded, play, simulations, size, swap, AtOnce())
+    session = HtpSession(lambda: loaded, play, simulations, size, swap, AtOnce())
     session.get_ready()
     return session
 
 
-def ask(session: Session, line: str) -> str:
+def ask(session: HtpSession, line: str) -> str:
     """The answer to one command, without its last, blank line."""
     request = parse_request(decode(line.encode()))
     assert request is not None
@@ -57,13 +54,13 @@ def ask(session: Session, line: str) -> str:
     return reply[:-2]
 
 
-def tell(session: Session, *lines: str) -> None:
+def tell(session: HtpSession, *lines: str) -> None:
     """Send commands that are answered by nothing but success."""
     for line in lines:
         assert ask(session, line) == "= ", line
 
 
-def converse(session: Session, content: bytes) -> tuple[str, list[str]]:
+def converse(session: HtpSession, content: bytes) -> tuple[str, list[str]]:
     """All that is written when `content` arrives, as a whole and as answers without live blocks."""
     source, target = os.pipe()
     os.set_blocking(target, False)

@@ -10,9 +10,9 @@ import torch
 from hexlit.errors import UsageError
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
-from hexlit.nets.winograd import forward, network
+from hexlit.nets.winograd import forward
 from hexlit.nets.winograd.forward import WinogradForward
-from hexlit.nets.winograd.transforms import POINTS
+from hexlit.nets.winograd.vectors import POINTS
 from tests.nets.test_evaluator import cpu_profile, evaluated, plain, random_positions, trained_like
 
 
@@ -34,7 +34,7 @@ def test_every_board_size_equals_the_plain_network(size: int) -> None:
 @pytest.mark.parametrize("tile", POINTS)
 @pytest.mark.parametrize("size", [5, 11])
 def test_every_tile_equals_the_plain_network(size: int, tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network, "best_tile", lambda size, channels, batch: tile)
+    monkeypatch.setattr(forward, "best_tile", lambda size, channels, batch: tile)
     assert_equal(trained_like(channels=16, blocks=[3]), size)
 
 

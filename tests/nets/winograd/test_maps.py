@@ -6,10 +6,9 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from hexlit.nets.winograd.layers import columns_of, packed
-from hexlit.nets.winograd.maps import Map, Part
-from hexlit.nets.winograd.transforms import POINTS
-from hexlit.nets.winograd.vectors import LANES, SUMS
+from hexlit.nets.winograd.forward import Map, Part
+from hexlit.nets.winograd.kernels import columns_of, packed
+from hexlit.nets.winograd.vectors import LANES, POINTS, SUMS
 
 Floats = NDArray[np.float32]
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hexlit.nets.winograd.transforms import POINTS, best_tile, tiles_across, transformed_kernels, transforms, work
+from hexlit.nets.winograd.vectors import POINTS, best_tile, tiles_across, transformed_kernels, transforms, work
 
 
 @pytest.mark.row("F3")

@@ -124,11 +124,8 @@ def test_training_moves_every_head_and_a_checkpoint_plays_without_them(tmp_path:
     assert again.trainer.global_step == 6
 
 
-@pytest.mark.parametrize("backend", ["eager", "fused", "winograd", "onnxruntime"])
+@pytest.mark.parametrize("backend", ["eager", "fused", "winograd"])
 def test_every_backend_evaluates_as_if_there_were_no_heads(backend: str) -> None:
-    if backend == "onnxruntime":
-        pytest.importorskip("onnxruntime")
-        pytest.importorskip("onnx")
     planes = random_positions(8, 4)
     answers = []
     for module in (make_module(), make_module(auxiliary=WEIGHTS)):

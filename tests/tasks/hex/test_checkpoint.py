@@ -91,7 +91,7 @@ def test_the_package_holds_the_networks_that_it_promises() -> None:
     [
         {"global_pooling": True, "blocks": [3]},
         {"attention": "se", "block": "bottleneck", "activation": "gelu"},
-        {"kernel": "hex", "activation": "silu"},
+        {"activation": "silu"},
     ],
     ids=str,
 )

@@ -22,7 +22,6 @@ from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
         ("search_value_decay", -0.1),
         ("surprise_share", 1.5),
         ("surprise_share", -0.1),
-        ("duplicates", "drop"),
         ("mix_share", 1.0),
         ("validation_share", 0.0),
         ("validation_share", 1.0),

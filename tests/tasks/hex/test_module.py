@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
-from hexlit.arena.match import play_match
+from hexlit.arena.matches import play_match
 from hexlit.arena.players import PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import encode

@@ -122,12 +122,9 @@ def test_the_levers_of_the_window_are_off_by_default_and_change_the_draws_when_s
         return planes.tobytes(), policy.tobytes(), value.tobytes()
 
     default = drawn("default")
-    off = drawn("off", "data.duplicates=keep", "data.surprise_share=0", "data.search_value_decay=0")
+    off = drawn("off", "data.surprise_share=0", "data.search_value_decay=0")
     assert default == off
     assert drawn("surprise", "data.surprise_share=0.5")[0] != default[0]
-    averaged = drawn("average", "data.duplicates=average")
-    assert averaged[0] == default[0]
-    assert (averaged[1] != default[1], averaged[2] != default[2]) == (True, True)
     decayed = drawn("decay", "data.search_value_decay=0.8")
     assert decayed[:2] == default[:2]
     assert decayed[2] != default[2]

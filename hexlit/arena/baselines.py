@@ -1,0 +1,153 @@
+"""Players without a network: alpha-beta over two-distance, tree search with random rollouts, and the exact solver."""
+
+import logging
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.arena.config import check_least
+from hexlit.arena.players import Judgement, JudgingPlayer, Player
+from hexlit.errors import UsageError
+from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.geometry import WHITE, geometry
+from hexlit.hex.rng import MOVE, draw
+from hexlit.hex.slices import over_slices
+from hexlit.hex.solver import Solver, UnsolvedError
+from hexlit.hex.threats import winning_cells
+from hexlit.search.alphabeta import alpha_beta_moves
+from hexlit.search.root import position_key, to_mover
+from hexlit.search.uct import uct_moves
+
+_log = logging.getLogger(__name__)
+
+_LOST, _UNSOLVED = -1, -2
+"""Stand-ins for a winning move: there is none, and none is known."""
+
+
+MovesAndValues = tuple[NDArray[np.int16], NDArray[np.float64]]
+"""Moves `[B]`, and their values for the players who move."""
+
+
+def _in_parallel(
+    kernel: Callable[..., None], cells: NDArray[np.int8], to_move: NDArray[np.int8], *settings: float
+) -> MovesAndValues:
+    """The results of `kernel`, which writes those of a slice of the positions."""
+    table = geometry(round(cells.shape[1] ** 0.5))
+    moves, values = np.empty(len(cells), np.int16), np.empty(len(cells))
+    positions, movers = np.ascontiguousarray(cells), np.ascontiguousarray(to_move)
+
+    def think(first: int, last: int) -> None:
+        rows = slice(first, last)
+        kernel(positions[rows], movers[rows], *settings, table, moves[rows], values[rows])
+
+    over_slices(think, len(cells))
+    return moves, values
+
+
+class TwoDistancePlayer(Player):
+    """Plays the best move of an alpha-beta search of fixed depth, as Queenbee did (van Rijswijck 2002).
+
+    Ties are drawn by seed and position.
+    """
+
+    def __init__(self, *, depth: int = 4, width: int = 8, seed: int = 0) -> None:
+        """Search `depth` moves deep, at every node the `width` moves with the best potentials."""
+        check_least(1, depth=depth, width=width)
+        check_least(0, seed=seed)
+        self.depth, self.width, self.seed = depth, width, seed
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        return self._search(cells, to_move, self.depth)[0]
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: it swaps if its own value is below 0, the mean over its depth and one more.
+
+        A static evaluation favours the player who moved last, so one depth alone would always swap or never.
+        """
+        white = np.full(len(cells), WHITE, np.int8)
+        moves, values = self._search(cells, white, self.depth)
+        deeper = self._search(cells, white, self.depth + 1)[1]
+        return np.where(values + deeper < 0, np.int16(cells.shape[1]), moves)
+
+    def _search(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], depth: int) -> MovesAndValues:
+        return _in_parallel(alpha_beta_moves, cells, to_move, depth, self.width, self.seed)
+
+
+class RolloutPlayer(JudgingPlayer):
+    """Plays the most visited move of UCT with uniformly random rollouts, drawn by seed and position."""
+
+    def __init__(self, *, simulations: int = 1000, rollouts: int = 1, exploration: float = 0.3, seed: int = 0) -> None:
+        """`rollouts` random games per simulation; `exploration` weighs the width of the confidence bounds."""
+        check_least(1, simulations=simulations, rollouts=rollouts)
+        check_least(0, seed=seed)
+        if not 0 <= exploration < np.inf:
+            raise UsageError(f"exploration={exploration}: must be a number from 0 on")
+        self.simulations, self.rollouts, self.exploration, self.seed = simulations, rollouts, exploration, seed
+
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`."""
+        settings = self.simulations, self.rollouts, float(self.exploration), self.seed
+        moves, values = _in_parallel(uct_moves, cells, to_move, *settings)
+        return Judgement(moves, values.astype(np.float32))
+
+
+class SolverPlayer(Player):
+    """Keeps every win that the solver proves: one of the winning moves, drawn by seed and position.
+
+    In lost positions, and if the solver gives up, it plays as `TwoDistancePlayer` does. The solver's proofs are kept,
+    so its reach within its limit depends on the positions it was asked about before.
+    """
+
+    def __init__(self, size: int, *, node_limit: int = 100_000, seed: int = 0, table_bits: int | None = None) -> None:
+        """For boards of `size` (2 to 8, as the solver); a position is given up after `node_limit` nodes."""
+        check_least(1, node_limit=node_limit)
+        check_least(0, seed=seed)
+        self.unsolved = 0
+        """Positions that the solver gave up."""
+        self.node_limit, self.seed = node_limit, seed
+        self._solver = Solver(size, table_bits)
+        self._otherwise = TwoDistancePlayer(seed=seed)
+
+    def choose(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`."""
+        moves = self._winning_moves(cells, to_move)
+        rest = moves < 0
+        if rest.any():
+            moves[rest] = self._otherwise.choose(cells[rest], to_move[rest])
+        return moves
+
+    def reply(self, cells: NDArray[np.int8]) -> NDArray[np.int16]:
+        """See `Player`: it swaps in lost positions; if the solver gives up, two-distance decides."""
+        moves = self._winning_moves(cells, np.full(len(cells), WHITE, np.int8))
+        moves[moves == _LOST] = cells.shape[1]
+        rest = moves == _UNSOLVED
+        if rest.any():
+            moves[rest] = self._otherwise.reply(cells[rest])
+        return moves
+
+    def _winning_moves(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> NDArray[np.int16]:
+        moves = [self._winning_move(board, int(colour)) for board, colour in zip(cells, to_move, strict=True)]
+        return np.array(moves, np.int16)
+
+    def _winning_move(self, cells: NDArray[np.int8], to_move: int) -> int:
+        """A winning move, one that wins at once if there is one; or `_LOST` or `_UNSOLVED`."""
+        table = geometry(self._solver.size)
+        stones, at_once = empty_stones(1, table.size), np.empty(cells.size, np.int16)
+        place_all(stones, 0, cells, table)
+        winning = at_once[: winning_cells(stones, 0, to_move, table, at_once)].tolist()
+        if not winning:
+            try:
+                winning = list(self._solver.solve(cells, to_move, self.node_limit).winning_moves)
+            except UnsolvedError:
+                if self.unsolved == 0:
+                    _log.warning("the solver gives up after %d nodes: two-distance moves instead", self.node_limit)
+                self.unsolved += 1
+                return _UNSOLVED
+        if not winning:
+            return _LOST
+        # Drawn in the mover's frame, so that both colours play alike.
+        order = sorted(winning, key=lambda cell: int(cell if to_move > 0 else table.transposed[cell]))
+        key = np.uint64(position_key(to_mover(cells, to_move, table), self.seed, MOVE))
+        return int(order[int(draw(key, 0)) % len(order)])

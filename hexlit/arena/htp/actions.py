@@ -1,0 +1,381 @@
+"""What commands do: moves, time and parameters, and analyses of network, search and solver."""
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from hexlit.arena.htp.protocol import quoted
+from hexlit.arena.htp.session import HtpSession, PlayerTime, game_time
+from hexlit.arena.position import may_swap, read_first_game, replay
+from hexlit.arena.thinker import stop_at
+from hexlit.errors import UsageError
+from hexlit.hex.board import board_text
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import SWAP, format_cell, format_moves, parse_cell
+from hexlit.hex.records.sgf import board_of
+from hexlit.hex.solver import Solution
+from hexlit.hex.solver.bitboard import MAX_SIZE
+from hexlit.search.config import MOST_SIMULATIONS
+from hexlit.search.live import Candidate
+from hexlit.search.search import LARGEST_BOARD
+
+log = logging.getLogger(__name__)
+
+RESIGN = "resign"
+SMALLEST_BOARD = 2
+LONGEST_TIME = 1e9
+"""Seconds."""
+LARGEST_NUMBER = 999_999_999
+
+_TRUTH = {"1": True, "true": True, "0": False, "false": False}
+_COLOURS = {"b": BLACK, "black": BLACK, "w": WHITE, "white": WHITE}
+_NAMES = {BLACK: "black", WHITE: "white"}
+
+
+def parse_colour(text: str) -> int:
+    """+1 for Black, -1 for White; raises `UsageError`."""
+    colour = _COLOURS.get(text.lower())
+    if colour is None:
+        raise UsageError(f"colour {quoted(text)}: b, black, w or white is needed")
+    return colour
+
+
+def colour_name(colour: int) -> str:
+    """`black` or `white`."""
+    return _NAMES[colour]
+
+
+def parse_move(text: str, size: int) -> int | None:
+    """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case. Raises `UsageError`."""
+    if text.lower() == RESIGN:
+        return None
+    try:
+        return parse_cell(text, size)
+    except UsageError:
+        last = format_cell(size * size - 1, size)
+        raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed") from None
+
+
+def parse_number(text: str, name: str, least: float, most: float) -> float:
+    """A number in [least, most]; raises `UsageError` that calls it `name`."""
+    with contextlib.suppress(ValueError):
+        if least <= (number := float(text)) <= most:
+            return number
+    raise UsageError(f"{name} {quoted(text)}: a number from {least:g} to {most:g} is needed")
+
+
+def parse_whole(text: str, name: str, least: int, most: int) -> int:
+    """A whole number in [least, most]; raises `UsageError` that calls it `name`."""
+    if re.fullmatch(r"[0-9]{1,9}", text) and least <= int(text) <= most:
+        return int(text)
+    raise UsageError(f"{name} {quoted(text)}: a whole number from {least} to {most} is needed")
+
+
+def boardsize(session: HtpSession, *numbers: str) -> None:
+    """Start a new game on a board of this size; the second number, if there, must be the first."""
+    sizes = [parse_whole(text, "size", 0, LARGEST_NUMBER) for text in numbers]
+    session.start(playable(sizes[0], sizes[-1]))
+
+
+def playable(width: int, height: int) -> int:
+    """Rows of a playable board; raises `UsageError` for any other."""
+    if width != height:
+        raise UsageError(f"unsupported board size {width}x{height}: boards have as many rows as columns")
+    if not SMALLEST_BOARD <= width <= LARGEST_BOARD:
+        raise UsageError(f"unsupported board size {width}: sizes are {SMALLEST_BOARD} to {LARGEST_BOARD}")
+    return width
+
+
+def clear_board(session: HtpSession) -> None:
+    """Start a new game on a board of the same size."""
+    session.start(session.size)
+
+
+def play(session: HtpSession, colour_text: str, move_text: str) -> None:
+    """Play a move of either colour, whoever is to move."""
+    colour, move = parse_colour(colour_text), parse_move(move_text, session.size)
+    position = session.position
+    session.position = position.resign(colour) if move is None else position.play(colour, move)
+
+
+def genmove(session: HtpSession, colour_text: str) -> str:
+    """Choose a move and play it. A resignation is not played: a graphical program would not undo it."""
+    colour = parse_colour(colour_text)
+    if session.position.winner:
+        return RESIGN
+    started = time.monotonic()
+    thought = session.think(colour)
+    session.clocks[colour].spend(time.monotonic() - started)
+    if (1 + thought.value) / 2 < session.settings.resign:
+        return RESIGN
+    session.position = session.position.play(colour, thought.action)
+    name = format_cell(thought.action, session.size)
+    log.info("%s %s, winning chance %.3f", colour_name(colour)[0], name, (1 + thought.value) / 2)
+    return name
+
+
+def reg_genmove(session: HtpSession, colour_text: str) -> str:
+    """Choose a move as genmove does, without playing it or using the clock."""
+    colour = parse_colour(colour_text)
+    if session.position.winner:
+        return RESIGN
+    return format_cell(session.think(colour).action, session.size)
+
+
+def undo(session: HtpSession) -> None:
+    """Take back the last move."""
+    if session.position.previous is None:
+        raise UsageError("cannot undo: no move has been played")
+    session.position = session.position.previous
+
+
+def showboard(session: HtpSession) -> str:
+    """The board for a person."""
+    position = session.position
+    state = f"{colour_name(position.winner)} has won" if position.winner else f"{colour_name(position.to_move)} to move"
+    return f"\n{board_text(position.cells, position.size)}\n{state}"
+
+
+def final_score(session: HtpSession) -> str:
+    """Who has won."""
+    return {1: "B+", -1: "W+", 0: "cannot score"}[session.position.winner]
+
+
+def all_legal_moves(session: HtpSession) -> str:
+    """Moves of the side to move; none after the end."""
+    position = session.position
+    if position.winner:
+        return ""
+    cells = [format_cell(int(cell), position.size) for cell in np.flatnonzero(position.cells == 0)]
+    return " ".join([*cells, SWAP] if session.swap and may_swap(position.cells, position.to_move) else cells)
+
+
+def loadsgf(session: HtpSession, file: str, moves: str | None = None) -> None:
+    """Load the main line of an SGF file, all of it or its first N moves."""
+    count = None if moves is None else parse_whole(moves, "number of moves", 0, LARGEST_NUMBER)
+    try:
+        game = read_first_game(Path(file))
+        size = playable(*board_of(game))
+        position = replay(game, count)
+    except UsageError as error:
+        raise UsageError(f"file {quoted(file)}: {error}") from error
+    if size == session.size:
+        session.get_ready()
+    else:
+        session.start(size)
+    session.position = position
+
+
+def time_left(
+    session: HtpSession, colour_text: str | None = None, left: str | None = None, moves: str = "0"
+) -> str | None:
+    """Tell the players' time, or set that of one; a number of moves may follow, as in GTP."""
+    if colour_text is None:
+        return ", ".join(f"{colour_name(colour)} {session.clocks[colour]}" for colour in (BLACK, WHITE))
+    colour = parse_colour(colour_text)
+    clock = session.clocks[colour]
+    if left is None:
+        return str(clock)
+    seconds = parse_number(left, "time", 0, LONGEST_TIME)
+    count = parse_whole(moves, "number of moves", 0, 999)
+    session.clocks[colour] = PlayerTime(seconds, count, clock.period, clock.period_moves)
+    return None
+
+
+def time_settings(session: HtpSession, main: str, period: str, moves: str) -> None:
+    """Set both players' time of every game as in GTP: main time, then periods with a number of moves each."""
+    session.set_clocks(
+        game_time(
+            parse_number(main, "time", 0, LONGEST_TIME),
+            parse_number(period, "time", 0, LONGEST_TIME),
+            parse_whole(moves, "number of moves", 0, 999),
+        )
+    )
+
+
+def param_game(session: HtpSession, name: str | None = None, value: str | None = None) -> str | None:
+    """Tell the parameters of a game, or set one."""
+    values = _values(session)
+    if name is None:
+        return "\n".join(["", *(f"{name} {value}" for name, value in values.items())])
+    if name not in values:
+        raise UsageError(f"unknown parameter {quoted(name)}: there are {', '.join(values)}")
+    if value is None:
+        return values[name]
+    _set(session, name, value)
+    return None
+
+
+def _values(session: HtpSession) -> dict[str, str]:
+    return {
+        "allow_swap": str(int(session.swap)),
+        "game_time": str(session.clocks[BLACK]),
+        "resign": f"{session.settings.resign:g}",
+        "simulations": str(session.simulations),
+        "solver_nodes": str(session.settings.solver_nodes or "no limit"),
+        "solver_seconds": f"{session.settings.solver_seconds:g}",
+    }
+
+
+def _set(session: HtpSession, name: str, value: str) -> None:
+    if name == "allow_swap":
+        if value.lower() not in _TRUTH:
+            raise UsageError(f"allow_swap {quoted(value)}: 0 or 1 is needed")
+        session.allow_swap = _TRUTH[value.lower()]
+        session.get_ready()
+    elif name == "game_time":
+        seconds = parse_number(value, name, 0, LONGEST_TIME)
+        session.set_clocks(game_time(seconds))
+    elif name == "resign":
+        session.settings.resign = parse_number(value, name, 0, 0.5)
+    elif name == "solver_nodes":
+        session.settings.solver_nodes = parse_whole(value, name, 1, LARGEST_NUMBER)
+    elif name == "solver_seconds":
+        session.settings.solver_seconds = parse_number(value, name, 0.01, LONGEST_TIME)
+    else:
+        session.simulations = parse_whole(value, name, 1, MOST_SIMULATIONS)
+
+
+def network_policy(session: HtpSession, colour: str) -> str:
+    """The network's own probabilities of moves, in percent."""
+    policy, _ = session.thinker.look(session.undecided().cells, parse_colour(colour))
+    empty = np.flatnonzero(session.position.cells == 0)
+    return _pairs(session, {int(cell): f"{100 * policy[cell]:.1f}" for cell in empty})
+
+
+def network_map(session: HtpSession, colour: str) -> str:
+    """The network's own winning chance after each move, in percent; on the empty board, its map of openings."""
+    return _pairs(session, {cell: f"{100 * chance:.0f}" for cell, chance in _chances(session, colour).items()})
+
+
+def network_influence(session: HtpSession, colour: str) -> str:
+    """As the map, as colours."""
+    chances = _chances(session, colour)
+    spots = " ".join(f"{format_cell(cell, session.size)} {chance:.3f}" for cell, chance in chances.items())
+    best = max(chances, key=lambda cell: chances[cell])
+    best_name = format_cell(best, session.size)
+    return f"INFLUENCE {spots}\nTEXT best after one move: {best_name}, winning chance {chances[best]:.2f}"
+
+
+def network_value(session: HtpSession, colour: str) -> str:
+    """The network's own winning chance of the side to move."""
+    _, value = session.thinker.look(session.undecided().cells, parse_colour(colour))
+    return f"{(1 + value) / 2:.3f}"
+
+
+def _chances(session: HtpSession, colour_name: str) -> dict[int, float]:
+    """Winning chance of the colour after each of its moves, by the network."""
+    position, colour = session.undecided(), parse_colour(colour_name)
+    chances = {}
+    for cell in np.flatnonzero(position.cells == 0):
+        after = position.place(colour, int(cell))
+        if not after.winner and session.interrupted():
+            raise UsageError("interrupted")
+        chances[int(cell)] = 1.0 if after.winner else (1 - session.thinker.look(after.cells, -colour)[1]) / 2
+    return chances
+
+
+def _shown(show: Callable[[Candidate], str]) -> Callable[[HtpSession, str], str]:
+    """An analysis that shows each move that the search has tried."""
+
+    def analysis(session: HtpSession, colour: str) -> str:
+        _study(session, colour)
+        return _pairs(session, {candidate.action: show(candidate) for candidate in session.thinker.search.candidates()})
+
+    return analysis
+
+
+search_visits = _shown(lambda candidate: str(candidate.visits))
+search_values = _shown(lambda candidate: f"{candidate.value:.2f}")
+"""Q values for the side to move, -1 to 1."""
+search_winrates = _shown(lambda candidate: f"{50 * (1 + candidate.value):.0f}")
+"""The same as winning chances in percent."""
+search_priors = _shown(lambda candidate: f"{100 * candidate.prior:.1f}")
+"""In percent."""
+
+
+def search_variation(session: HtpSession, colour: str) -> str:
+    """The moves that the search expects."""
+    _study(session, colour)
+    return format_moves(session.thinker.search.principal_variation(), session.size)
+
+
+def search_summary(session: HtpSession, colour: str) -> str:
+    """Best move, winning chance and simulations of the search."""
+    action, value = _study(session, colour)
+    return f"{format_cell(action, session.size)}, winning chance {(1 + value) / 2:.3f}, {_visits(session)} simulations"
+
+
+def _visits(session: HtpSession) -> int:
+    return sum(candidate.visits for candidate in session.thinker.search.candidates())
+
+
+def _study(session: HtpSession, colour: str) -> tuple[int, float]:
+    """Search the position, unless that has been done."""
+    return session.thinker.study(
+        session.undecided().cells, parse_colour(colour), simulations=session.simulations, until=session.interrupted
+    )
+
+
+def _pairs(session: HtpSession, values: dict[int, str]) -> str:
+    """Cells with their texts; a swap has no cell to show it on."""
+    return " ".join(
+        f"{format_cell(cell, session.size)} {text}" for cell, text in values.items() if cell < session.size**2
+    )
+
+
+def analyze(session: HtpSession, colour: str) -> str:
+    """Search the position and report on it every `interval` seconds.
+
+    It ends at `# interrupt`, at any other command, at the end of the input, after `live_simulations`, or if the memory
+    of the tree is used up. At least one report is given.
+    """
+    session.thinker.study(session.undecided().cells, parse_colour(colour), simulations=1)
+    while True:
+        enough = stop_at(time.monotonic() + session.settings.interval, session.followed)
+        left = session.settings.live_simulations - sum(
+            candidate.visits for candidate in session.thinker.search.candidates()
+        )
+        if left > 0:
+            session.thinker.study_more(left, until=enough)
+        session.show(report(session))
+        if left <= 0 or session.followed() or session.thinker.search.full:
+            return ""
+
+
+def report(session: HtpSession) -> str:
+    """A block of the live analysis with its blank line: the moves, the most visited first, as KataGo writes them."""
+    infos = []
+    for order, candidate in enumerate(session.thinker.search.candidates()):
+        moves = session.thinker.search.principal_variation() if order == 0 else [candidate.action]
+        infos.append(
+            f"info move {format_cell(candidate.action, session.size)} visits {candidate.visits} "
+            f"winrate {(1 + candidate.value) / 2:.4f} scoreLead {candidate.value:.4f} order {order} "
+            f"prior {candidate.prior:.4f} pv {format_moves(moves, session.size)}"
+        )
+    return "\n".join(["gogui-gfx:", "kata", " ".join(infos), "\n"])
+
+
+def winning_moves(session: HtpSession, colour: str) -> str:
+    """Every winning move, exactly; none where the side to move loses."""
+    return format_moves(_solved(session, colour).winning_moves, session.size)
+
+
+def winner(session: HtpSession, colour: str) -> str:
+    """The colour that wins with best play."""
+    return colour_name(_solved(session, colour).winner)
+
+
+def _solved(session: HtpSession, colour_text: str) -> Solution:
+    colour, position = parse_colour(colour_text), session.undecided()
+    if position.size > MAX_SIZE:
+        raise UsageError(f"positions are solved on boards up to {MAX_SIZE}x{MAX_SIZE}")
+    settings = session.settings
+    return session.solve(
+        colour, seconds=settings.solver_seconds, nodes=settings.solver_nodes, interrupted=session.interrupted
+    )

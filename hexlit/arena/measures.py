@@ -1,0 +1,340 @@
+"""Documents of `hexlit strength`: a network against the exact truth, and the worth and speed of each search."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexlit.arena.matches import play_match
+from hexlit.arena.players import Judge, Judgement, Player, PolicyPlayer, SearchPlayer
+from hexlit.arena.strength import keeps_the_win, opening_values
+from hexlit.hex.judging import openings_right
+from hexlit.hex.openings import SOLVED, solved_openings
+from hexlit.hex.truth import STAGES, SolvedPositions
+from hexlit.nets.calibration import calibrate
+from hexlit.search.config import ALGORITHMS, SearchConfig
+from hexlit.search.evaluator import Evaluator
+from hexlit.search.search import Search
+
+Document = dict[str, Any]
+
+Advance = Callable[[int], None]
+"""Called with the number of simulations done."""
+Part = Callable[[str, Callable[[], Any]], Any]
+"""Gives the result of a named part in plain values: of the function that measures it, or kept from an earlier call."""
+
+Z95 = 1.959963984540054
+"""Standard deviations that hold 95% of a normal distribution."""
+
+OPENING_PLIES = 2
+_FEWEST_RUNS = 3  # timed searches of a speed, after one that does not count
+
+
+def measured_now(name: str, measure: Callable[[], Any]) -> Any:
+    """A `Part` that keeps nothing."""
+    return measure()
+
+
+def share_of(hits: int, count: int) -> dict[str, float | int | None]:
+    """`share` of `hits` in `count`, and the ends `low` and `high` of the interval that holds the true share with a
+    confidence of 95% (Wilson 1927); None, 0 and 1 if nothing was counted. `hits` and `count` are there, too.
+    """
+    if count == 0:
+        return {"share": None, "low": 0.0, "high": 1.0, "hits": hits, "count": count}
+    share, square = hits / count, Z95 * Z95
+    middle = (share + square / (2 * count)) / (1 + square / count)
+    half = Z95 / (1 + square / count) * math.sqrt(share * (1 - share) / count + square / (4 * count * count))
+    # The ends of no and of all hits are exact; rounding would miss them by a little.
+    low, high = 0.0 if hits == 0 else middle - half, 1.0 if hits == count else middle + half
+    return {"share": share, "low": low, "high": high, "hits": hits, "count": count}
+
+
+def _share(hits: NDArray[np.bool_]) -> dict[str, float | int | None]:
+    """The share of true `hits`."""
+    return share_of(int(hits.sum()), len(hits))
+
+
+@dataclass(frozen=True)
+class Level:
+    """One use of the network."""
+
+    simulations: int
+    """Simulations of a move; 0 is the network alone: its likeliest move, its value."""
+    judge: Judge
+
+    @property
+    def effort(self) -> int:
+        """Approximate number of evaluations for one judgement."""
+        return max(1, self.simulations)
+
+
+def effort_of(levels: Sequence[Level], positions: Mapping[str, SolvedPositions], size: int) -> int:
+    """Total that `measure_truth` will report to `advance`."""
+    judged = size**2 + sum(map(len, positions.values()))
+    return sum(level.effort for level in levels) * judged
+
+
+def measure_truth(
+    levels: Sequence[Level],
+    positions: Mapping[str, SolvedPositions],
+    *,
+    size: int,
+    batch: int,
+    advance: Advance = lambda done: None,
+    part: Part = measured_now,
+) -> Document:
+    """Judge the openings and all `positions` (by the name of their kind) at every level.
+
+    Each kind of positions at each level is a `part`, and the openings are one.
+
+    Returns:
+        `openings`: `truth` (None if unknown) and per level `simulations`, `map` (value for Black) and `right`.
+        `positions`, `optimality`: see `describe_positions` and `optimality`, by kind. `calibration`: per level, for
+        kinds with lost positions too, see `Calibration`.
+    """
+    truth = solved_openings(size) if size in SOLVED else None
+    document: Document = {
+        "openings": {"truth": None if truth is None else truth.tolist(), "levels": []},
+        "positions": {kind: describe_positions(of_kind) for kind, of_kind in positions.items()},
+        "optimality": {kind: [] for kind in positions},
+        "calibration": {kind: [] for kind, of_kind in positions.items() if not of_kind.won.all()},
+    }
+    for level in levels:
+        judge = _Stepwise(level, batch, advance)
+        name, named = f"{level.simulations} simulations", {"simulations": level.simulations}
+        result = part(f"{name}, openings", partial(_openings, judge, size, truth))
+        document["openings"]["levels"].append(named | result)
+        judge.catch_up(size**2)
+        for kind, of_kind in positions.items():
+            result = part(f"{name}, {kind}", partial(_positions, judge, of_kind))
+            document["optimality"][kind].append(named | result["optimality"])
+            if kind in document["calibration"]:
+                document["calibration"][kind].append(named | result["calibration"])
+            judge.catch_up(len(of_kind))
+    return document
+
+
+def _openings(judge: Judge, size: int, truth: NDArray[np.bool_] | None) -> Document:
+    values = opening_values(judge, size)
+    return {"map": values.tolist(), "right": None if truth is None else openings_right(values.tolist(), truth)}
+
+
+def _positions(judge: Judge, positions: SolvedPositions) -> Document:
+    result = judge.judge(positions.cells, positions.to_move)
+    calibration = None if positions.won.all() else calibrate(result.value, positions.won).as_dict()
+    return {"optimality": optimality(positions, result.action), "calibration": calibration}
+
+
+def optimality(positions: SolvedPositions, moves: NDArray[np.int16]) -> Document:
+    """Share of the won positions that the move keeps won: of `all`, by `stages` and by `sources`."""
+    won = positions.won
+    wins = keeps_the_win(positions, moves)
+    return {
+        "all": _share(wins[won]),
+        "stages": {name: _share(wins[won & (positions.stage == i)]) for i, name in enumerate(STAGES)},
+        "sources": {name: _share(wins[won & (positions.source == i)]) for i, name in enumerate(positions.sources)},
+    }
+
+
+def describe_positions(positions: SolvedPositions) -> Document:
+    """Their number, sources, share of wins, and how often a random move keeps a win (`random_move`)."""
+    won = positions.won
+    good = positions.winning_moves[won].sum(1) / np.count_nonzero(positions.cells[won] == 0, axis=1)
+    shares = []
+    for source, name in enumerate(positions.sources):
+        for stage, of_game in enumerate(STAGES):
+            inside = (positions.source == source) & (positions.stage == stage)
+            count = int(inside.sum())
+            stones = float(positions.stones[inside].mean()) if count else None
+            shares.append(
+                {
+                    "source": name,
+                    "stage": of_game,
+                    "count": count,
+                    "share": count / len(positions),
+                    "won": int((inside & won).sum()),
+                    "mean_stones": stones,
+                }
+            )
+    return {
+        "count": len(positions),
+        "won": int(won.sum()),
+        "unsolved": positions.unsolved,
+        "random_move": float(good.mean()) if len(good) else None,
+        "shares": shares,
+    }
+
+
+class _Stepwise:
+    """A level's judge, asked batch by batch, so that progress can be reported."""
+
+    def __init__(self, level: Level, batch: int, advance: Advance) -> None:
+        self._level = level
+        self._batch = batch
+        self._advance = advance
+        self._judged = 0
+
+    def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
+        """See `Judge`."""
+        parts = []
+        for start in range(0, len(cells), self._batch):
+            rows = slice(start, start + self._batch)
+            parts.append(self._level.judge.judge(cells[rows], to_move[rows]))
+            self._judged += len(cells[rows])
+            self._advance(self._level.effort * len(cells[rows]))
+        return Judgement(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def catch_up(self, positions: int) -> None:
+        """Report the rest of a part of so many `positions`: all of them if it was kept from before."""
+        self._advance(self._level.effort * (positions - self._judged))
+        self._judged = 0
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One search variant, and its opponent."""
+
+    config: SearchConfig
+    opponent: SearchConfig | None
+    """The search of its opponent; None is the network's policy without any search."""
+
+    @property
+    def name(self) -> str:
+        """Its settings in words: the algorithm, the simulations, and the leaves that are evaluated together."""
+        config = self.config
+        where = " under different root moves" if config.root_batch else ""
+        return f"{config.algorithm}, {config.simulations} simulations, {config.leaves} leaves{where}"
+
+
+def variants(base: SearchConfig, simulations: Sequence[int], leaves: Sequence[int]) -> Iterator[Variant]:
+    """Every algorithm with each number of simulations against the raw policy, then variants with batched leaves.
+
+    These evaluate `leaves` together, under any or under different root moves, and meet the same search without batches.
+    """
+    for algorithm in ALGORITHMS:
+        for number in simulations:
+            plain = replace(base, algorithm=algorithm, simulations=number, leaves=1, root_batch=False)
+            yield Variant(plain, None)
+            for together in leaves:
+                if 1 < together <= number:
+                    for root_batch in (False, True):
+                        yield Variant(replace(plain, leaves=together, root_batch=root_batch), plain)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network for these searches."""
+
+    evaluator: Callable[[int], Evaluator]
+    """Makes, or finds, the evaluator for a number of positions per call."""
+    size: int
+    swap: bool
+    """Whether its policies have a swap action."""
+
+    def player(self, config: SearchConfig | None, batch: int) -> Player:
+        """A player that searches by `config`, or plays by the policy alone, up to `batch` games at once."""
+        if config is None:
+            return PolicyPlayer(self.evaluator(batch), size=self.size, batch=batch, swap=self.swap)
+        rows = max(batch, config.leaves)
+        return SearchPlayer(config, self.evaluator(rows), size=self.size, batch=rows, swap=self.swap)
+
+
+def measure_variant(
+    variant: Variant,
+    network: Network,
+    positions: SolvedPositions | None,
+    *,
+    pairs: int,
+    seed: int,
+    games: int,
+    seconds: float,
+    part: Part = measured_now,
+) -> Document:
+    """One row of the table. Its match, its optimality and each of its speeds is a part.
+
+    Args:
+        variant: the search to measure.
+        network: its network.
+        positions: solved ones for the optimality, which is None if none of them is won.
+        pairs: distinct openings, each played twice, against the variant's opponent.
+        seed: seed of the openings.
+        games: parallel games in the match and for the second speed.
+        seconds: approximate length of one measurement of speed.
+        part: gives the results of the parts.
+
+    Returns:
+        `algorithm`, `simulations`, `leaves`, `root_batch`, `opponent` (`policy` or `unbatched`), `match` and
+        `optimality` (see `share_of`), and `one_game` and `many_games` (see `measure_speed`).
+    """
+    config = variant.config
+
+    def match() -> Document:
+        players = network.player(config, games), network.player(variant.opponent, games)
+        result = play_match(*players, size=network.size, pairs=pairs, seed=seed, opening_plies=OPENING_PLIES)
+        return share_of(result.wins, result.games)
+
+    def optimality() -> Document | None:
+        if positions is None or not positions.won.any():
+            return None
+        won = positions.won
+        moves = network.player(config, games).choose(positions.cells[won], positions.to_move[won])
+        return _share(keeps_the_win(positions, moves, won))
+
+    return {
+        "algorithm": config.algorithm,
+        "simulations": config.simulations,
+        "leaves": config.leaves,
+        "root_batch": config.root_batch,
+        "opponent": "policy" if variant.opponent is None else "unbatched",
+        "match": part(f"{variant.name}, match", match),
+        "optimality": part(f"{variant.name}, optimality", optimality),
+        "one_game": part(f"{variant.name}, one game", lambda: measure_speed(config, network, 1, seconds)),
+        "many_games": part(f"{variant.name}, many games", lambda: measure_speed(config, network, games, seconds)),
+    }
+
+
+def measure_speed(config: SearchConfig, network: Network, games: int, seconds: float) -> Document:
+    """Speed of the parallel search of `games` positions.
+
+    It is the median over searches of positions with a quarter of the cells taken, after one that does not count.
+
+    Returns:
+        `games`, `milliseconds` of a move, `simulations_per_second`, and `leaves_a_call`: the mean number of leaves of
+        a game that the evaluator judges together.
+    """
+    cells = quarter_full(network.size, games)
+    to_move = np.full(games, 1 if np.count_nonzero(cells[0]) % 2 == 0 else -1, np.int8)
+    search = Search(config, size=network.size, games=games, swap=network.swap)
+    evaluator = network.evaluator(games * config.leaves)
+    ply = np.full(games, network.size**2, np.int16)  # too late for a swap
+    times: list[float] = []
+    search.run(cells, to_move, evaluator, ply=ply)
+    end = time.perf_counter() + seconds
+    while len(times) < _FEWEST_RUNS or time.perf_counter() < end:
+        start = time.perf_counter()
+        search.run(cells, to_move, evaluator, ply=ply)
+        times.append(time.perf_counter() - start)
+    whole = median(times)
+    return {
+        "games": games,
+        "milliseconds": 1000 * whole / games,
+        "simulations_per_second": games * config.simulations / whole,
+        "leaves_a_call": search.rows_used / search.evaluator_calls / games,
+    }
+
+
+def quarter_full(size: int, games: int) -> np.ndarray[Any, np.dtype[np.int8]]:
+    """Undecided positions int8 `[games, size*size]` with stones on a random quarter of the inner cells."""
+    random = np.random.default_rng(0)
+    inner = np.arange(size * size).reshape(size, size)[1:-1, 1:-1].ravel()
+    stones = min(size**2 // 4, len(inner))
+    cells = np.zeros((games, size * size), np.int8)
+    for row in cells:
+        row[random.permutation(inner)[:stones]] = [1 if stone % 2 == 0 else -1 for stone in range(stones)]
+    return cells

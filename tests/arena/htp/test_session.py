@@ -1,0 +1,233 @@
+"""Any conversation: one answer to each command, and a position that no mistake can lose; its thread and its time."""
+
+import re
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hexlit.arena.htp import actions
+from hexlit.arena.htp.commands import COMMANDS, MENU
+from hexlit.arena.htp.protocol import decode, is_interrupt, parse_request
+from hexlit.arena.htp.session import HtpSession, PlayerTime, Worker, game_time
+from hexlit.arena.htp.session import answer as answer_of
+from tests.arena.htp.sessions import ask, converse, session_of, tell
+
+ODD_WORDS = "b w black WHITE a1 B2 c3 d4 e5 a0 swap-pieces resign pass 0 1 2 3 4 5 20 -1 1e9 nan inf"
+GOOD_LINES = """
+play b a1, play w b2, play b C3, genmove b, genmove w, undo, boardsize 3, boardsize 4 4, clear_board, reg_genmove b,
+play w swap-pieces, showboard, final_score, all_legal_moves, play b resign, gogui-gfx-analyze b, hexlit-visits w,
+hexlit-policy b, hexlit-map b, param_game allow_swap 1, param_game simulations 3, loadsgf /dev/null, # interrupt"""
+WORDS = st.sampled_from([*COMMANDS, *ODD_WORDS.split()])
+TYPICAL = st.sampled_from([line.strip() for line in GOOD_LINES.split(",")])
+LINE = (
+    TYPICAL.map(str.encode)
+    | st.tuples(st.sampled_from(["", "7 ", "\t12\t"]), st.lists(WORDS, max_size=4)).map(
+        lambda line: (line[0] + " ".join(line[1])).encode()
+    )
+    | st.binary(max_size=30).filter(lambda line: b"\n" not in line)
+    | st.text(max_size=20).map(lambda text: text.replace("\n", " ").encode("utf-8", errors="surrogatepass"))
+)
+ENDS = st.sampled_from([b"\n", b"\r\n", b" # comment\n", b"\n\n"])
+
+
+@pytest.fixture(scope="module")
+def shared() -> HtpSession:
+    """One session for all examples, so that every one starts where another has left off."""
+    return session_of(3, simulations=4, live_simulations=8, interval=0.001)
+
+
+@given(st.lists(st.tuples(LINE, ENDS), max_size=12))
+@settings(max_examples=100)
+def test_every_command_gets_one_answer_with_its_number(shared: HtpSession, lines: list[tuple[bytes, bytes]]) -> None:
+    texts = [decode(line) for line, _ in lines if not is_interrupt(decode(line))]
+    requests = [request for request in map(parse_request, texts) if request]
+    for last, request in enumerate(requests):
+        if request.name == "quit" and not request.arguments:
+            requests = requests[: last + 1]
+            break
+    _, replies = converse(shared, b"".join(line + end for line, end in lines))
+    assert len(replies) == len(requests)
+    for reply, request in zip(replies, requests, strict=True):
+        assert re.match(rf"[=?]{request.id} ", reply)
+        assert "\n\n" not in reply
+        if request.name not in COMMANDS:
+            assert reply.startswith("?")
+
+
+@given(st.lists(TYPICAL.filter(lambda line: "#" not in line), max_size=6), LINE)
+@settings(max_examples=100)
+def test_an_error_leaves_the_position_as_it_was(before: list[str], line: bytes) -> None:
+    session = session_of(3, simulations=2, live_simulations=4, interval=0.001)
+    for command in before:
+        ask(session, command)
+    request = parse_request(decode(line))
+    if request is None:
+        return
+    position, cells = session.position, session.position.cells.copy()
+    reply, fine = answer_of(session, request)
+    assert fine == reply.startswith("=")
+    if not fine:
+        assert session.position is position
+    assert np.array_equal(position.cells, cells)
+    assert session.thinker.size == session.size
+
+
+def test_a_bug_is_an_answer_too_and_the_game_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(session: HtpSession) -> str:
+        session.position = session.position.place(-1, 0)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(actions, "showboard", broken)
+    session = session_of(3)
+    tell(session, "play b b2")
+    before = session.position
+    assert ask(session, "4 showboard") == "?4 internal error: ZeroDivisionError"
+    assert session.position is before
+    assert "showboard failed" in caplog.text
+    assert ask(session, "name") == "= hexlit"
+
+
+def test_every_command_names_a_function_and_every_analysis_a_command() -> None:
+    assert all(callable(command.action()) for command in COMMANDS.values())
+    assert {command for _, _, command in MENU} <= set(COMMANDS)
+
+
+def test_every_listed_command_is_known_and_no_other() -> None:
+    session = session_of(3)
+    listed = ask(session, "list_commands")[2:].split("\n")
+    required = "protocol_version name version known_command list_commands quit boardsize clear_board play genmove"
+    required += " reg_genmove undo showboard final_score all_legal_moves time_left loadsgf param_game"
+    assert set(required.split()) | {"hexgui-analyze_commands", "gogui-gfx-analyze"} <= set(listed)
+    for name in listed:
+        assert ask(session, f"known_command {name}") == "= true"
+    assert ask(session, "known_command knock") == "= false"
+    assert ask(session, "known_command NAME") == "= false"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("protocol_version", "= 2"),
+        ("knock", "? unknown command 'knock'"),
+        ("5", "?5 a command is needed after its number"),
+        ("play b", "? play takes COLOR MOVE: 1 given"),
+        ("name x", "? name takes no arguments: 1 given"),
+        ("play red a1", "? colour 'red': b, black, w or white is needed"),
+        ("play b d1", "? move 'd1': a cell from a1 to c3, swap-pieces or resign is needed"),
+        ("boardsize 5 6", "? unsupported board size 5x6: boards have as many rows as columns"),
+        ("boardsize 20", "? unsupported board size 20: sizes are 2 to 19"),
+        ("boardsize 1", "? unsupported board size 1: sizes are 2 to 19"),
+        ("boardsize 3.5", "? size '3.5': a whole number from 0 to 999999999 is needed"),
+        ("undo", "? cannot undo: no move has been played"),
+        ("time_left b x", "? time 'x': a number from 0 to 1e+09 is needed"),
+        (
+            "param_game mood 3",
+            "? unknown parameter 'mood': there are allow_swap, game_time, resign, simulations, "
+            "solver_nodes, solver_seconds",
+        ),
+        ("param_game simulations 0", "? simulations '0': a whole number from 1 to 32767 is needed"),
+        ("loadsgf nowhere.sgf", "? file 'nowhere.sgf': there is no such file"),
+    ],
+)
+def test_simple_answers(line: str, answer: str) -> None:
+    assert ask(session_of(3), line) == answer
+
+
+def test_quit_is_answered_and_ends_the_conversation_and_so_does_the_end_of_the_input() -> None:
+    session = session_of(3)
+    assert converse(session, b"1 quit\nname\n")[0] == "=1 \n\n"
+    assert converse(session, b"name")[0] == "= hexlit\n\n"
+    assert converse(session, b"quit now\nname\n")[1] == ["? quit takes no arguments: 1 given", "= hexlit"]
+
+
+def test_calls_are_carried_out_in_turn_in_one_other_thread() -> None:
+    worker, seen = Worker(), list[object]()
+    worker.begin(lambda: seen.append(threading.get_ident()))
+    assert worker.do(lambda: seen.append(threading.get_ident()) or len(seen)) == 2  # type: ignore[func-returns-value]
+    assert len(set(seen)) == 1
+    assert seen[0] != threading.get_ident()
+    assert not worker.busy
+
+
+def test_it_is_busy_until_the_last_call_is_done() -> None:
+    worker, go = Worker(), threading.Event()
+    worker.begin(go.wait)
+    assert worker.busy
+    go.set()
+    worker.do(lambda: None)
+    assert not worker.busy
+
+
+def test_an_error_reaches_who_waits_and_the_next_call_is_carried_out() -> None:
+    worker = Worker()
+    with pytest.raises(ZeroDivisionError):
+        worker.do(lambda: 1 // 0)
+    assert worker.do(lambda: 7) == 7
+
+
+def test_a_failure_that_nobody_waits_for_is_told_and_ends_the_work() -> None:
+    told = threading.Event()
+    worker = Worker(failed=told.set)
+    worker.begin(lambda: 1 // 0)
+    assert told.wait(20)
+    assert isinstance(worker.error, ZeroDivisionError)
+    with pytest.raises(ZeroDivisionError):
+        worker.do(lambda: 7)
+
+
+def test_without_a_limit_a_move_may_take_any_time() -> None:
+    clock = PlayerTime()
+    clock.spend(1e6)
+    assert clock.budget(100) is None
+    assert str(clock) == "no limit"
+
+
+@given(st.floats(0, 1e6), st.integers(0, 361))
+def test_a_move_never_takes_more_than_a_part_of_the_time(left: float, empty: int) -> None:
+    budget = PlayerTime(left).budget(empty)
+    assert budget is not None
+    assert 0 <= budget <= left / 4
+
+
+def test_a_game_played_at_its_budget_keeps_time_to_the_end() -> None:
+    clock = PlayerTime(60.0)
+    for empty in range(121, 0, -2):
+        budget = clock.budget(empty)
+        assert budget is not None
+        assert budget > 0
+        clock.spend(budget)
+    assert clock.left is not None
+    assert clock.left > 0
+
+
+def test_moves_of_a_period_share_its_time() -> None:
+    clock = game_time(0, 30, 3)
+    assert clock.budget(100) == pytest.approx(30 / 3, rel=0.01)
+    clock.spend(5)
+    assert clock.budget(100) == pytest.approx(25 / 2, rel=0.01)
+    clock.spend(5)
+    clock.spend(5)
+    assert (clock.left, clock.moves) == (30, 3)
+
+
+def test_after_the_main_time_comes_a_period() -> None:
+    clock = game_time(10, 30, 3)
+    assert clock.left == 10
+    clock.spend(11)
+    assert (clock.left, clock.moves) == (30, 3)
+
+
+def test_a_period_without_moves_is_no_limit() -> None:
+    assert game_time(10, 1, 0).left is None
+
+
+def test_a_flag_that_has_fallen_leaves_no_time() -> None:
+    clock = PlayerTime(3.0)
+    clock.spend(5.0)
+    assert clock.left == 0
+    assert clock.budget(100) == 0
