@@ -5,6 +5,7 @@ Whatever else only the learner needs is imported late.
 """
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +134,16 @@ def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) ->
 def weights_of(net: torch.nn.Module) -> Weights:
     """A copy of the state that play with `net` needs, as arrays for other processes."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in playing_state(net.state_dict()).items()}
+
+
+def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
+    """The same memory as tensors, for a checkpoint."""
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def as_arrays(tensors: Mapping[str, torch.Tensor]) -> Weights:
+    """The same memory as arrays."""
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 @dataclass(frozen=True)
