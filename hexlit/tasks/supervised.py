@@ -84,11 +84,16 @@ class SupervisedTask(Task):
         print_ending(self.console, ending, figures, command)
 
 
-def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Raise `UsageError` if a setting differs from its value `was` in the run in `folder`."""
+def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any], section: str = "") -> None:
+    """Raise `UsageError` if a setting of `section` differs from its value `was` in the run in `folder`."""
     for name, value in now.items():
-        if was[name] != value:
-            raise UsageError(f"{name}: the run in {folder} was started with {was[name]}; keep it to resume")
+        key = f"{section}{name}"
+        if isinstance(value, dict):
+            check_same(folder, was[name], value, f"{key}.")
+        elif was.get(name) != value:
+            raise UsageError(
+                f"{key}={value}: the run in {folder} was started with {key}={was.get(name)}; keep it to resume"
+            )
 
 
 def load_trained(path: Path, kind: str, make: Callable[[dict[str, Any]], T]) -> T:

@@ -104,8 +104,8 @@ class GamesAccount(NamedTuple):
 
     def line(self) -> str:
         """One sentence with the counts and the reasons, the most frequent first."""
-        counts = [(self.left_out.get(reason, 0), said.format(size=self.size)) for reason, said in _REASONS.items()]
-        reasons = [f"{count:,} {said}" for count, said in sorted(counts, key=lambda one: -one[0]) if count]
+        counts = [(self.left_out.get(reason, 0), text.format(size=self.size)) for reason, text in _REASONS.items()]
+        reasons = [f"{count:,} {text}" for count, text in sorted(counts, key=lambda one: -one[0]) if count]
         used = f"{self.used:,} of {self.games:,}" if reasons else f"all {self.games:,}"
         left_out = f"; left out: {', '.join(reasons)}" if reasons else ""
         return f"data.path={self.path}: {used} games are used{left_out}"

@@ -11,10 +11,10 @@ from hexlit.training.batches import PartOf
 class EpochDataset(Dataset[Batch | ReplyBatch | PartOf]):
     """The batches of one epoch, as tensors. With several ranks, each builds only its part of a batch."""
 
-    def __init__(self, epoch: Epoch, place: Ranks = ALONE) -> None:
-        """The batches of `epoch` for the rank at `place`."""
+    def __init__(self, epoch: Epoch, own: Ranks = ALONE) -> None:
+        """The batches of `epoch` for the rank `own`."""
         self._epoch = epoch
-        self._place = place
+        self._own = own
 
     def __len__(self) -> int:
         """Number of batches."""
@@ -22,10 +22,10 @@ class EpochDataset(Dataset[Batch | ReplyBatch | PartOf]):
 
     def __getitem__(self, step: int) -> Batch | ReplyBatch | PartOf:
         """Batch number `step`."""
-        if not self._place.several:
+        if not self._own.several:
             return _tensors(self._epoch[step])
         whole = self._epoch.size(step)
-        return PartOf(_tensors(self._epoch.some(step, self._place.part(whole))), whole)
+        return PartOf(_tensors(self._epoch.some(step, self._own.part(whole))), whole)
 
 
 def _tensors(batch: Batch | ReplyBatch) -> Batch | ReplyBatch:

@@ -3,13 +3,13 @@
 This module imports no torch: commands ask it for names before anything is loaded.
 """
 
-from importlib.resources import files
+from importlib import resources
 from pathlib import Path
 
 from hexlit.arena.player_spec import PACKAGED
 from hexlit.errors import UsageError
 
-FOLDER = Path(str(files("hexlit.tasks.hex"))) / "networks"
+FOLDER = Path(str(resources.files("hexlit.tasks.hex"))) / "networks"
 """Holds one file in safetensors for each name."""
 
 LARGEST_BOARD = {"small": 7, "medium": 13}
@@ -34,17 +34,17 @@ def packaged_file(name: str, key: str = "checkpoint") -> Path:
     Raises:
         UsageError: the package holds no such network.
     """
-    found = packaged_networks()
-    if name not in found:
-        known = ", ".join(found) or "none"
+    files = packaged_networks()
+    if name not in files:
+        known = ", ".join(files) or "none"
         raise UsageError(f"{key}={name}: no such network comes along with hexlit; there is {known}")
-    return found[name]
+    return files[name]
 
 
 def packaged_by_board() -> list[str]:
     """Full names of the networks that players take without being asked, those of small boards first."""
-    found = packaged_networks()
-    return [name for name in (f"{PACKAGED}{one}" for one in LARGEST_BOARD) if name in found]
+    files = packaged_networks()
+    return [name for name in (f"{PACKAGED}{one}" for one in LARGEST_BOARD) if name in files]
 
 
 def fitting_network(size: int) -> str | None:

@@ -5,6 +5,7 @@ Whatever else only the learner needs is imported late.
 """
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
     from hexlit.tasks.hex.config import HexTrainConfig
 
 Weights = dict[str, np.ndarray[Any, Any]]
+
+OF_EVALUATION = (
+    "inference",
+    "inference_precision",
+    "matmul_precision",
+    "deterministic",
+    "channels_last",
+    "cudnn_benchmark",
+)
+"""Settings of the hardware that apply to evaluating on every machine."""
 
 
 class EvaluatorHost:
@@ -115,22 +126,24 @@ def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) ->
 
     The memory cap applies to each process there whose device has a memory of its own.
     """
-    return AcceleratorConfig(
-        device=device,
-        threads=threads,
-        inference=accelerator.inference,
-        inference_precision=accelerator.inference_precision,
-        matmul_precision=accelerator.matmul_precision,
-        deterministic=accelerator.deterministic,
-        channels_last=accelerator.channels_last,
-        cudnn_benchmark=accelerator.cudnn_benchmark,
-        memory_cap=None if device == "cpu" else accelerator.memory_cap,
-    )
+    same = {name: getattr(accelerator, name) for name in OF_EVALUATION}
+    cap = None if device == "cpu" else accelerator.memory_cap
+    return AcceleratorConfig(device=device, threads=threads, memory_cap=cap, **same)
 
 
 def weights_of(net: torch.nn.Module) -> Weights:
     """A copy of the state that play with `net` needs, as arrays for other processes."""
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in playing_state(net.state_dict()).items()}
+
+
+def as_tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
+    """The same memory as tensors, for a checkpoint."""
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def as_arrays(tensors: Mapping[str, torch.Tensor]) -> Weights:
+    """The same memory as arrays."""
+    return {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
 @dataclass(frozen=True)
@@ -153,16 +166,16 @@ class Players:
         }
 
 
-def make_players(config: "HexTrainConfig", profile: DeviceProfile, place: Ranks) -> Players:
-    """Start the players of the rank at `place`: on this machine, or on the cluster of `selfplay.where=ray`.
+def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -> Players:
+    """Start the players of the rank `own`: on this machine, or on the cluster of `selfplay.where=ray`.
 
     Each host of a cluster follows the run's settings for the hardware as far as it can.
     """
     selfplay, ray = config.selfplay, config.ray
     on_cluster = selfplay.where == "ray"
     device = ray.device if on_cluster else profile.device.type
-    where = placement_of(selfplay, device, profile.threads, place.size, [str(other) for other in profile.others])
-    groups, rows = where.cut(selfplay.games, place.size)
+    placement = placement_of(selfplay, device, profile.threads, own.size, [str(other) for other in profile.others])
+    groups, rows = placement.cut(selfplay.games, own.size)
     settings = {
         "config": selfplay,
         "search": config.search,
@@ -171,11 +184,11 @@ def make_players(config: "HexTrainConfig", profile: DeviceProfile, place: Ranks)
         "seed": config.seed,
         "games": selfplay.games,
         "groups": groups,
-        "part": place.rank,
-        "parts": place.size,
+        "part": own.rank,
+        "parts": own.size,
     }
     if on_cluster:
-        if place.several:
+        if own.several:
             raise UsageError(
                 "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
                 "or accelerator.devices=1"
@@ -184,10 +197,10 @@ def make_players(config: "HexTrainConfig", profile: DeviceProfile, place: Ranks)
 
         elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
         there = RemoteHostMaker(config.net, config.board, config.swap, rows, elsewhere)
-        return Players(RayPlayers(Workplace(settings, there), where.workers, ray), where, (device,), 1.0)
-    devices = where.devices or (str(profile.device),)
-    share, (learners, each) = profile.share(where.workers), where.memory_shares
+        return Players(RayPlayers(Workplace(settings, there), placement.workers, ray), placement, (device,), 1.0)
+    devices = placement.devices or (str(profile.device),)
+    share, (learners, each) = profile.share(placement.workers), placement.memory_shares
     makers = tuple(
         HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
     )
-    return Players(make_player(Workplace(settings, makers[0], makers), where.workers), where, devices, learners)
+    return Players(make_player(Workplace(settings, makers[0], makers), placement.workers), placement, devices, learners)

@@ -1,7 +1,6 @@
 """Self-play as a LightningDataModule: every epoch plays games, saves them, and trains on a window of the latest."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -27,7 +26,7 @@ from hexlit.selfplay.window import ReplayWindow
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import HexDataModule
 from hexlit.tasks.hex.epoch_data import EpochDataset
-from hexlit.tasks.hex.players import Weights, make_players, weights_of
+from hexlit.tasks.hex.players import Weights, as_arrays, as_tensors, make_players, weights_of
 from hexlit.training.phases import Phase, PhaseClock
 
 SHOWN_GAMES = 16
@@ -69,10 +68,10 @@ class SelfPlayDataModule(HexDataModule):
         self.seed = config.seed
         self.profile = profile
         self.clock = clock
-        self.place = ranks()
-        self.players = make_players(config, profile, self.place)
+        self.ranks = ranks()
+        self.players = make_players(config, profile, self.ranks)
         self.memory_share = self.players.memory_share
-        self.store = GameStore(folder) if self.place.writes else None
+        self.store = GameStore(folder) if self.ranks.writes else None
         self.rounds = SelfPlayRounds(
             self.players.player,
             self.store,
@@ -106,8 +105,8 @@ class SelfPlayDataModule(HexDataModule):
         epoch = self.trainer.current_epoch
         if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
             batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
-            return DataLoader(EpochDataset(batches, self.place), batch_size=None)
-        with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.place.size) as phase:
+            return DataLoader(EpochDataset(batches, self.ranks), batch_size=None)
+        with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.ranks.size) as phase:
             counts = self._play(epoch, phase)
         if epoch + 1 < (self.trainer.max_epochs or 10**9):
             self.rounds.set_off(self._weights(), epoch, self._past(epoch + 1))
@@ -122,7 +121,7 @@ class SelfPlayDataModule(HexDataModule):
             others=self.others,
             share=self.replay.mix_share,
         )
-        return make_loader(EpochDataset(batches, self.place), self.profile, batch_size=None)
+        return make_loader(EpochDataset(batches, self.ranks), self.profile, batch_size=None)
 
     def prepare(self) -> None:
         self.players.player.prepare()
@@ -214,10 +213,10 @@ class SelfPlayDataModule(HexDataModule):
         in_progress, begun = self.rounds.state()
         renewed = self.window.renewed()
         return {
-            "in_progress": [_tensors(part) for part in in_progress],
-            "ahead": [{"weights": _tensors(one.weights), "network_version": one.network_version} for one in begun],
+            "in_progress": [as_tensors(part) for part in in_progress],
+            "ahead": [{"weights": as_tensors(one.weights), "network_version": one.network_version} for one in begun],
             "window": torch.tensor(self.window.game_ids, dtype=torch.int64),
-            "renewed": None if renewed is None else _tensors(renewed._asdict()),
+            "renewed": None if renewed is None else as_tensors(renewed._asdict()),
             **self.totals,
         }
 
@@ -226,22 +225,14 @@ class SelfPlayDataModule(HexDataModule):
 
         Games that have ended since then are in the store already; they are played again and not saved twice.
         """
-        in_progress = [_arrays(part) for part in state_dict["in_progress"]]
-        begun = [Begun(_arrays(one["weights"]), one["network_version"]) for one in state_dict["ahead"]]
+        in_progress = [as_arrays(part) for part in state_dict["in_progress"]]
+        begun = [Begun(as_arrays(one["weights"]), one["network_version"]) for one in state_dict["ahead"]]
         self.rounds.restore(RoundState(in_progress, begun))
         self.totals = {name: state_dict[name] for name in COUNTS}
         records = [] if self.store is None else self.store.find(state_dict["window"].tolist())
         self.window.extend(from_writer(records))
         if state_dict["renewed"] is not None:
-            self.window.renew(NewTargets(**_arrays(state_dict["renewed"])))
+            self.window.renew(NewTargets(**as_arrays(state_dict["renewed"])))
 
     def teardown(self, stage: str) -> None:
         self.close()
-
-
-def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
-
-
-def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray[Any, Any]]:
-    return {name: tensor.numpy() for name, tensor in tensors.items()}

@@ -27,9 +27,10 @@ from hexlit.tasks.hex.checkpoint import load_network
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.data import GamesAccount, GamesDataModule, HexDataModule
 from hexlit.tasks.hex.module import HexModule
-from hexlit.tasks.hex.players import EvaluatorHost, Weights, weights_of
+from hexlit.tasks.hex.players import EvaluatorHost, Weights, as_arrays, as_tensors, weights_of
 from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.tasks.hex.tracked import METRICS, HexMedia, used_games
+from hexlit.tasks.supervised import check_same
 from hexlit.tracking.identity import Identity
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.checkpoints import save_whole
@@ -41,70 +42,6 @@ CHECKED_POSITIONS = 1000
 """Positions for comparing the number format of self-play with float32 at the end of a run."""
 IsDue = Callable[[L.Trainer], bool]
 """Whether the epoch that ends now is measured."""
-
-
-class RatingPhase(L.Callback):
-    """Rates the network after every `evaluation.pool.every_epochs` epochs and after the last; logs `rating.*`.
-
-    Networks play with the evaluation's search. Two players are fixed: random play, which is the anchor, and search with
-    random playouts.
-    """
-
-    def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
-        """The network of `module` is rated."""
-        evaluation, self._config, self._module, self._session = config.evaluation, config, module, session
-        self._search = replace(config.search, simulations=evaluation.simulations)
-        games = evaluation.pool.pairs
-        self._own, self._other = (
-            EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=games, profile=session.profile)
-            for _ in range(2)
-        )
-        rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
-        fixed: dict[str, Player] = {
-            "random": RandomPlayer(evaluation.seed),
-            "rollouts": SearchPlayer(self._search, rollouts, size=config.board, batch=games),
-        }
-        self._pool = RatingPool(
-            session.folder,
-            evaluation.pool,
-            fixed,
-            lambda path: self._player(self._other, load_weights(path)),
-            size=config.board,
-            seed=evaluation.seed,
-        )
-        self._pool.resume(session.first_epoch)
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Rate, when a rating is due."""
-        epoch = trainer.current_epoch
-        last = trainer.should_stop or epoch + 1 == trainer.max_epochs
-        if not last and (epoch + 1) % self._config.evaluation.pool.every_epochs:
-            return
-        with self._session.clock.phase("rating", epoch):
-            figures = on_writer(lambda: self._rate(epoch))
-        pl_module.log_dict({f"rating.{name}": value for name, value in figures.items()})
-        self._session.display.update(epoch=epoch, figures={"elo": figures["elo"]})
-
-    def _rate(self, epoch: int) -> dict[str, float]:
-        weights = weights_of(self._module.net_in_use)
-        rating = self._pool.play(epoch, self._player(self._own, weights), lambda path: save_weights(path, weights))
-        return {"elo": float(rating.elo), "elo_low": float(rating.low), "elo_high": float(rating.high)}
-
-    def _player(self, host: EvaluatorHost, weights: Weights) -> Player:
-        config = self._config
-        games = config.evaluation.pool.pairs
-        return SearchPlayer(self._search, host.refreshed(weights), size=config.board, batch=games, swap=config.swap)
-
-
-def save_weights(path: Path, weights: Weights) -> None:
-    """Save the state of a network, whole or not at all."""
-    save_whole({name: torch.from_numpy(array) for name, array in weights.items()}, path)
-
-
-def load_weights(path: Path) -> Weights:
-    """Read the weights that `save_weights` wrote."""
-    weights = torch.load(path, map_location="cpu", weights_only=True)
-    return {name: tensor.numpy() for name, tensor in weights.items()}
 
 
 class StrengthMeasure(Protocol):
@@ -165,7 +102,7 @@ class HexTask(Task):
         self.module = HexModule(config, profile)
         if config.init_from is not None and session.first_epoch == 0:
             self.module.begin_with(load_network(config.init_from, "init_from").net)
-        self.data = make_data(config, session, lambda account: show_account(self._console, account))
+        self.data = make_data(config, session, self._console)
         self._closing.append(self.data.close)
         profile.on(profile.device, self.data.memory_share).apply()
         batch = self._strength.set_up(profile)
@@ -179,13 +116,8 @@ class HexTask(Task):
 
     def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
         config = self._config
-        for name, was, value in (("board", saved["size"], config.board), ("swap", saved["swap"], config.swap)):
-            if was != value:
-                raise UsageError(
-                    f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume"
-                )
-        if saved_config(saved["net"]) != config.net:
-            raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
+        was = {"board": saved["size"], "swap": saved["swap"], "net": asdict(saved_config(saved["net"]))}
+        check_same(folder, was, {"board": config.board, "swap": config.swap, "net": asdict(config.net)})
         for name in AUXILIARY:
             if (name in saved["auxiliary"]) != (name in config.auxiliary):
                 begun = "with" if name in saved["auxiliary"] else "without"
@@ -269,17 +201,16 @@ class HexTask(Task):
         print_ending(self._console, ending, figures, command)
 
 
-def make_data(
-    config: HexTrainConfig, session: Session, show: Callable[[GamesAccount], None] = lambda account: None
-) -> HexDataModule:
-    """The data of a run: its own games, recorded ones, or both; `show` gets the account of recorded ones."""
-    recorded = None if config.data.path is None else GamesDataModule(config, session.profile)
-    if recorded is not None:
+def make_data(config: HexTrainConfig, session: Session, console: Console) -> HexDataModule:
+    """The data of a run: its own games, recorded ones, or both; the account of recorded ones goes to `console`."""
+    others = None
+    if config.data.path is not None:
+        recorded = GamesDataModule(config, session.profile)
         trains_on_games = config.data.source == "games"
-        show(recorded.account(validates=trains_on_games))
+        show_account(console, recorded.account(validates=trains_on_games))
         if trains_on_games:
             return recorded
-    others = None if recorded is None else recorded.training
+        others = recorded.training
     games = session.folder / "games"
     return SelfPlayDataModule(config, session.profile, games, session.clock, session.deadline, others)
 
@@ -290,3 +221,63 @@ def show_account(console: Console, account: GamesAccount) -> None:
         console.print(account.line(), highlight=False, markup=False, soft_wrap=True)
     elif ranks().writes:
         log.warning("most games are left out; %s", account.line())
+
+
+class RatingPhase(L.Callback):
+    """Rates the network after every `evaluation.pool.every_epochs` epochs and after the last; logs `rating.*`.
+
+    Networks play with the evaluation's search. Two players are fixed: random play, which is the anchor, and search with
+    random playouts.
+    """
+
+    def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
+        """The network of `module` is rated."""
+        evaluation, self._config, self._module, self._session = config.evaluation, config, module, session
+        self._search = replace(config.search, simulations=evaluation.simulations)
+        games = evaluation.pool.pairs
+        self._own, self._other = (
+            EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=games, profile=session.profile)
+            for _ in range(2)
+        )
+        rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
+        fixed: dict[str, Player] = {
+            "random": RandomPlayer(evaluation.seed),
+            "rollouts": SearchPlayer(self._search, rollouts, size=config.board, batch=games),
+        }
+        self._pool = RatingPool(
+            session.folder,
+            evaluation.pool,
+            fixed,
+            lambda path: self._player(self._other, read_weights(path)),
+            size=config.board,
+            seed=evaluation.seed,
+        )
+        self._pool.resume(session.first_epoch)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Rate, when a rating is due."""
+        epoch = trainer.current_epoch
+        last = trainer.should_stop or epoch + 1 == trainer.max_epochs
+        if not last and (epoch + 1) % self._config.evaluation.pool.every_epochs:
+            return
+        with self._session.clock.phase("rating", epoch):
+            figures = on_writer(lambda: self._rate(epoch))
+        pl_module.log_dict({f"rating.{name}": value for name, value in figures.items()})
+        self._session.display.update(epoch=epoch, figures={"elo": figures["elo"]})
+
+    def _rate(self, epoch: int) -> dict[str, float]:
+        weights = weights_of(self._module.net_in_use)
+        rating = self._pool.play(
+            epoch, self._player(self._own, weights), lambda path: save_whole(as_tensors(weights), path)
+        )
+        return {"elo": float(rating.elo), "elo_low": float(rating.low), "elo_high": float(rating.high)}
+
+    def _player(self, host: EvaluatorHost, weights: Weights) -> Player:
+        config = self._config
+        games = config.evaluation.pool.pairs
+        return SearchPlayer(self._search, host.refreshed(weights), size=config.board, batch=games, swap=config.swap)
+
+
+def read_weights(path: Path) -> Weights:
+    """The weights that a rating saved."""
+    return as_arrays(torch.load(path, map_location="cpu", weights_only=True))

