@@ -27,6 +27,9 @@ MakeEvaluator = Callable[[int, bool, int], Evaluator]
 WARM_UP = 4
 """Simulations on the empty board that prepare everything: kernels are compiled, operators chosen."""
 
+_LOOK = 0.02
+"""Seconds between two looks at the clock and at new input."""
+
 
 class Thought(NamedTuple):
     """Result of a search."""
@@ -128,10 +131,6 @@ def plies_before(cells: NDArray[np.int8], colour: int) -> int:
     plies = int(np.count_nonzero(cells)) + (lead < (0 if colour == BLACK else 1))
     regular = (plies == 0 and colour == BLACK) or may_swap(cells, colour)
     return plies if regular else max(2, plies)
-
-
-_LOOK = 0.02
-"""Seconds between two looks at the clock and at new input."""
 
 
 def stop_at(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
