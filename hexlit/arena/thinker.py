@@ -153,7 +153,7 @@ def solved(
         UsageError: a limit was reached, or `interrupted` was true.
     """
     try:
-        with _limited(solver, interrupted, seconds):
+        with watching(stop_at(time.monotonic() + seconds, interrupted), solver.stop):
             return solver.solve(cells, colour, nodes)
     except UnsolvedError as error:
         if interrupted():
@@ -163,16 +163,16 @@ def solved(
 
 
 @contextmanager
-def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) -> Iterator[None]:
-    """Stop `solver` after `seconds`, or once `interrupted` is true."""
-    stop, done = stop_at(time.monotonic() + seconds, interrupted), threading.Event()
+def watching(stopped: Callable[[], bool], end: Callable[[], object]) -> Iterator[None]:
+    """Call `end` from another thread once `stopped` is true, again and again."""
+    done = threading.Event()
 
     def watch() -> None:
         while not done.wait(_LOOK):
-            if stop():
-                solver.stop()
+            if stopped():
+                end()
 
-    watcher = threading.Thread(target=watch, name="solver-limit", daemon=True)
+    watcher = threading.Thread(target=watch, name="watching", daemon=True)
     watcher.start()
     try:
         yield
