@@ -15,7 +15,7 @@ from hexlit.nets.tower import HexNet
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.player import SelfPlayer
 from hexlit.selfplay.workers import make_player
-from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, elsewhere_from, weights_of
+from hexlit.tasks.hex.players import HostMaker, RemoteHostMaker, elsewhere_from, weights_of
 
 
 def measure_actors(

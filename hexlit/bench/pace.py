@@ -21,7 +21,7 @@ from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.player import Order, Workplace
 from hexlit.selfplay.workers import make_player
-from hexlit.tasks.hex.host import HostMaker, weights_of
+from hexlit.tasks.hex.players import HostMaker, weights_of
 
 SIDE_BY_SIDE, SAMPLE = 16, 64
 """Games played to measure their length: number at a time, and least number in all."""

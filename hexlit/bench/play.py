@@ -19,7 +19,7 @@ from hexlit.selfplay.config import SelfPlayConfig
 from hexlit.selfplay.placement import placement_of
 from hexlit.selfplay.player import NetworkHost, Order, SelfPlayer, Workplace
 from hexlit.selfplay.workers import make_player
-from hexlit.tasks.hex.host import HostMaker, Weights, weights_of
+from hexlit.tasks.hex.players import HostMaker, Weights, weights_of
 
 COUNTS = (1, 2, 4)
 """Numbers of processes at a time, one line each."""

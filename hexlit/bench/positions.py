@@ -1,7 +1,7 @@
 """A network of Hex in training, on positions without a game; and its loss, to compare devices."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from hexlit.bench.evaluation import net_name
 from hexlit.bench.optimisation import BATCHES, Trainee, fit
 from hexlit.nets.evaluator import random_planes
 from hexlit.nets.tower import HexNet
+from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule, Positions
 from hexlit.training.batches import parts_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
@@ -37,7 +38,9 @@ def positions_trainee(net: HexNet, recipe: Recipe, data: Iterable[Any] | None = 
 
 def copy_of(net: HexNet, recipe: Recipe, profile: DeviceProfile) -> HexModule:
     """A module that trains the weights of `net`, and leaves `net` unchanged."""
-    module = HexModule(net.config, recipe.optimizer, recipe.trainer, profile, size=recipe.size)
+    trainer = replace(recipe.trainer, monitor="train.loss")  # nothing is monitored here
+    settings = HexTrainConfig(board=recipe.size, net=net.config, optimizer=recipe.optimizer, trainer=trainer)
+    module = HexModule(settings, profile)
     module.net.load_state_dict(net.state_dict())
     return module
 

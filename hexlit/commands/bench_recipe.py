@@ -10,7 +10,7 @@ from hexlit.commands.bench_hex import measured
 from hexlit.commands.bench_output import give_out, make_folders
 from hexlit.commands.bench_settings import BenchConfig
 from hexlit.commands.bench_task import split
-from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.tasks.hex.config import HexTrainConfig
 
 
 def main(argv: list[str]) -> int:

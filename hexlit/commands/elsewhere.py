@@ -19,7 +19,7 @@ from hexlit.files import cache_folder
 from hexlit.locks import alone
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
-from hexlit.tasks.hex.host import profile_there
+from hexlit.tasks.hex.players import profile_there
 
 
 def made_ready(accelerator: AcceleratorConfig, kernels: Sequence[str]) -> DeviceProfile:

@@ -49,8 +49,7 @@ def main(argv: list[str]) -> int:
 def export(config: DictConfig) -> None:
     """Write the file, and print its place."""
     settings = typed(config, ExportConfig)
-    from hexlit.tasks.hex.checkpoint import load_network
-    from hexlit.tasks.hex.portable import inputs_file, write_onnx, write_safetensors
+    from hexlit.tasks.hex.checkpoint import inputs_file, load_network, write_onnx, write_safetensors
 
     loaded = load_network(settings.checkpoint)
     target = Path(settings.target or f"{_name(settings.checkpoint)}{FORMATS[settings.format]}")

@@ -1,201 +1,93 @@
-"""The task `hex`: a policy/value network, its training games, and the measure of its strength."""
+"""What the task `hex` gets from above: its kernels, compiled beside other work, and its measure by the exact truth."""
 
-import logging
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from functools import partial
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import lightning as L
-import numba
 from rich.console import Console
 
+from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
 from hexlit.arena.strength import Strength, evaluation_batch, proof_of
-from hexlit.commands.compiling import Compiling
-from hexlit.commands.hex_data import make_data, show_account
-from hexlit.commands.hex_lineage import used_games
-from hexlit.commands.hex_media import METRICS, HexMedia
-from hexlit.commands.hex_prelude import sets_to_measure
-from hexlit.commands.rating_pool import rating_callbacks
-from hexlit.commands.run_kernels import KernelsPhase, RunKernels
-from hexlit.errors import UsageError
+from hexlit.commands.compiling import BESIDE, Advance, Compiling
 from hexlit.files import cache_folder
-from hexlit.nets.config import AUXILIARY, saved_config
-from hexlit.nets.evaluator import measure_agreement
-from hexlit.nets.tower import HexNet, forward_flops, training_flops
-from hexlit.reporting.ending import print_ending
-from hexlit.reporting.summary import print_summary
-from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.data_module import HexDataModule
-from hexlit.tasks.hex.host import EvaluatorHost, weights_of
-from hexlit.tasks.hex.module import HexModule
-from hexlit.tasks.hex.train_config import HexTrainConfig
-from hexlit.tracking.identity import Identity
-from hexlit.tracking.tracked_run import Files
-from hexlit.training.phases import Phase
-from hexlit.training.task import Evaluation, Session, Task
-
-log = logging.getLogger(__name__)
-
-CHECKED_POSITIONS = 1000
-"""Positions for comparing the number format of self-play with float32 at the end of a run."""
+from hexlit.hex.openings import SOLVED
+from hexlit.search.evaluator import Evaluator
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.task import HexTask
+from hexlit.training.phases import Phase, PhaseClock
 
 
-class HexTask(Task):
-    """Teaches a network Hex, from nothing or from recorded games, and measures it against the exact truth.
+def make(config: HexTrainConfig, console: Console, compiling: Compiling) -> HexTask:
+    """The task; the first kernels are `compiling`."""
+    return HexTask(config, console, MeasuredStrength(config, compiling))
 
-    It is here and not beside its module and its data: code that learns must not reach the truth.
-    """
 
-    unit = "positions"
-    units = ("games", "positions", "evaluations")
-    shown = ("loss", "comparable_loss", "top1_accuracy")
-    metrics = METRICS
-    fresh_data = True
-    module: HexModule
-    data: HexDataModule
+class MeasuredStrength:
+    """Strength by solved positions, and the kernels: of self-play first, of evaluation during the first epoch."""
 
-    def __init__(self, config: HexTrainConfig, console: Console, compiling: Compiling) -> None:
-        """Output goes to `console`; the first kernels are `compiling`."""
+    def __init__(self, config: HexTrainConfig, first: Compiling) -> None:
+        """`first` is compiling the kernels of self-play."""
         self._config = config
-        self._console = console
-        self._kernels = RunKernels(compiling, sets_to_measure(config) if ranks().writes else [])
-        self._closing: list[Callable[[], None]] = [self._kernels.close]
+        self._first = first
+        self._later = Compiling([])
+        self._waited = 0.0
 
-    def set_up(self, session: Session) -> None:
-        config, profile = self._config, session.profile
-        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
-        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
-        profile.apply()
-        self._session = session
-        self.module = HexModule(
-            config.net,
-            config.optimizer,
-            config.trainer,
-            profile,
-            size=config.board,
-            swap=config.swap,
-            policy_weight=config.policy_weight,
-            value_weight=config.value_weight,
-            auxiliary=config.auxiliary,
-        )
-        if config.init_from is not None and session.first_epoch == 0:
-            self.module.begin_with(load_network(config.init_from, "init_from").net)
-        show = partial(show_account, self._console)
-        self.data = make_data(config, profile, session.folder / "games", session.clock, session.deadline, show)
-        self._closing.append(self.data.close)
-        profile.on(profile.device, self.data.memory_share).apply()
-        batch = evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)
-        self._strength = Strength(
-            config.evaluation,
-            config.search,
-            size=config.board,
-            swap=config.swap,
-            batch=batch,
-            cache=cache_folder() / "truth",
-        )
-        self._host = EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=batch, profile=profile)
+    def begin(self, phase: Phase) -> None:
+        """Wait for self-play's kernels, then begin with those of evaluation, which the first rank alone needs."""
+        self._first.wait(shown_in(phase))
+        if self._config.evaluation.every_epochs and ranks().writes:
+            solved = ["solver", "positions"] if self._config.board in SOLVED else []
+            self._later = Compiling(["search", "roots", *solved], niceness=BESIDE)
 
-    def forward_flops(self) -> int:
-        return forward_flops(self._config.net, self._config.board)
-
-    def training_flops(self) -> int:
-        return training_flops(self._config.net, self._config.board, list(self._config.auxiliary))
-
-    def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
+    def set_up(self, profile: DeviceProfile) -> int:
         config = self._config
-        for name, value in (("board", config.board), ("swap", config.swap)):
-            was = saved["size" if name == "board" else name]
-            if was != value:
-                raise UsageError(
-                    f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume"
-                )
-        if saved_config(saved["net"]) != config.net:
-            raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
-        for name in AUXILIARY:
-            was = name in saved.get("auxiliary", ())  # checkpoints from before these heads have none
-            if was != (name in config.auxiliary):
-                weight = f"{name}_weight={getattr(config, f'{name}_weight')}"
-                begun = f"with this head; keep {name}_weight above 0" if was else f"without it; keep {name}_weight=0"
-                raise UsageError(f"{weight}: the run in {folder} was started {begun} to resume")
+        batch = evaluation_batch(config.evaluation, config.board, profile.evaluation_batch)
+        cache = cache_folder() / "truth"
+        self._strength = Strength(
+            config.evaluation, config.search, size=config.board, swap=config.swap, batch=batch, cache=cache
+        )
+        return batch
 
-    def prepare(self, phase: Phase) -> None:
-        self._kernels.begin(phase)
-        self.data.prepare()
+    def least(self) -> Mapping[str, float] | None:
+        return proof_of(self._config.evaluation, self._config.board)
 
-    def evaluation(self) -> Evaluation:
-        config = self._config.evaluation
-        least = proof_of(config, self._config.board)
-        if config.proof.enabled and least is None:
-            log.info(
-                "this run does all its epochs: without solved openings, or without evaluations, nothing can prove it"
-            )
-        return Evaluation("strength", self._measure, config.every_epochs, least, config.proof.evaluations)
+    def measure(self, evaluator: Evaluator, *, final: bool) -> Mapping[str, Any]:
+        return self._strength.measure(evaluator, final=final)
 
-    def _measure(self, final: bool) -> Mapping[str, Any]:
-        evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
-        self._media.figures = figures = self._strength.measure(evaluator, final=final)
-        return figures
+    def callback(self, clock: PhaseClock, is_due: Callable[[L.Trainer], bool]) -> L.Callback:
+        """Before the first evaluation it waits, as the phase `compiling`, for kernels that are not ready."""
 
-    def before_evaluation(self, is_due: Callable[[L.Trainer], bool]) -> list[L.Callback]:
-        self._media = HexMedia(self.data.some_games, is_due)
-        return [KernelsPhase(self._kernels, self._session.clock, is_due)]
+        def wait(trainer: L.Trainer, module: L.LightningModule) -> None:
+            if self._later.running and is_due(trainer):
+                with clock.phase("compiling", trainer.current_epoch) as phase:
+                    self._later.wait(shown_in(phase))
+                    self._waited = phase.wall_seconds
 
-    def callbacks(self) -> list[L.Callback]:
-        return [self._media, *rating_callbacks(self._config, self.module, self._session)]
+        return L.pytorch.callbacks.LambdaCallback(on_train_epoch_end=wait)
 
-    def figures(self) -> Mapping[str, Mapping[str, float]]:
-        return {self._config.data.source: self.data.figures()}
-
-    def used(self, identity: Identity) -> list[Files]:
-        return used_games(self._config, self.data, identity)
-
-    def forward_passes(self) -> int:
-        return self.data.evaluations
+    def summary(self) -> dict[str, float]:
+        """Seconds of compiling before and during the first epoch, and of waiting for the latter."""
+        return {
+            "first_seconds": self._first.seconds,
+            "beside_seconds": self._later.seconds,
+            "waited_seconds": self._waited,
+            "cpu_seconds": self.cpu_seconds(),
+        }
 
     def cpu_seconds(self) -> float:
-        return self.data.cpu_seconds() + self._kernels.cpu_seconds()
-
-    def finish(self) -> Mapping[str, Any]:
-        return {"precision": self._precision_check()}
-
-    def _precision_check(self) -> dict[str, Any] | None:
-        """Difference between the number format of self-play and float32, over positions of the data.
-
-        None without positions, and if that format is float32 itself.
-        """
-        planes = self.data.some_planes(CHECKED_POSITIONS)
-        if not len(planes):
-            return None
-        evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
-        name = str(evaluator.dtype).removeprefix("torch.")
-        if name == "float32":
-            return None
-        found = measure_agreement(cast(HexNet, self.module.net_in_use), evaluator, planes)
-        if not found.good_enough:
-            log.warning(
-                "%s chooses another move than float32 in %.1f%% of %d positions; accelerator.inference_precision=fp32 "
-                "is exact, and slower",
-                name,
-                100 * (1 - found.same_move),
-                found.positions,
-            )
-        return {"format": name, **asdict(found)}
-
-    def summary(self) -> Mapping[str, Any]:
-        return {"board": self._config.board, **self.data.summary(), "kernels": self._kernels.summary()}
-
-    def engine(self) -> str:
-        return f"self-play {self._host.description}"
+        return self._first.cpu_seconds() + self._later.cpu_seconds()
 
     def close(self) -> None:
-        for close in self._closing:
-            close()
+        self._first.close()
+        self._later.close()
 
-    def show_summary(self, summary: Mapping[str, Any]) -> None:
-        print_summary(self._console, summary, self._session.folder)
 
-    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
-        print_ending(self._console, ending, figures, command)
+def shown_in(phase: Phase) -> Advance:
+    """Shows the progress of compiling in `phase`."""
+
+    def advance(done: int, total: int, what: str) -> None:
+        phase.goal, phase.detail = float(total), what
+        phase.advance(done)
+
+    return advance

@@ -17,7 +17,7 @@ from hexlit.commands.elsewhere import made_ready
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import LoadedNetwork
-from hexlit.tasks.hex.host import elsewhere_from
+from hexlit.tasks.hex.players import elsewhere_from
 
 JudgeWith = Callable[[int], Judge]
 """Gives the judge with a number of simulations per move; 0 is the network alone."""

@@ -230,7 +230,7 @@ def workers_elsewhere(
     from hexlit.cluster.jobs import RayJobs
     from hexlit.commands.elsewhere import MatchWorkerMaker
     from hexlit.reporting.counting import Waiting
-    from hexlit.tasks.hex.host import elsewhere_from
+    from hexlit.tasks.hex.players import elsewhere_from
 
     there = elsewhere_from(config.accelerator, config.ray.device, config.ray.threads)
     loaded = {} if factory.networks is None else factory.networks.loaded

@@ -18,7 +18,7 @@ from hexlit.planning.advice import Plan, changes, limit
 from hexlit.planning.cluster import Cluster, Link, Work
 from hexlit.planning.pace import Pace
 from hexlit.planning.target import games_to_score
-from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.tasks.hex.config import HexTrainConfig
 
 OF_THE_PLAN = frozenset(PlanConfig.__dataclass_fields__)
 

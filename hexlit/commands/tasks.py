@@ -61,28 +61,28 @@ class TaskEntry:
 
 TASKS = {
     "hex": TaskEntry(
-        settings="hexlit.tasks.hex.train_config:HexTrainConfig",
-        make="hexlit.commands.hex_task:HexTask",
+        settings="hexlit.tasks.hex.config:HexTrainConfig",
+        make="hexlit.commands.hex_task:make",
         prelude="hexlit.commands.hex_prelude:begin",
         evaluate="hexlit.commands.strength:evaluate",
-        report="hexlit.commands.hex_report:report_sections",
+        report="hexlit.tasks.hex.report:report_sections",
     ),
     "forecast": TaskEntry(
-        settings="hexlit.tasks.forecast.train_config:ForecastTrainConfig",
+        settings="hexlit.tasks.forecast.config:ForecastTrainConfig",
         make="hexlit.tasks.forecast.task:ForecastTask",
-        predict="hexlit.tasks.forecast.predict:predict",
+        predict="hexlit.tasks.forecast.evaluation:predict",
         report="hexlit.reporting.forecasts_page:report_sections",
-        data_table="hexlit.tasks.forecast.tables:data_table",
-        judged_table="hexlit.tasks.forecast.tables:judged_table",
+        data_table="hexlit.tasks.forecast.evaluation:data_table",
+        judged_table="hexlit.tasks.forecast.evaluation:judged_table",
     ),
     "classify": TaskEntry(
-        settings="hexlit.tasks.classify.train_config:ClassifyTrainConfig",
+        settings="hexlit.tasks.classify.config:ClassifyTrainConfig",
         make="hexlit.tasks.classify.task:ClassifyTask",
-        predict="hexlit.tasks.classify.predict:predict",
-        predict_text="hexlit.tasks.classify.predict:predict_text",
+        predict="hexlit.tasks.classify.evaluation:predict",
+        predict_text="hexlit.tasks.classify.evaluation:predict_text",
         report="hexlit.reporting.classification_page:report_sections",
-        data_table="hexlit.tasks.classify.tables:data_table",
-        judged_table="hexlit.tasks.classify.tables:judged_table",
+        data_table="hexlit.tasks.classify.evaluation:data_table",
+        judged_table="hexlit.tasks.classify.evaluation:judged_table",
     ),
 }
 """hexlit's own tasks, by name."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from hexlit.arena.player_spec import PlayerSpec
 from hexlit.arena.tournament import GameLog
 from hexlit.commands.choices import facts_of
-from hexlit.commands.hex_media import in_words
 from hexlit.reporting.board_image import game_image
 from hexlit.tasks.hex.checkpoint import network_file
+from hexlit.tasks.hex.tracked import in_words
 from hexlit.tracking.opening import open_run
 from hexlit.tracking.tracked_run import Files
 from hexlit.training.tracked_files import checkpoint_files, without_doubles

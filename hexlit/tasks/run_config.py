@@ -1,10 +1,13 @@
-"""The shared configuration of every task: the part of `hexlit train` that the code of runs reads."""
+"""The shared configuration of every task, and the checks that several tasks' settings need. Imports nothing heavy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
 
 from hexlit.accelerate.config import AcceleratorConfig, LoadingDefaults
 from hexlit.errors import UsageError
+from hexlit.extras import install
 from hexlit.training.config import LoggerConfig, OptimizerConfig, TrainerConfig
 from hexlit.tuning.config import SweepConfig
 
@@ -65,3 +68,52 @@ class RunConfig:
             UsageError: a package is not installed.
         """
         return
+
+
+def check_leasts(section: str, settings: object, leasts: Mapping[str, int]) -> None:
+    """Refuse a setting of the section `section`, such as `data`, below its least value in `leasts`."""
+    for name, least in leasts.items():
+        value = getattr(settings, name)
+        if value < least:
+            raise UsageError(f"{section}.{name}={value}: must be {least} or more".lstrip("."))
+
+
+def check_below_one(section: str, settings: object, *names: str) -> None:
+    """Refuse a share that drops everything, or is negative."""
+    for name in names:
+        value = getattr(settings, name)
+        if not 0 <= value < 1:
+            raise UsageError(f"{section}.{name}={value}: must be at least 0 and below 1")
+
+
+def check_split(train_share: float, validation_share: float) -> None:
+    """Refuse `data.train_share` and `data.validation_share` that leave a split empty."""
+    for name, value in (("train_share", train_share), ("validation_share", validation_share)):
+        if not 0 < value < 1:
+            raise UsageError(f"data.{name}={value}: must lie between 0 and 1")
+    if train_share + validation_share >= 1:
+        raise UsageError(
+            f"data.validation_share={validation_share}: with data.train_share={train_share} nothing is left for the "
+            "test set; their sum must be below 1"
+        )
+
+
+def check_attention(name: str, width: int, heads: int) -> None:
+    """Refuse a transformer's width, the setting `net.NAME`, that heads or sines of positions cannot divide."""
+    if width % heads:
+        raise UsageError(f"net.{name}={width}: must be a multiple of net.heads={heads}")
+    if width % 2:
+        raise UsageError(f"net.{name}={width}: must be even, as positions are pairs of sine and cosine")
+
+
+def packaged_data(package: str, inside: str, extra: str) -> Path:
+    """The file or folder `inside` the installed `package`, without importing it.
+
+    Raises:
+        UsageError: the package is not installed; names the `extra` that has it.
+    """
+    spec = find_spec(package)
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        if (path := Path(folder) / inside).exists():
+            return path
+    raise UsageError(f"data.path=null: needs the package {package}; {install(extra)}, or set data.path=FILE")

@@ -11,7 +11,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.loaders import loader_settings, loading_lines
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.train_config import DEVICE_DEFAULTS
+from hexlit.tasks.classify.config import DEVICE_DEFAULTS
 
 DEVICES = {"mps": torch.device("mps"), "cuda": torch.device("cuda:0"), "cpu": torch.device("cpu")}
 

@@ -6,7 +6,7 @@ import torch
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.accelerate.profiles import every_profile
-from hexlit.tasks.classify.train_config import DEVICE_DEFAULTS
+from hexlit.tasks.classify.config import DEVICE_DEFAULTS
 
 
 @pytest.mark.row("B1")

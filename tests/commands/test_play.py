@@ -9,7 +9,7 @@ from hexlit.commands import export, play
 from hexlit.commands.play import PlayConfig, shared_by_all
 from hexlit.errors import UsageError
 from hexlit.tasks.hex import packaged
-from hexlit.tasks.hex.portable import write_safetensors
+from hexlit.tasks.hex.checkpoint import write_safetensors
 from hexlit.web.serving import address, listen
 from tests.nets.test_evaluator import trained_like
 

@@ -14,9 +14,8 @@ from omegaconf import OmegaConf
 from hexlit import extras
 from hexlit.commands.predict import main as predict
 from hexlit.commands.train import main
-from hexlit.tasks.classify.batches import TextBatch
-from hexlit.tasks.classify.data_module import ClassifyDataModule
-from hexlit.tasks.classify.module import ClassifyModule
+from hexlit.tasks.classify.data import TextBatch
+from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked
@@ -201,7 +200,7 @@ def test_the_test_set_is_looked_at_once(tmp_path: Path, texts: Path, monkeypatch
     ("override", "said"),
     [
         ("net.kind=lstm", "net.kind=lstm: choose one of transformer, mean"),
-        ("data.path=none.csv", "data.path=none.csv: there is no such file or folder"),
+        ("data.path=none.csv", "data.path=none.csv: there is no such file"),
         ("data.label=topic", "has no column topic; it has text, label"),
     ],
 )

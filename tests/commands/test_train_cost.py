@@ -13,8 +13,8 @@ from hexlit.arena.strength import Strength, evaluation_batch
 from hexlit.commands.application import typed
 from hexlit.nets.tower import forward_flops
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.host import EvaluatorHost, weights_of
-from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.players import EvaluatorHost, weights_of
 from tests.commands.test_train import Run, same_weights, train
 
 EARLY = ("trainer.max_epochs=12", "trainer.patience=2", "trainer.ema_decay=0.5")

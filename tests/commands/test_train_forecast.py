@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import lightning as L
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,17 +22,14 @@ from hexlit.commands import predict as predict_command
 from hexlit.commands import tasks
 from hexlit.commands.train import main
 from hexlit.extras import install
-from hexlit.tasks.forecast import data_module, source
-from hexlit.tasks.forecast.checkpoint import load_forecaster
-from hexlit.tasks.forecast.config import ForecastNetConfig
-from hexlit.tasks.forecast.data_module import ForecastDataModule
-from hexlit.tasks.forecast.evaluation import error_table
-from hexlit.tasks.forecast.module import ForecastModule
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.tasks import run_config
+from hexlit.tasks.forecast import module as forecast_module
+from hexlit.tasks.forecast.evaluation import error_table, load_forecaster
+from hexlit.tasks.forecast.module import ForecastDataModule
 from tests.commands.preloaded import HEXLIT, run_apart
 from tests.commands.test_train import as_a_process
 from tests.reporting.pages.documents import checked
-from tests.tasks.forecast.tables import START, hourly, make_config, make_profile, save
+from tests.tasks.forecast.tables import START, hourly, make_config, make_module, make_profile, make_trainer, save
 from tests.tuning.forked import FORKED
 from tests.wandb_records import offline_runs
 
@@ -246,14 +242,10 @@ def test_the_best_checkpoint_has_the_figures_that_were_recorded_for_it(stopped: 
 def validated(run: Path, name: str) -> float:
     """`val.mae` of a checkpoint of `stopped`."""
     config = make_config(run.parent / "readings.csv", history=24, horizon=1, season=24, max_gap=6)
-    profile = make_profile()
-    data = ForecastDataModule(config, seed=1, profile=profile)
-    net = ForecastNetConfig(hidden=8, head=8, dropout=0)
-    module = ForecastModule(net, data.spec, OptimizerConfig(), TrainerConfig(), profile)
-    quiet: dict[str, Any] = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar"), False)
-    trainer = L.Trainer(accelerator="cpu", devices=1, enable_model_summary=False, **quiet)
+    data = ForecastDataModule(config, seed=1, profile=make_profile())
+    module = make_module(data, hidden=8, head=8)
     path = run / "checkpoints" / f"{name}.ckpt"
-    (found,) = trainer.validate(module, data, ckpt_path=path, weights_only=True, verbose=False)
+    (found,) = make_trainer().validate(module, data, ckpt_path=path, weights_only=True, verbose=False)
     return found["val.mae"]
 
 
@@ -301,7 +293,7 @@ def test_processes_that_load_change_nothing_that_is_learned(
         return made[-1]
 
     alone = train(tmp_path, table, "trainer.max_epochs=1", name="alone")
-    monkeypatch.setattr(data_module, "make_loader", recorded)
+    monkeypatch.setattr(forecast_module, "make_loader", recorded)
     helpers = ["accelerator.workers=2", "accelerator.prefetch=3"]
     loaded = train(tmp_path, table, "trainer.max_epochs=1", *helpers, name="loaded")
     assert {(loader.num_workers, loader.prefetch_factor) for loader in made} == {(2, 3)}
@@ -360,7 +352,7 @@ def test_a_mistake_is_one_line(
 def test_without_the_package_of_the_weather_one_line_says_how_to_get_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "find_spec", lambda name: None)
+    monkeypatch.setattr(run_config, "find_spec", lambda name: None)
     assert call(tmp_path, "task=forecast", "logger=csv") == 2
     shown = capsys.readouterr()
     (line,) = shown.err.strip().splitlines()

@@ -14,7 +14,8 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.commands.train import main
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.games_data import GamesDataModule
+from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
+from hexlit.tasks.hex.data import GamesDataModule
 from hexlit.training.early_stopping import EarlyStopping
 from hexlit.tuning.best import best_overrides
 from hexlit.tuning.trial_result import COMPLETE, TrialResult
@@ -96,7 +97,8 @@ def validated(run: Run, games: Path, name: str) -> dict[str, float]:
     """Losses of a checkpoint of `run` on the games held out, by the formulas written out for all positions at once."""
     profile = build_profile(AcceleratorConfig(device="cpu", threads=1))
     cache = run.folder.parent / "cache"
-    data = GamesDataModule(path=games, size=3, swap=False, seed=0, profile=profile, cache=cache)
+    config = HexTrainConfig(board=3, seed=0, data=DataConfig(source="games", path=str(games)))
+    data = GamesDataModule(config, profile, cache)
     planes, policy, value = (torch.cat(column) for column in zip(*data.val_dataloader(), strict=True))
     net = load_network(run.folder / "checkpoints" / f"{name}.ckpt").net.eval()
     with torch.no_grad():

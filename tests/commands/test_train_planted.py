@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from hexlit.accelerate import device
-from hexlit.commands.hex_task import HexTask
 from hexlit.commands.train import main
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.tasks.hex.epoch_data import EpochDataset
 from hexlit.tasks.hex.module import HexModule
+from hexlit.tasks.hex.task import HexTask
 from tests.commands.test_train import as_a_process
 from tests.commands.tiny import TINY
 

@@ -17,8 +17,7 @@ from hexlit.nets.backends import copy_folded, folded_twin
 from hexlit.nets.config import BLOCKS, NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet, build_net, forward_flops, training_flops
-from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.portable import write_onnx, write_safetensors
+from hexlit.tasks.hex.checkpoint import load_network, write_onnx, write_safetensors
 from hexlit.testing import BlockConformance
 from tests.nets import brought_blocks
 from tests.nets.brought_blocks import SEPARABLE, line, package

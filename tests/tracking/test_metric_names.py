@@ -2,7 +2,7 @@
 
 import pytest
 
-from hexlit.commands.hex_media import METRICS
+from hexlit.tasks.hex.tracked import METRICS
 from hexlit.tracking.metric_names import Metric, MetricTable
 
 

@@ -14,6 +14,7 @@ from hexlit.bench.positions import Recipe, batches_of, loss_after
 from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import random_planes
 from hexlit.nets.tower import build_net
+from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 from hexlit.training.steps import StepClock
@@ -32,7 +33,8 @@ def fit(folder: Path, steps: int = 40, **fields: Any) -> tuple[HexModule, dict[s
     profile = build_profile(AcceleratorConfig(**settings | fields))
     profile.apply()
     torch.manual_seed(0)
-    module = HexModule(NetConfig(channels=32, blocks=[2]), OPTIMIZER, TrainerConfig(), profile, size=SIZE)
+    net = NetConfig(channels=32, blocks=[2])
+    module = HexModule(HexTrainConfig(board=SIZE, net=net, optimizer=OPTIMIZER), profile)
     clock = module.clock = StepClock(folder / "steps.csv", profile.device)
     module.prepare()
     batches = batches_of(SIZE, 256)

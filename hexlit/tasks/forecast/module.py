@@ -1,24 +1,29 @@
-"""The forecaster as a LightningModule: learning from a window."""
+"""Networks that forecast, their errors in the targets' units, and the Lightning modules of data and learning."""
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
 
+import lightning as L
 import numpy as np
 import torch
-from torch import Tensor
+from numpy.typing import NDArray
+from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.data import DataLoader
 
+from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.together import gathered
-from hexlit.choices import check_word
-from hexlit.tasks.forecast.config import ForecastNetConfig
-from hexlit.tasks.forecast.metrics import ErrorSums, persistence, seasonal_naive, skill
-from hexlit.tasks.forecast.nets import WindowShape, build_net
-from hexlit.tasks.forecast.spec import WindowSpec
-from hexlit.tasks.forecast.windows import ForecastBatch
-from hexlit.training.config import OptimizerConfig, TrainerConfig
-from hexlit.training.module import TrainedModule
+from hexlit.errors import UsageError
+from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
+from hexlit.tasks.forecast.data import ForecastBatch, Windows, WindowSpec, WindowTable, fit_spec, in_batches, read_grid
+from hexlit.tasks.supervised import SupervisedModule, sine_positions, transformer_layers
 
+SPLITS = ("train", "validation", "test")
+
+
+Numbers = NDArray[np.float64]
 LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "mae": functional.l1_loss,
     "mse": functional.mse_loss,
@@ -27,93 +32,336 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """Losses of scaled values by name."""
 
 
-class ForecastModule(TrainedModule):
+class ForecastDataModule(L.LightningDataModule):
+    """Training, validation and test windows of one table.
+
+    The time axis is cut at the same two times for all series. Past and targets of a window lie on one side of a cut, so
+    no row is in windows of two splits.
+
+    Attributes:
+        grid: the table on a regular grid.
+        spec: columns, window and scaling.
+        cuts: first steps of validation and of test, on the grid.
+        windows: by split.
+    """
+
+    def __init__(self, config: ForecastDataConfig, *, seed: int, profile: DeviceProfile) -> None:
+        """Read and split the table of `config`. `seed` decides the order in each epoch.
+
+        Raises:
+            UsageError: the table cannot be read, or a split has no window.
+        """
+        super().__init__()
+        self.config = config
+        self.seed = seed
+        self.profile = profile
+        self.grid = read_grid(config.file, config)
+        shares = (config.train_share, config.train_share + config.validation_share)
+        self.cuts = tuple(round(share * self.grid.steps) for share in shares)
+        self.spec = fit_spec(config, self.grid, self.cuts[0])
+        self.table = WindowTable(self.grid, self.spec, self.cuts)
+        self.windows = {split: self._find(split) for split in SPLITS}
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Training windows in whole batches, each at most once, in an order that depends on seed and epoch alone.
+
+        The windows left over differ from epoch to epoch. Fewer windows than a batch are one smaller batch.
+        """
+        assert self.trainer is not None
+        windows, size = self.windows["train"], self.profile.train_batch
+        order = np.random.default_rng([self.seed, self.trainer.current_epoch]).permutation(len(windows))
+        order = order[: max(len(order) // size * size, min(size, len(order)))]
+        return make_loader(windows, self.profile, sampler=in_batches(order, size), batch_size=None)
+
+    def val_dataloader(self) -> DataLoader[Any]:
+        """Every validation window once, in the order of series and time."""
+        windows = self.windows["validation"]
+        rows = in_batches(np.arange(len(windows)), self.profile.evaluation_batch)
+        return make_loader(windows, self.profile, sampler=rows, batch_size=None)
+
+    def in_order(self, split: str) -> Iterator[ForecastBatch]:
+        """Batches of every window of `split` once, in the order of series and time."""
+        return self.windows[split].batches(self.profile.evaluation_batch)
+
+    def figures(self) -> dict[str, float]:
+        """Windows of the splits that training uses, for the loggers."""
+        return {f"{split}_windows": float(len(self.windows[split])) for split in ("train", "validation")}
+
+    def summary(self) -> dict[str, Any]:
+        """Plain containers: windows and times of the splits, dropped windows with reasons, gaps of each series."""
+        times = [str(time) for time in self.grid.times(np.array((0, *self.cuts, self.grid.steps)))]
+        return {
+            "windows": {split: len(windows) for split, windows in self.windows.items()},
+            "dropped": {split: windows.dropped for split, windows in self.windows.items()},
+            "begins": dict(zip(SPLITS, times, strict=False)),
+            "end": times[-1],
+            "filled": dict(zip(self.spec.values, self.table.filled.sum((0, 1)).tolist(), strict=True)),
+            "series": self.grid.report,
+        }
+
+    def state_dict(self) -> dict[str, Any]:
+        """Splits, columns and scaling."""
+        return {"cuts": list(self.cuts), "spec": asdict(self.spec)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint, with the same rows in the same splits.
+
+        Raises:
+            UsageError: the table or its settings differ from those of the run.
+        """
+        now, was = ({"cuts": state["cuts"], **state["spec"]} for state in (self.state_dict(), state_dict))
+        for name, value in was.items():
+            if now[name] != value:
+                raise UsageError(f"data: {name} differs from that of the run; keep file and settings to resume")
+
+    def _find(self, split: str) -> Windows:
+        number = SPLITS.index(split)
+        begin, end = (0, *self.cuts, self.grid.steps)[number : number + 2]
+        windows = Windows(self.table, begin, end, self.config.stride)
+        if len(windows):
+            return windows
+        needed = self.spec.history + max(self.spec.horizons)
+        if end - begin < needed:
+            raise UsageError(
+                f"data: too few rows; the {split} split has {end - begin} steps, and a window takes {needed} "
+                "(data.history + data.horizon)"
+            )
+        missing = np.isnan(self.grid.values[:, begin:end]).mean((0, 1))
+        worst = int(np.argmax(missing))
+        raise UsageError(
+            f"data: every window of the {split} split has a gap; column {self.spec.values[worst]} is missing in "
+            f"{missing[worst]:.0%} of its steps; leave it out, or raise data.max_gap={self.config.max_gap}"
+        )
+
+
+class RecurrentEncoder(nn.Module):
+    """Layers of LSTM or GRU, each of its own size; the code is the last output `[B, D]`.
+
+    Dropout acts on the outputs of every layer. torch's own acts only between layers, so never with a single one.
+    """
+
+    def __init__(self, kind: str, inputs: int, units: list[int], dropout: float) -> None:
+        """Layers of `units`, of `kind` lstm or gru."""
+        super().__init__()
+        layer = nn.LSTM if kind == "lstm" else nn.GRU
+        sizes = [inputs, *units]
+        self.layers = nn.ModuleList(
+            layer(before, after, batch_first=True) for before, after in zip(sizes, units, strict=False)
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.width = units[-1]
+
+    def forward(self, history: Tensor) -> Tensor:
+        """The code of `history` `[B, H, F]`."""
+        for layer in self.layers:
+            history = self.dropout(layer(history)[0])
+        return history[:, -1]
+
+
+class TransformerEncoder(nn.Module):
+    """A small pre-norm transformer (Vaswani et al. 2017) over the steps; the code is its output of the last step."""
+
+    def __init__(self, inputs: int, history: int, config: ForecastNetConfig) -> None:
+        """`config.layers` layers of width `config.hidden`, for a past of `history` steps."""
+        super().__init__()
+        width = config.hidden
+        self.project = nn.Linear(inputs, width)
+        self.layers = transformer_layers(width, config.heads, config.layers, config.dropout)
+        self.register_buffer("positions", sine_positions(history, width), persistent=False)
+        self.positions: Tensor
+        self.width = width
+
+    def forward(self, history: Tensor) -> Tensor:
+        """The code `[B, D]` of `history` `[B, H, F]`."""
+        code: Tensor = self.layers(self.project(history) + self.positions)
+        return code[:, -1]
+
+
+class TrendEncoder(nn.Module):
+    """Trend and remainder of every input, unchanged: with a linear head this is DLinear (Zeng et al. 2023)."""
+
+    def __init__(self, inputs: int, history: int, trend: int, dropout: float) -> None:
+        """The trend is a moving average of `trend` steps, the edges of the past repeated."""
+        super().__init__()
+        self.trend = trend
+        self.dropout = nn.Dropout(dropout)
+        self.width = 2 * inputs * history
+
+    def forward(self, history: Tensor) -> Tensor:
+        """The code `[B, 2 * H * F]` of `history` `[B, H, F]`."""
+        columns = history.transpose(1, 2)
+        padded = functional.pad(columns, (self.trend // 2, self.trend // 2), mode="replicate")
+        trend = functional.avg_pool1d(padded, self.trend, 1)
+        parts: Tensor = self.dropout(torch.cat([trend, columns - trend], 1).flatten(1))
+        return parts
+
+
+class ForecastNet(nn.Module):
+    """An encoder of the past, an embedding of the series and a dense head: all horizons at once.
+
+    With `residual` the past of the targets is relative to the last known value, and the forecast is the change from it,
+    as in NLinear (Zeng et al. 2023). A level that training never had is then harmless. The last layer begins at zero,
+    so an untrained network forecasts the last known value.
+    """
+
+    def __init__(self, config: ForecastNetConfig, spec: WindowSpec) -> None:
+        """A fresh network of the kind of `config` for windows of `spec`."""
+        super().__init__()
+        self.residual = config.residual
+        self.horizons, self.targets = len(spec.horizons), len(spec.targets)
+        self.encoder: RecurrentEncoder | TransformerEncoder | TrendEncoder
+        if config.kind == "linear":
+            self.encoder = TrendEncoder(spec.inputs, spec.history, config.trend, config.dropout)
+        elif config.kind == "transformer":
+            self.encoder = TransformerEncoder(spec.inputs, spec.history, config)
+        else:
+            self.encoder = RecurrentEncoder(config.kind, spec.inputs, config.units, config.dropout)
+        self.embedding = nn.Embedding(len(spec.series), config.embedding) if config.embedding else None
+        width = self.encoder.width + config.embedding + len(spec.static_columns) + self.horizons * spec.calendars
+        last = nn.Linear(width if config.kind == "linear" else config.head, self.horizons * self.targets)
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
+        if config.kind == "linear":
+            self.head = nn.Sequential(last)
+        else:
+            self.head = nn.Sequential(nn.Linear(width, config.head), nn.ReLU(), nn.Dropout(config.dropout), last)
+
+    def forward(self, history: Tensor, future: Tensor, statics: Tensor, series: Tensor) -> Tensor:
+        """Scaled forecasts float32 `[B, P, T]`; the arguments are as in `ForecastBatch`."""
+        last = history[:, -1:, : self.targets]
+        if self.residual:
+            history = torch.cat([history[:, :, : self.targets] - last, history[:, :, self.targets :]], 2)
+        parts = [self.encoder(history), statics, future.flatten(1)]
+        if self.embedding is not None:
+            parts.append(self.embedding(series))
+        change: Tensor = self.head(torch.cat(parts, 1)).float()
+        change = change.view(-1, self.horizons, self.targets)
+        return change + last if self.residual else change
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Errors of a set of windows, `[1 + P, T]`: over all horizons, then by horizon."""
+
+    mae: Numbers
+    """Mean absolute error, in the target's unit."""
+    rmse: Numbers
+    """Root of the mean squared error, in the target's unit."""
+    r2: Numbers
+    """Explained share of the truth's variance, 1 at best; NaN if the truth never changes."""
+
+
+class ErrorSums:
+    """Sums over batches of forecasts, enough for their errors. Values are scaled, which keeps float32 sums exact.
+
+    Attributes:
+        count: number of windows.
+        sums: sums of the absolute and squared errors, and of the truth and its square, `[4, P, T]`.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.sums = torch.zeros(())
+
+    def update(self, forecast: Tensor, truth: Tensor) -> None:
+        """Add scaled forecasts `[B, P, T]` and their truth."""
+        error, truth = (forecast - truth).float(), truth.float()
+        parts = (error.abs(), error.square(), truth, truth.square())
+        self.add(torch.stack([part.sum(0) for part in parts]), len(truth))
+
+    def add(self, sums: Tensor, count: int) -> None:
+        """Add the `sums` over `count` windows."""
+        self.sums = self.sums + sums if self.count else sums
+        self.count += count
+
+    def errors(self, std: list[float]) -> Errors:
+        """Errors over all horizons, then by horizon; `std` `[T]` converts them to units."""
+        sums = self.sums.cpu().numpy().astype(np.float64)
+        means = np.concatenate([sums.sum(1, keepdims=True) / (self.count * sums.shape[1]), sums / self.count], 1)
+        absolute, squared, truth, truth_squared = means
+        variance = truth_squared - truth**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            r2 = np.where(variance > 1e-9, 1 - squared / variance, np.nan)
+        return Errors(mae=absolute * np.array(std), rmse=np.sqrt(squared) * np.array(std), r2=r2)
+
+
+def skill(mae: Numbers, mae_of_naive: Numbers) -> Numbers:
+    """1 - MAE / MAE of a naive forecast: 1 is perfect, 0 as good as naive, below 0 worse."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(mae_of_naive > 0, 1 - mae / mae_of_naive, np.nan)
+
+
+def naive_forecasts(history: Tensor, spec: WindowSpec) -> dict[str, Tensor]:
+    """Scaled forecasts `[B, P, T]` from a past `[B, H, F]` whose targets come first.
+
+    `persistence` repeats the last known value. `seasonal` repeats the latest whole season before each horizon; a past
+    that is shorter than the season has none.
+    """
+    targets = history[:, :, : len(spec.targets)]
+    forecasts = {"persistence": targets[:, -1:].expand(-1, len(spec.horizons), -1)}
+    if spec.history >= spec.season:
+        # The step before the forecast is -1; a horizon h looks back by the least number of seasons that covers it.
+        steps = [spec.history - 1 + ahead - spec.season * -(-ahead // spec.season) for ahead in spec.horizons]
+        forecasts["seasonal"] = targets[:, steps]
+    return forecasts
+
+
+class ForecastModule(SupervisedModule):
     """Learns all horizons of all targets at once.
 
     Validation logs `val.mae`, `val.rmse`, `val.r2` and the skill over the naive forecasts. `val.mae` is in the target's
     unit. With several targets it is the mean over them, and `val.mae_TARGET` is logged too.
-
-    A checkpoint's hyperparameters are all that a forecast needs; see `hexlit.tasks.forecast.checkpoint`.
     """
 
-    def __init__(
-        self,
-        net: ForecastNetConfig,
-        spec: WindowSpec,
-        optimizer: OptimizerConfig,
-        trainer: TrainerConfig,
-        profile: DeviceProfile,
-        *,
-        loss: str = "mae",
-    ) -> None:
-        """A fresh network `net` for the windows of `spec`; `loss` is one of `LOSSES`.
+    inputs = 4
 
-        Raises:
-            UsageError: there is no such loss.
-        """
-        check_word("loss", loss, LOSSES)
-        shape = WindowShape.of(spec)
-        super().__init__(build_net(net, shape), optimizer, trainer, profile)
-        learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
-        self.save_hyperparameters(
-            {"task": "forecast", "net": asdict(net), "spec": spec.to_dict(), "loss": loss, "learning": learning}
-        )
+    def __init__(self, config: ForecastTrainConfig, spec: WindowSpec, profile: DeviceProfile) -> None:
+        """A fresh network for the windows of `spec`."""
+        facts = {"task": "forecast", "net": asdict(config.net), "spec": asdict(spec), "loss": config.loss}
+        super().__init__(ForecastNet(config.net, spec), config, profile, facts)
         self.spec = spec
-        self.shape = shape
-        self.loss = LOSSES[loss]
+        self.loss = LOSSES[config.loss]
         self._judged: dict[str, ErrorSums] = {}
-
-    def forward(self, batch: ForecastBatch) -> Tensor:
-        """The trained network's scaled forecasts `[B, P, T]`."""
-        forecast: Tensor = self.net(batch.history, batch.future, batch.statics, batch.series)
-        return forecast
-
-    def output(self, batch: ForecastBatch) -> Tensor:
-        net = self.net if self.training else self.net_in_use
-        forecast: Tensor = net(batch.history, batch.future, batch.statics, batch.series)
-        return forecast
 
     def losses(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
         return {"loss": self.loss(output.float(), batch.target)}
 
     def measures(self, output: Tensor, batch: ForecastBatch) -> dict[str, Tensor]:
         """Mean absolute error in units; the sums for measures that are no means are kept until the epoch ends."""
-        spec, targets = self.spec, len(self.spec.targets)
-        naive = {
-            "persistence": persistence(batch.history, len(spec.horizons), targets),
-            "seasonal": seasonal_naive(batch.history, spec.horizons, targets, spec.season),
-        }
-        for name, forecast in {"model": output, **naive}.items():
-            if forecast is not None:
-                self._judged.setdefault(name, ErrorSums()).update(forecast, batch.target)
+        spec = self.spec
+        for name, forecast in {"model": output, **naive_forecasts(batch.history, spec)}.items():
+            self._judged.setdefault(name, ErrorSums()).update(forecast, batch.target)
         std = torch.tensor(spec.target_std, device=output.device)
         mae = (output.float() - batch.target).abs().mean((0, 1)) * std
-        found = {"mae": mae.mean()}
-        if targets > 1:
-            found |= {f"mae_{name}": value for name, value in zip(spec.targets, mae, strict=True)}
-        return found
+        by_target = dict(zip(spec.targets, mae, strict=True)) if len(spec.targets) > 1 else {}
+        return {"mae": mae.mean(), **{f"mae_{name}": value for name, value in by_target.items()}}
 
     def on_validation_epoch_end(self) -> None:
         """Log RMSE, R² and the skill over the naive forecasts, over all windows, means over targets."""
         judged: dict[str, ErrorSums] = {}
-        for part in gathered({name: sums.on_cpu() for name, sums in self._judged.items()}):
+        for part in gathered({name: (own.sums.cpu(), own.count) for name, own in self._judged.items()}):
             for name, sums in part.items():
-                judged.setdefault(name, ErrorSums()).include(sums)
-        found = {name: sums.overall(self.spec.target_std) for name, sums in judged.items()}
+                judged.setdefault(name, ErrorSums()).add(*sums)
         self._judged = {}
-        model = found.pop("model")
-        self.log_dict({"val.rmse": float(model.rmse.mean()), "val.r2": float(model.r2.mean())})
-        for name, naive in found.items():
-            self.log(f"val.skill_over_{name}", float(np.mean(skill(model.mae, naive.mae))))
+        errors = {name: sums.errors(self.spec.target_std) for name, sums in judged.items()}
+        model = errors.pop("model")
+        self.log_dict({"val.rmse": float(model.rmse[0].mean()), "val.r2": float(model.r2[0].mean())})
+        for name, naive in errors.items():
+            self.log(f"val.skill_over_{name}", float(np.mean(skill(model.mae[0], naive.mae[0]))))
 
     def example_batch(self, count: int) -> ForecastBatch:
-        """Windows that contain only means."""
-        shape, device = self.shape, self.device
-        return ForecastBatch(
-            history=torch.zeros(count, shape.history, shape.inputs, device=device),
-            future=torch.zeros(count, shape.horizons, shape.calendar, device=device),
-            statics=torch.zeros(count, shape.statics, device=device),
-            series=torch.zeros(count, dtype=torch.long, device=device),
-            target=torch.zeros(count, shape.horizons, shape.targets, device=device),
-            origin=torch.zeros(count, dtype=torch.long, device=device),
-        )
+        return blank_batch(self.spec, count, self.device)
+
+
+def blank_batch(spec: WindowSpec, count: int, device: torch.device) -> ForecastBatch:
+    """`count` windows on `device` that contain only means."""
+    numbers = torch.zeros(count, dtype=torch.long, device=device)
+    steps = len(spec.horizons)
+    return ForecastBatch(
+        history=torch.zeros(count, spec.history, spec.inputs, device=device),
+        future=torch.zeros(count, steps, spec.calendars, device=device),
+        statics=torch.zeros(count, len(spec.static_columns), device=device),
+        series=numbers,
+        target=torch.zeros(count, steps, len(spec.targets), device=device),
+        origin=numbers,
+    )

@@ -1,17 +1,56 @@
-"""One checkpoint everywhere: reading the network of a training run for matches, analysis and play."""
+"""Networks of Hex in files: reading checkpoints and packaged networks, and writing safetensors and ONNX.
 
+A safetensors file holds the tensors of play. Its metadata tells hexlit how to build the network again. It holds no
+code, and its readers run none.
+"""
+
+import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 
+from hexlit import __version__
 from hexlit.errors import UsageError
+from hexlit.files import replacing
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import HexNet, playing_state, saved_net
 from hexlit.tasks.hex.packaged import is_packaged, packaged_file
-from hexlit.tasks.hex.portable import SUFFIX, read_safetensors
 from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
+
+SUFFIX = ".safetensors"
+FORMAT = "hexlit network 1"
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16}
+"""Number formats of stored weights; float16 halves the size and has a relative error of 5e-4 per weight."""
+
+INPUTS = """# {name}
+
+A policy and value network for Hex, exported by hexlit {version}. It was trained for {size}x{size} boards, with the
+swap rule {swap}; it takes boards of every size n from 2 to 19.
+
+| | name | type | shape | content |
+|---|---|---|---|---|
+| input | planes | int8 | [B, 5, n, n] | B positions, see below |
+| output | policy | float32 | [B, n*n + 1] | probabilities of the moves, row by row, then of the swap; 0 where illegal |
+| output | value | float32 | [B] | from -1 (the player to move loses) to 1 (wins) |
+
+The network sees every board from the player to move, who connects the first row with the last. For Black, who
+connects top to bottom, `[r, c]` is row r (0 at the top) and column c. For White, rows and columns are exchanged: in
+the planes, and in the policy.
+
+| plane | 1 where |
+|---|---|
+| 0 | the player to move has a stone |
+| 1 | the other player has a stone |
+| 2 | in the first and the last row |
+| 3 | in the first and the last column |
+| 4 | everywhere, if the player to move may swap; else 0 everywhere |
+"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +88,7 @@ def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
     if not path.is_file():
         raise UsageError(f"{key}={path}: there is no such file; a run keeps its own in checkpoints/last.ckpt")
     if path.suffix == SUFFIX:
-        return LoadedNetwork(*read_safetensors(path, key))
+        return read_safetensors(path, key)
     if not zipfile.is_zipfile(path):
         raise UsageError(f"{key}={path}: not a checkpoint of a Hex network (not an archive of torch)")
     check_whole(path, key)
@@ -62,3 +101,78 @@ def load_network(where: str | Path, key: str = "checkpoint") -> LoadedNetwork:
     except Exception as error:  # a broken file can make torch raise anything
         raise UsageError(f"{key}={path}: not a checkpoint of a Hex network ({type(error).__name__})") from error
     return LoadedNetwork(net, int(settings["size"]), bool(settings["swap"]))
+
+
+def write_safetensors(net: HexNet, path: Path, *, size: int, swap: bool, dtype: str = "float32") -> None:
+    """Write the network to `path`, for `read_safetensors`.
+
+    Args:
+        net: the network; it has no auxiliary heads.
+        path: the file; its folder must exist.
+        size: rows of the board that suits it best.
+        swap: whether it was trained with the swap rule.
+        dtype: number format of the weights in the file, one of `DTYPES`.
+    """
+    metadata = {
+        "format": FORMAT,
+        "hexlit": __version__,
+        "net": json.dumps({name: getattr(net.config, name) for name in sorted(vars(net.config))}),
+        "size": str(size),
+        "swap": str(int(swap)),
+    }
+    tensors = {
+        name: tensor.detach().cpu().to(DTYPES[dtype]).contiguous() if tensor.is_floating_point() else tensor.clone()
+        for name, tensor in net.state_dict().items()
+    }
+    with replacing(path) as temporary:
+        temporary.write_bytes(save(tensors, metadata))  # `save_file` keeps the file from all other users
+
+
+def read_safetensors(path: Path, key: str = "checkpoint") -> LoadedNetwork:
+    """The network of a file, in float32 and evaluation mode. Messages name the setting `key`.
+
+    Raises:
+        UsageError: the file is damaged or has another format, or the package of its block is missing.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            metadata: dict[str, str] = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UsageError(f"{key}={path}: not a whole network in safetensors ({error})") from error
+    if metadata.get("format") != FORMAT:
+        raise UsageError(f"{key}={path}: written by another program, or by another version ({metadata.get('format')})")
+    try:
+        settings: dict[str, Any] = json.loads(metadata["net"])
+        state = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in tensors.items()}
+        return LoadedNetwork(saved_net(settings, state), int(metadata["size"]), metadata["swap"] == "1")
+    except BlockError as error:
+        raise UsageError(f"{key}={path}: {error}") from error
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, UsageError) as error:
+        raise UsageError(f"{key}={path}: not a network of hexlit ({str(error).splitlines()[0]})") from error
+
+
+def write_onnx(net: HexNet, path: Path, *, size: int, swap: bool) -> None:
+    """Write the network to `path` as an ONNX model for every board, and beside it a text on inputs and outputs.
+
+    Raises:
+        UsageError: the network has a part that the model lacks.
+    """
+    from hexlit.nets.onnx_export import onnx_model
+
+    text = INPUTS.format(name=path.name, version=__version__, size=size, swap="on" if swap else "off")
+    try:
+        model = onnx_model(net)
+    except RuntimeError as obstacle:
+        raise UsageError(f"format=onnx: {obstacle}; format=safetensors takes every network") from None
+    model.doc_string = text
+    model.producer_name, model.producer_version = "hexlit", __version__
+    with replacing(path) as temporary:
+        temporary.write_bytes(model.SerializeToString())
+    with replacing(inputs_file(path)) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def inputs_file(path: Path) -> Path:
+    """The text beside an ONNX model."""
+    return path.with_name(f"{path.name}.md")

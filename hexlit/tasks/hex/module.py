@@ -1,8 +1,6 @@
 """The policy/value network as a LightningModule: learning from a searched position."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,16 +11,18 @@ from hexlit.accelerate.together import joined
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
-from hexlit.nets.config import REPLY, NetConfig
-from hexlit.nets.tower import HexNet, NetOutput, build_net, masked_logits, playing_state
-from hexlit.tasks.hex.auxiliary import reply_loss, soft_loss
-from hexlit.training.config import OptimizerConfig, TrainerConfig
+from hexlit.nets.config import REPLY
+from hexlit.nets.tower import ILLEGAL, HexNet, NetOutput, build_net, masked_logits, playing_state
+from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.training.module import TrainedModule
 
 COMPARABLE_POLICY_WEIGHT = 0.14
 COMPARABLE_VALUE_WEIGHT = 0.86
 """Weight of the value loss in `train.comparable_loss`, and with it that of the policy loss. It is the same for every
 run, so that runs with different `value_weight` are comparable."""
+
+SOFT_POWER = 0.25
+"""Power of the soft target: the searched policy to this power separates good from bad among unlikely moves."""
 
 WEIGHTLESS = ("dropout",)
 """Settings of a network without influence on its weights."""
@@ -38,37 +38,27 @@ class HexModule(TrainedModule):
     `train.comparable_loss` has the same weights in every run; it is logged, not optimised. With validation positions,
     the results of `measures` and `on_validation_epoch_end` are logged too.
 
+    Auxiliary policy targets are knowledge of a search beyond the best move. They shape the trunk and are never played;
+    each has a head of its own, which only training computes. Source: Wu 2019 (KataGo), section 3.4, for the opponent's
+    reply; its later notes on methods for the soft policy.
+
     A checkpoint's hyperparameters contain all that is needed to build the network; see `hexlit.tasks.hex.checkpoint`.
     """
 
-    def __init__(
-        self,
-        net: NetConfig,
-        optimizer: OptimizerConfig,
-        trainer: TrainerConfig,
-        profile: DeviceProfile,
-        *,
-        size: int,
-        swap: bool = False,
-        policy_weight: float = 1.0,
-        value_weight: float = 1.0,
-        auxiliary: Mapping[str, float] | None = None,
-    ) -> None:
-        """A fresh network of the shape `net`, trained on boards of `size`, with or without the swap action.
-
-        The loss is `policy_weight` times the policy loss plus `value_weight` times the value loss. The losses of the
-        `auxiliary` targets are added with their own weights; see `hexlit.tasks.hex.auxiliary`.
-        """
-        self.auxiliary = dict(auxiliary or {})
-        super().__init__(build_net(net, list(self.auxiliary)), optimizer, trainer, profile)
-        learning = {**asdict(optimizer), "ema_decay": trainer.ema_decay, "train_batch": profile.train_batch}
-        shape = {"net": asdict(net), "size": size, "swap": swap, "auxiliary": list(self.auxiliary)}
-        self.save_hyperparameters(shape | {"learning": learning})
+    def __init__(self, config: HexTrainConfig, profile: DeviceProfile) -> None:
+        """A fresh network; the losses are added with the weights of `config`."""
+        self.auxiliary = dict(config.auxiliary)
+        super().__init__(build_net(config.net, list(self.auxiliary)), config.optimizer, config.trainer, profile)
+        learning = {"ema_decay": config.trainer.ema_decay, "train_batch": profile.train_batch}
+        shape = {"net": asdict(config.net), "size": config.board, "swap": config.swap}
+        self.save_hyperparameters(
+            {**shape, "auxiliary": list(self.auxiliary), "learning": asdict(config.optimizer) | learning}
+        )
         self.net.checkpointing = profile.checkpoint_gradients
-        self.size = size
-        self.actions = size * size + swap
-        self.policy_weight = policy_weight
-        self.value_weight = value_weight
+        self.size = config.board
+        self.actions = config.board**2 + config.swap
+        self.policy_weight = config.policy_weight
+        self.value_weight = config.value_weight
         self._judged: list[tuple[Tensor, Tensor]] = []
 
     def begin_with(self, net: HexNet) -> None:
@@ -77,17 +67,13 @@ class HexModule(TrainedModule):
         Raises:
             UsageError: `net` has another shape; the message names the settings that give it.
         """
-        own, found = self.hparams["net"], asdict(net.config)
-        others = {name: value for name, value in found.items() if own[name] != value and name not in WEIGHTLESS}
+        own, given = self.hparams["net"], asdict(net.config)
+        others = {name: value for name, value in given.items() if own[name] != value and name not in WEIGHTLESS}
         if others:
             wanted = " ".join(f"net.{name}={value}".replace(" ", "") for name, value in others.items())
             raise UsageError(f"init_from: the network there has another shape; add {wanted}")
         for copy in (self.net, self.net_in_use):
             copy.load_state_dict(copy.state_dict() | playing_state(net.state_dict()))
-
-    def forward(self, planes: Tensor) -> Any:
-        """The trained network's output for planes `[B, PLANES, size, size]`."""
-        return self.net(planes)
 
     def output(self, batch: Positions) -> NetOutput:
         net = self.net if self.training else self.net_in_use
@@ -104,9 +90,9 @@ class HexModule(TrainedModule):
         loss = self.policy_weight * policy_loss + self.value_weight * value_loss
         comparable = COMPARABLE_POLICY_WEIGHT * policy_loss.detach() + COMPARABLE_VALUE_WEIGHT * value_loss.detach()
         further = {}
-        for name, found in output.auxiliary.items():
-            judged = found[:, : self.actions]
-            target_loss = reply_loss(judged, planes, *replies) if name == REPLY else soft_loss(judged, planes, policy)
+        for name, every in output.auxiliary.items():
+            own = every[:, : self.actions]
+            target_loss = reply_loss(own, planes, *replies) if name == REPLY else soft_loss(own, planes, policy)
             loss = loss + self.auxiliary[name] * target_loss
             further[f"{name}_loss"] = target_loss
         return {
@@ -122,16 +108,16 @@ class HexModule(TrainedModule):
         planes, policy, value, *_ = batch
         self._judged.append((output.value.float(), value))
         logits = masked_logits(output.policy_logits[:, : self.actions], planes)
-        found = logits.topk(min(5, self.actions)).indices == policy.argmax(1, keepdim=True)
-        return {"top1_accuracy": found[:, 0].float().mean(), "top5_accuracy": found.any(1).float().mean()}
+        hits = logits.topk(min(5, self.actions)).indices == policy.argmax(1, keepdim=True)
+        return {"top1_accuracy": hits[:, 0].float().mean(), "top5_accuracy": hits.any(1).float().mean()}
 
     def on_validation_epoch_end(self) -> None:
         """Log the calibration of the value: see `hexlit.nets.calibration.Calibration`."""
         values, results = (torch.cat(column).cpu().numpy() for column in zip(*joined(self._judged), strict=True))
         self._judged = []
-        found = calibrate(values, results > 0)
+        calibration = calibrate(values, results > 0)
         names = ("brier", "log_loss", "calibration_error", "sign_accuracy")
-        self.log_dict({f"val.value_{name}": getattr(found, name) for name in names})
+        self.log_dict({f"val.value_{name}": getattr(calibration, name) for name in names})
 
     def example_batch(self, count: int) -> Positions:
         """Empty boards."""
@@ -139,3 +125,34 @@ class HexModule(TrainedModule):
         policy = torch.full((count, self.actions), 1 / self.actions, device=self.device)
         value = torch.zeros(count, device=self.device)
         return (planes, policy, value, policy) if REPLY in self.auxiliary else (planes, policy, value)
+
+
+def reply_loss(logits: Tensor, planes: Tensor, reply: Tensor) -> Tensor:
+    """Mean cross-entropy of the opponent's searched policy one ply later.
+
+    Args:
+        logits: `[B, A]` of the reply head.
+        planes: int8 `[B, PLANES, n, n]`, the position before the mover's move.
+        reply: `[B, A]`, in the frame of that position. A row of zeros is an unknown reply; it adds 0 to the mean, so
+            that a batch and the sum of its parts have the same gradient.
+    """
+    return functional.cross_entropy(_reply_logits(logits.float(), planes), reply)
+
+
+def soft_loss(logits: Tensor, planes: Tensor, policy: Tensor) -> Tensor:
+    """Mean cross-entropy of the policy target `[B, A]` to the power `SOFT_POWER`, by `logits` `[B, A]`."""
+    flat = policy**SOFT_POWER
+    return functional.cross_entropy(masked_logits(logits, planes), flat / flat.sum(1, keepdim=True))
+
+
+def _reply_logits(logits: Tensor, planes: Tensor) -> Tensor:
+    """`logits` with `ILLEGAL` at replies that no move of the mover can make legal.
+
+    A swap moves the first stone to its mirror image, which frees its cell unless both are the same. The reply to a
+    first move may be a swap.
+    """
+    stones = planes[:, 0] + planes[:, 1] != 0
+    illegal = (stones & ((planes[:, 4] == 0) | stones.transpose(1, 2))).flatten(1)
+    if logits.shape[1] > illegal.shape[1]:
+        illegal = torch.cat((illegal, stones.flatten(1).any(1, keepdim=True)), dim=1)
+    return logits.masked_fill(illegal, ILLEGAL)

@@ -1,23 +1,136 @@
-"""The players of a run's games: processes of this machine on their devices, or the actors of a cluster."""
+"""Who plays the games of a run: evaluators of its network in playing processes, here or on a cluster.
 
+It imports no Lightning, nor does a playing process: that import takes longer than all else before its first game.
+Whatever else only the learner needs is imported late.
+"""
+
+import platform
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numba
+import numpy as np
 import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
-from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.ranks import Ranks
-from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.search.config import SearchConfig
-from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.config import SelfPlayConfig
+from hexlit.nets.evaluator import NetworkEvaluator
+from hexlit.nets.outside_blocks import BlockError
+from hexlit.nets.tower import build_net, playing_state
 from hexlit.selfplay.placement import Placement, placement_of
 from hexlit.selfplay.player import SelfPlayer, Workplace
 from hexlit.selfplay.workers import make_player
-from hexlit.tasks.hex.host import HostMaker, RemoteHostMaker, elsewhere_from
+
+if TYPE_CHECKING:
+    from hexlit.tasks.hex.config import HexTrainConfig
+
+Weights = dict[str, np.ndarray[Any, Any]]
+
+
+class EvaluatorHost:
+    """A network, and the evaluator that reads it; new weights need no compiling."""
+
+    def __init__(self, net: NetConfig, *, size: int, swap: bool, batch: int, profile: DeviceProfile) -> None:
+        """The evaluator, for `batch` positions a call, is made when the first weights come."""
+        self._net = build_net(net).eval()
+        self._settings: dict[str, Any] = {"size": size, "swap": swap, "batch": batch, "profile": profile}
+        self._evaluator: NetworkEvaluator | None = None
+
+    def refreshed(self, weights: Weights) -> NetworkEvaluator:
+        """The evaluator with the network's state `weights`."""
+        # Copied: arrays from another process may be read-only memory.
+        self._net.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
+        if self._evaluator is None:
+            self._evaluator = NetworkEvaluator(self._net, **self._settings)
+        else:
+            self._evaluator.refresh(self._net)
+        return self._evaluator
+
+    @property
+    def description(self) -> str:
+        """Backend and number format in use, such as `fused bfloat16`."""
+        own = self._evaluator
+        return "" if own is None else f"{own.backend} {own.dtype}".replace("torch.", "")
+
+
+@dataclass(frozen=True)
+class HostMaker:
+    """Makes an `EvaluatorHost` in the playing process, with that process's share of the threads."""
+
+    net: NetConfig
+    size: int
+    swap: bool
+    batch: int
+    profile: DeviceProfile
+
+    def __call__(self) -> EvaluatorHost:
+        """Set the threads of this process, and make the host."""
+        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
+        numba.set_num_threads(min(self.profile.threads, numba.config.NUMBA_NUM_THREADS))
+        self.profile.apply()
+        return EvaluatorHost(self.net, size=self.size, swap=self.swap, batch=self.batch, profile=self.profile)
+
+
+@dataclass(frozen=True)
+class RemoteHostMaker:
+    """As `HostMaker`, on a machine with unknown hardware: it finds its own profile."""
+
+    net: NetConfig
+    size: int
+    swap: bool
+    batch: int
+    accelerator: AcceleratorConfig
+
+    def __call__(self) -> EvaluatorHost:
+        """Inspect the hardware, and make the host.
+
+        Raises:
+            UsageError: the machine lacks the requested hardware, or the package of the network's block; the message
+                names the machine.
+        """
+        maker = HostMaker(self.net, self.size, self.swap, self.batch, profile_there(self.accelerator))
+        try:
+            return maker()
+        except BlockError as error:
+            raise UsageError(f"on {platform.node()}: {error}") from None
+
+
+def profile_there(accelerator: AcceleratorConfig) -> DeviceProfile:
+    """The profile of this machine, which is not the one with the settings `accelerator`.
+
+    Raises:
+        UsageError: this machine lacks the requested hardware; the message names it.
+    """
+    try:
+        return build_profile(accelerator)
+    except UsageError as error:
+        raise UsageError(f"on {platform.node()}: {error}") from None
+
+
+def elsewhere_from(accelerator: AcceleratorConfig, device: str, threads: int) -> AcceleratorConfig:
+    """The settings of `accelerator` that apply to evaluating on another machine's `device` with `threads` threads.
+
+    The memory cap applies to each process there whose device has a memory of its own.
+    """
+    return AcceleratorConfig(
+        device=device,
+        threads=threads,
+        inference=accelerator.inference,
+        inference_precision=accelerator.inference_precision,
+        matmul_precision=accelerator.matmul_precision,
+        deterministic=accelerator.deterministic,
+        channels_last=accelerator.channels_last,
+        cudnn_benchmark=accelerator.cudnn_benchmark,
+        memory_cap=None if device == "cpu" else accelerator.memory_cap,
+    )
+
+
+def weights_of(net: torch.nn.Module) -> Weights:
+    """A copy of the state that play with `net` needs, as arrays for other processes."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in playing_state(net.state_dict()).items()}
 
 
 @dataclass(frozen=True)
@@ -40,49 +153,41 @@ class Players:
         }
 
 
-def make_players(
-    selfplay: SelfPlayConfig,
-    search: SearchConfig,
-    net: NetConfig,
-    *,
-    size: int,
-    swap: bool,
-    seed: int,
-    profile: DeviceProfile,
-    place: Ranks,
-    cluster: RayConfig | None = None,
-    accelerator: AcceleratorConfig | None = None,
-) -> Players:
-    """Start the players on boards of `size`, for the rank at `place`.
+def make_players(config: "HexTrainConfig", profile: DeviceProfile, place: Ranks) -> Players:
+    """Start the players of the rank at `place`: on this machine, or on the cluster of `selfplay.where=ray`.
 
-    Games are played on `cluster`, if it is given; each of its hosts follows `accelerator` as far as it can. None: games
-    are played here.
+    Each host of a cluster follows the run's settings for the hardware as far as it can.
     """
-    device = profile.device.type if cluster is None else cluster.device
+    selfplay, ray = config.selfplay, config.ray
+    on_cluster = selfplay.where == "ray"
+    device = ray.device if on_cluster else profile.device.type
     where = placement_of(selfplay, device, profile.threads, place.size, [str(other) for other in profile.others])
     groups, rows = where.cut(selfplay.games, place.size)
     settings = {
         "config": selfplay,
-        "search": search,
-        "size": size,
-        "swap": swap,
-        "seed": seed,
+        "search": config.search,
+        "size": config.board,
+        "swap": config.swap,
+        "seed": config.seed,
         "games": selfplay.games,
         "groups": groups,
         "part": place.rank,
         "parts": place.size,
     }
-    if cluster is None:
-        devices = where.devices or (str(profile.device),)
-        share, (learners, each) = profile.share(where.workers), where.memory_shares
-        makers = [HostMaker(net, size, swap, rows, share.on(torch.device(name), each)) for name in devices]
-        player = make_player(Workplace(settings, makers[0], tuple(makers)), where.workers)
-        return Players(player, where, devices, learners)
-    if place.several:
-        raise UsageError(
-            "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
-            "or accelerator.devices=1"
-        )
-    elsewhere = elsewhere_from(accelerator or AcceleratorConfig(), cluster.device, cluster.threads)
-    there = RemoteHostMaker(net, size, swap, rows, elsewhere)
-    return Players(RayPlayers(Workplace(settings, there), where.workers, cluster), where, (device,), 1.0)
+    if on_cluster:
+        if place.several:
+            raise UsageError(
+                "selfplay.where=ray: training on several devices plays on its own machine; choose selfplay.where=here "
+                "or accelerator.devices=1"
+            )
+        from hexlit.selfplay.cluster.players import RayPlayers
+
+        elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
+        there = RemoteHostMaker(config.net, config.board, config.swap, rows, elsewhere)
+        return Players(RayPlayers(Workplace(settings, there), where.workers, ray), where, (device,), 1.0)
+    devices = where.devices or (str(profile.device),)
+    share, (learners, each) = profile.share(where.workers), where.memory_shares
+    makers = tuple(
+        HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
+    )
+    return Players(make_player(Workplace(settings, makers[0], makers), where.workers), where, devices, learners)

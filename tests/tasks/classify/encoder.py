@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from hexlit.tasks.classify.tokens import fit_tokens
+from hexlit.tasks.classify.data import fit_tokens
 from tests.tasks.classify.texts import sentences
 
 

@@ -4,7 +4,7 @@ import os
 
 import torch
 
-from hexlit.tasks.classify.batches import PaddedTexts, TextBatch
+from hexlit.tasks.classify.data import PaddedTexts, TextBatch
 
 
 class SignedTexts(PaddedTexts):

@@ -5,16 +5,15 @@ from typing import Any
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.tasks.classify.config import TextDataConfig, TextNetConfig
-from hexlit.tasks.classify.train_config import ClassifyTrainConfig
+from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
 
 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
         ({"path": ""}, "data.path='': name a CSV"),
-        ({"text": ""}, "data.text='': name a column"),
-        ({"label": "text"}, "data.label=text: is the column of data.text, too"),
+        ({"text": ""}, "data.text='', data.label='label': name two columns"),
+        ({"label": "text"}, "data.text='text', data.label='text': name two columns"),
         ({"train_share": 1.0}, "data.train_share=1.0: must lie between 0 and 1"),
         ({"validation_share": 0.3}, "data.validation_share=0.3: with data.train_share=0.7 nothing is left"),
         ({"subset": 0.0}, "data.subset=0.0: a share above 0"),

@@ -1,4 +1,4 @@
-"""The classifier as it learns: validation is the plain formula and changes nothing; a checkpoint is the network."""
+"""Networks of texts, pretrained ones, and learning: validation is the plain formula; a checkpoint is the network."""
 
 from pathlib import Path
 from typing import Any
@@ -6,12 +6,66 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from hexlit.tasks.classify.checkpoint import load_classifier
-from hexlit.tasks.classify.config import KINDS
-from hexlit.tasks.classify.evaluation import probabilities_of
-from hexlit.tasks.classify.metrics import scores_of
+from hexlit.errors import UsageError
+from hexlit.tasks.classify.config import KINDS, ClassifyTrainConfig, TextNetConfig
+from hexlit.tasks.classify.data import TextTokens
+from hexlit.tasks.classify.evaluation import load_classifier, probabilities_of
+from hexlit.tasks.classify.module import ClassifyModule, TextNet, load_pretrained, net_of, scores_of
+from hexlit.tasks.supervised import forward_flops
+from hexlit.training.config import OptimizerConfig
+from tests.tasks.classify.encoder import save_encoder
 from tests.tasks.classify.texts import make_data, make_module, make_trainer, save, sentences
+
+
+def make_net(kind: str, **settings: Any) -> TextNet:
+    torch.manual_seed(0)
+    config = TextNetConfig(kind=kind, width=16, layers=2, heads=2, **settings)
+    return net_of(config, TextTokens("", 0, 50, 12), 3, None).eval()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("grad", [True, False])
+def test_padding_changes_no_answer(kind: str, grad: bool) -> None:
+    net = make_net(kind)
+    tokens = torch.randint(1, 50, (4, 7))
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    more = torch.nn.functional.pad(tokens, (0, 5))
+    with torch.set_grad_enabled(grad):
+        alone = net(tokens, mask)
+        beside = net(more, torch.nn.functional.pad(mask, (0, 5)))
+    assert alone.dtype == torch.float32
+    torch.testing.assert_close(alone, beside, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(alone[0], alone[1], atol=1e-3)
+
+
+def test_order_counts_for_the_transformer_alone() -> None:
+    tokens = torch.arange(1, 8)[None]
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    for kind, is_same in (("mean", True), ("transformer", False)):
+        net = make_net(kind)
+        assert torch.allclose(net(tokens, mask), net(tokens.flip(1), mask), atol=1e-5) is is_same
+
+
+def test_hidden_tokens_change_in_training_only_and_one_is_always_left() -> None:
+    net = make_net("mean", dropout=0.0, token_dropout=0.9)
+    tokens = torch.randint(1, 50, (64, 3))
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    assert torch.equal(net(tokens, mask), net(tokens, mask))
+    net.train()
+    logits = net(tokens, mask)
+    assert logits.isfinite().all()
+    assert not torch.equal(logits, net(tokens, mask))
+
+
+def test_operations_of_a_forward_pass_are_the_plain_count() -> None:
+    head = 2 * 16 * 3
+    tokens = torch.zeros(1, 10, dtype=torch.long)
+    mask = torch.ones_like(tokens, dtype=torch.bool)
+    assert forward_flops(make_net("mean"), tokens, mask) == head
+    projections, dense, attention = 2 * 10 * 4 * 16 * 16, 2 * 10 * 2 * 32 * 16, 2 * 2 * 10 * 10 * 16
+    assert forward_flops(make_net("transformer"), tokens, mask) == head + 2 * (projections + dense + attention)
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +153,86 @@ def test_padding_is_counted_while_training(path: Path) -> None:
         loader.sampler.set_epoch(epoch)
         seen += sum(batch.tokens.numel() for batch in loader)
     assert (module.filled, module.fixed) == (seen, 2 * 126 * 32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+def test_an_encoder_from_a_folder_is_fine_tuned_and_comes_back_from_the_checkpoint_alone(
+    folder: Path, tmp_path: Path
+) -> None:
+    data, _ = make_data(save(*sentences(40), tmp_path / "t.csv"))
+    encoder, tokens = load_pretrained(str(folder), 32)
+    data.use_tokens(tokens)
+    config = TextNetConfig(pretrained=str(folder), dropout=0.0, token_dropout=0.0)
+    net = TextNet(encoder, 3, config)
+    assert all(part.training for part in net.modules())
+    before = {name: tensor.clone() for name, tensor in net.encoder.state_dict().items()}
+    learning = OptimizerConfig(lr=5e-3, warmup_steps=0, schedule="constant")
+    module = ClassifyModule(
+        net, ClassifyTrainConfig(net=config, optimizer=learning), tokens, data.classes, data.profile
+    )
+    trainer = make_trainer(8)
+    trainer.fit(module, data)
+    assert float(trainer.callback_metrics["val.accuracy"]) > 0.7
+    assert any(not torch.equal(before[name], tensor) for name, tensor in net.encoder.state_dict().items())
+    trainer.save_checkpoint(tmp_path / "last.ckpt")
+    expected = probabilities_of(net, data.in_order("test"), 18)
+    for file in folder.iterdir():  # the checkpoint needs none of them
+        file.rename(tmp_path / file.name)
+    try:
+        loaded = load_classifier(tmp_path / "last.ckpt")
+    finally:
+        for file in [path for path in tmp_path.iterdir() if path.suffix in (".json", ".safetensors")]:
+            file.rename(folder / file.name)
+    assert loaded.tokens == tokens
+    np.testing.assert_allclose(probabilities_of(loaded.net, data.in_order("test"), 18), expected, atol=1e-6)
+
+
+def test_more_tokens_than_the_model_reads_are_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match=r"data.max_length=64: .* reads at most 40 tokens"):
+        load_pretrained(str(folder), 64)
+
+
+def test_an_encoder_that_is_not_there_is_one_line_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "empty").mkdir()
+    for name in (str(tmp_path / "empty"), str(tmp_path / "none")):
+        with pytest.raises(UsageError, match=f"net.pretrained={name}: this .* cannot be loaded") as caught:
+            load_pretrained(name, 32)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.row("C4")
+@pytest.mark.parametrize("kind", ["mean", "transformer"])
+def test_batches_of_any_length_share_a_compiled_network(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch is as long as its longest text."""
+    graphs: list[Any] = []
+    lengths: set[int] = set()
+    original = nn.Module.compile
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    def compiled(module: nn.Module, *, mode: str, dynamic: bool) -> None:
+        original(module, backend=backend, dynamic=dynamic)
+
+    monkeypatch.setattr(nn.Module, "compile", compiled)
+    torch.compiler.reset()
+    data, tokens = make_data(save(*sentences(60), tmp_path / "t.csv"), accelerator={"compile": True, "train_batch": 4})
+    module = make_module(data, tokens, kind=kind)
+    assert module.prepare() is not None
+    first = len(graphs)
+    net: Any = module.net
+    for length in range(3, 12):
+        lengths.add(length)
+        net(torch.ones(4, length, dtype=torch.long), torch.ones(4, length, dtype=torch.bool))
+    assert len(lengths) == 9
+    assert len(graphs) <= first + 1

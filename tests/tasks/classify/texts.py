@@ -13,11 +13,9 @@ import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.tasks.classify.config import TextDataConfig, TextNetConfig
-from hexlit.tasks.classify.data_module import ClassifyDataModule
-from hexlit.tasks.classify.module import ClassifyModule
-from hexlit.tasks.classify.nets import build_net
-from hexlit.tasks.classify.tokens import TextTokens, fit_tokens
+from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
+from hexlit.tasks.classify.data import TextTokens, fit_tokens
+from hexlit.tasks.classify.module import ClassifyDataModule, ClassifyModule, net_of
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 WORDS = {
@@ -71,10 +69,10 @@ def make_data(path: Path, *, seed: int = 0, accelerator: dict[str, Any] | None =
 def make_module(data: ClassifyDataModule, tokens: TextTokens, *, ema_decay: float = 0.0, **net: Any) -> ClassifyModule:
     torch.manual_seed(0)
     config = TextNetConfig(**{"width": 16, "layers": 1, "heads": 2, "dropout": 0.0, "token_dropout": 0.0} | net)
-    built = build_net(config, vocabulary=tokens.size, length=tokens.max_length, classes=len(data.classes))
     learning = OptimizerConfig(lr=1e-2, warmup_steps=0, schedule="constant")
-    trainer = TrainerConfig(ema_decay=ema_decay)
-    return ClassifyModule(built, config, tokens, data.classes, learning, trainer, data.profile)
+    settings = ClassifyTrainConfig(net=config, optimizer=learning, trainer=TrainerConfig(ema_decay=ema_decay))
+    built = net_of(config, tokens, len(data.classes), None)
+    return ClassifyModule(built, settings, tokens, data.classes, data.profile)
 
 
 def make_trainer(epochs: int = 1, precision: Any = "32-true", callbacks: Any = ()) -> L.Trainer:

@@ -4,15 +4,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import lightning as L
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
+import torch
 
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.tasks.forecast.config import ForecastDataConfig
-from hexlit.tasks.forecast.data_module import ForecastDataModule
+from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
+from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule
+from hexlit.training.config import OptimizerConfig, TrainerConfig
 
 START = np.datetime64("2020-01-01T00:00:00", "s")
 HOUR = np.timedelta64(3600, "s")
@@ -84,3 +87,19 @@ def make_data(
     data = ForecastDataModule(make_config(path, **settings), seed=seed, profile=make_profile(**accelerator or {}))
     data.trainer = SimpleNamespace(current_epoch=epoch)  # type: ignore[assignment]
     return data
+
+
+def make_module(data: ForecastDataModule, *, ema_decay: float = 0.0, loss: str = "mae", **net: Any) -> ForecastModule:
+    torch.manual_seed(0)
+    config = ForecastTrainConfig(
+        net=ForecastNetConfig(**{"hidden": 16, "head": 16, "dropout": 0.0} | net),
+        optimizer=OptimizerConfig(lr=1e-2, warmup_steps=0, schedule="constant"),
+        trainer=TrainerConfig(ema_decay=ema_decay),
+        loss=loss,
+    )
+    return ForecastModule(config, data.spec, data.profile)
+
+
+def make_trainer(epochs: int = 1) -> L.Trainer:
+    quiet: dict[str, Any] = dict.fromkeys(("logger", "enable_checkpointing", "enable_progress_bar"), False)
+    return L.Trainer(accelerator="cpu", devices=1, max_epochs=epochs, enable_model_summary=False, **quiet)

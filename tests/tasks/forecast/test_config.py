@@ -23,7 +23,7 @@ from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig
         ("series", "temp", "data.series=temp: temp stands in data.targets already"),
         ("horizons", [6, 1], r"data.horizons=\[6,1\]: steps of 1 or more, each once and in order"),
         ("horizons", [0, 1], r"data.horizons=\[0,1\]"),
-        ("horizons", [1, 48], r"data.horizons=\[1,48\]: beyond data.horizon=24; raise it to 48"),
+        ("horizons", [1, 48], r"data.horizons=\[1,48\]: beyond data.horizon=24"),
         ("calendar", ["minute"], r"data.calendar=\[minute\]"),
         ("calendar", ["hour", "hour"], r"data.calendar=\[hour,hour\]"),
         ("train_share", 1.0, "data.train_share=1.0"),

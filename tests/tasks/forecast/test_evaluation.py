@@ -1,19 +1,44 @@
-"""The table of the test set: the model beside references, on the same windows."""
+"""The model beside references on the same windows; tables of data, forecasts and predictions of new files."""
 
+import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 import pytest
 import torch
 
-from hexlit.tasks.forecast.config import ForecastNetConfig
-from hexlit.tasks.forecast.data_module import ForecastDataModule
-from hexlit.tasks.forecast.evaluation import ErrorRow, examples, test_table
-from hexlit.tasks.forecast.nets import ForecastNet, WindowShape, build_net
-from hexlit.tasks.forecast.ridge import fit_ridge
-from tests.tasks.forecast.tables import hourly, make_data, save
+from hexlit.commands.predict import main
+from hexlit.errors import UsageError
+from hexlit.parquet import descriptions
+from hexlit.tasks.forecast.config import ForecastTrainConfig
+from hexlit.tasks.forecast.evaluation import (
+    OVERALL,
+    ErrorRow,
+    data_table,
+    error_table,
+    example_panels,
+    fit_ridge,
+    forecast_batch,
+    forecast_file,
+    judged_table,
+    predict,
+)
+from hexlit.tasks.forecast.module import ForecastDataModule, ForecastModule, ForecastNet
+from tests.commands.test_train import as_a_process
+from tests.tasks.forecast.tables import (
+    emptied,
+    hourly,
+    make_config,
+    make_data,
+    make_module,
+    make_trainer,
+    save,
+    without,
+)
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +47,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make_net(data: ForecastDataModule) -> ForecastNet:
-    torch.manual_seed(0)
-    return build_net(ForecastNetConfig(hidden=8, head=8, dropout=0.5), WindowShape.of(data.spec))
+    return cast(ForecastNet, make_module(data, hidden=8, head=8, dropout=0.5).net)
 
 
 def find(rows: list[ErrorRow], forecaster: str, horizon: int | str, target: str = "temp") -> ErrorRow:
@@ -34,7 +58,7 @@ def find(rows: list[ErrorRow], forecaster: str, horizon: int | str, target: str 
 @pytest.mark.row("F8")
 def test_the_table_has_every_forecaster_target_and_horizon_on_the_same_windows(path: Path) -> None:
     data = make_data(path, targets=["temp", "wind"], features=[], horizons=[1, 3])
-    rows = test_table(make_net(data), data)
+    rows = error_table(make_net(data), data)
     assert [(row.forecaster, row.target, row.horizon) for row in rows] == [
         (forecaster, target, horizon)
         for forecaster in ("model", "persistence", "seasonal", "ridge")
@@ -55,7 +79,7 @@ def test_the_table_has_every_forecaster_target_and_horizon_on_the_same_windows(p
 
 def test_without_a_whole_season_in_the_past_there_is_no_seasonal_forecast(path: Path) -> None:
     data = make_data(path, season=7)
-    rows = test_table(make_net(data), data)
+    rows = error_table(make_net(data), data)
     assert {row.forecaster for row in rows} == {"model", "persistence", "ridge"}
     assert all(np.isnan(row.skill_over_seasonal) for row in rows)
 
@@ -64,7 +88,7 @@ def test_the_table_leaves_the_network_as_it_was(path: Path) -> None:
     data = make_data(path)
     net = make_net(data).train()
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
-    test_table(net, data)
+    error_table(net, data)
     assert net.training
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
 
@@ -78,7 +102,7 @@ def test_ridge_finds_a_linear_law(tmp_path: Path) -> None:
         y[step + 1] = 0.9 * y[step] + 0.5 * x[step] + 0.01 * random.normal()
     table = table.set_column(2, "temp", pa.array(y)).set_column(3, "wind", pa.array(x))
     data = make_data(save(table, tmp_path / "t.csv"))
-    first = find(test_table(make_net(data), data), "ridge", 1)
+    first = find(error_table(make_net(data), data), "ridge", 1)
     assert first.mae < 0.02
     assert first.skill_over_persistence > 0.9
 
@@ -86,8 +110,8 @@ def test_ridge_finds_a_linear_law(tmp_path: Path) -> None:
 def test_ridge_minimises_the_penalised_squares(path: Path) -> None:
     """Its gradient is zero at the weights."""
     data = make_data(path, calendar=["hour"])
-    ridge = fit_ridge(data.in_order("train"), data.in_order("validation"), 2)
-    batch = data.all_of("train")
+    ridge = fit_ridge(data)
+    batch = data.windows["train"][:]
     series = torch.nn.functional.one_hot(batch.series, 2)
     parts: list[Any] = [batch.history.flatten(1), batch.future[:, 0], batch.statics, series, torch.ones(len(series), 1)]
     design = torch.cat(parts, 1).double().numpy()
@@ -98,16 +122,156 @@ def test_ridge_minimises_the_penalised_squares(path: Path) -> None:
     np.testing.assert_allclose(design.T @ rest + ridge.penalty * away, 0, atol=1e-6)
 
 
-def test_examples_are_windows_of_the_split_in_units_and_times(path: Path) -> None:
+def test_examples_are_windows_of_the_split_in_units(path: Path) -> None:
     data = make_data(path)
-    found = examples(make_net(data), data, count=4)
-    assert len(found) == 4
-    values = {name: dict(zip(data.grid.times(np.arange(300)).astype(str), data.grid.values[i, :, 0], strict=True))
-              for i, name in enumerate(data.grid.series)}  # fmt: skip
-    for one in found:
-        whole = values[one.series]
-        np.testing.assert_allclose(one.past, [whole[time] for time in one.past_times], rtol=1e-5)
-        np.testing.assert_allclose(one.truth, [whole[time] for time in one.times], rtol=1e-5)
-        np.testing.assert_allclose(one.forecast, one.past[-1], rtol=1e-5)  # untrained
-        assert one.seasonal is not None
-        np.testing.assert_allclose(one.seasonal, one.past[-4:-1], rtol=1e-5)
+    panels = example_panels(make_net(data), data, count=4)
+    assert len(panels) == 4
+    for panel in panels:
+        name, time = panel.title.split(", from ")
+        values = data.grid.values[data.grid.series.index(name), :, 0]
+        origin = int((np.datetime64(time) - data.grid.start) // data.grid.step)
+        assert (panel.past_steps[-1], panel.steps) == (0, [1, 2, 3])
+        np.testing.assert_allclose(panel.past, values[origin - 5 : origin + 1], rtol=1e-5)
+        np.testing.assert_allclose(panel.truth, values[origin + 1 : origin + 4], rtol=1e-5)
+        np.testing.assert_allclose(panel.forecast, panel.past[-1], rtol=1e-5)  # untrained
+        assert panel.naive is not None
+        np.testing.assert_allclose(panel.naive, panel.past[-4:-1], rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ForecastModule, Any]:
+    """A checkpoint on series a, b and c with a static column, its module and its data."""
+    folder = tmp_path_factory.mktemp("run")
+    table = hourly(300, ("a", "b", "c"))
+    table = table.append_column("height", pa.array(np.repeat([1.0, 5.0, 9.0], 300)))
+    data = make_data(save(table, folder / "t.csv"), statics=["height"])
+    module = make_module(data, hidden=8, head=8, dropout=0.3)
+    trainer = make_trainer(2)
+    trainer.fit(module, data)
+    trainer.save_checkpoint(folder / "net.ckpt")
+    return folder / "net.ckpt", module, data
+
+
+@pytest.mark.row("F9")
+def test_forecasts_are_those_of_the_network_at_the_end_of_each_series(trained: Any, tmp_path: Path) -> None:
+    """Of two of the series, in a file that begins later, where they stand at other places than in training."""
+    checkpoint, module, data = trained
+    later = hourly(300, ("a", "b", "c")).slice(300)  # without a
+    rows = [row for row in range(600) if row % 300 >= 250 and row < 595]  # c ends 5 steps before b
+    found = forecast_file(checkpoint, save(later.take(rows), tmp_path / "new.csv"))
+    assert found.column_names == ["series", "time", "steps_ahead", "temp"]
+    assert found["series"].to_pylist() == ["b"] * 3 + ["c"] * 3
+    assert found["steps_ahead"].to_pylist() == [1, 2, 3] * 2
+    batch = data.table.batch(np.array([1, 2]), np.array([299, 294]))
+    expected = data.spec.in_units(forecast_batch(module.net, batch).numpy())
+    np.testing.assert_allclose(found["temp"].to_numpy(), expected.ravel(), rtol=1e-5)
+    times = data.grid.times(np.array([300, 301, 302, 295, 296, 297]))
+    assert (found["time"].to_numpy().astype("datetime64[s]") == times).all()
+
+
+def test_a_series_with_too_long_a_gap_is_left_out_and_named(
+    trained: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = emptied(hourly(100), "wind", [196, 197, 198])
+    with caplog.at_level(logging.WARNING):
+        found = forecast_file(trained[0], save(table, tmp_path / "t.csv"))
+    assert set(found["series"].to_pylist()) == {"a"}
+    assert "no forecast of series b" in caplog.text
+    short = emptied(hourly(100), "temp", [98, 99, 197, 198])  # gaps that are filled
+    assert set(forecast_file(trained[0], save(short, tmp_path / "s.csv"))["series"].to_pylist()) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (hourly(50, ("a", "z")), "series z is not among those trained on: a, b, c"),
+        (hourly(5), "no series ends with 6 steps without a gap of more than 2"),
+        (without(hourly(50, ("a",)), [45, 46, 47]), "no series ends with 6 steps"),
+        (hourly(50).drop_columns(["wind"]), "has no column wind"),
+    ],
+)
+def test_a_file_that_cannot_be_forecast_is_refused_in_one_line(
+    table: pa.Table, said: str, trained: Any, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match=f"source=.*t.csv: .*{said}") as caught:
+        forecast_file(trained[0], save(table, tmp_path / "t.csv"))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.row("F9")
+def test_forecasts_are_written_whole_as_csv_or_parquet(trained: Any, tmp_path: Path) -> None:
+    source = save(hourly(50), tmp_path / "t.csv")
+    forecasts = forecast_file(trained[0], source)
+    for name in ("f.csv", "f.parquet"):
+        predict(trained[0], source, tmp_path / "out" / name)
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["f.csv", "f.parquet"]
+    assert list(descriptions(pq.read_schema(tmp_path / "out" / "f.parquet"))) == forecasts.column_names
+    for again in (pacsv.read_csv(tmp_path / "out" / "f.csv"), pq.read_table(tmp_path / "out" / "f.parquet")):
+        assert again["series"].to_pylist() == forecasts["series"].to_pylist()
+        np.testing.assert_allclose(again["temp"].to_numpy(), forecasts["temp"].to_numpy())
+    with pytest.raises(UsageError, match=r"target=.*f\.txt: the name of a table ends in \.csv or \.parquet"):
+        predict(trained[0], source, tmp_path / "f.txt")
+
+
+def test_a_text_is_refused_in_one_line(
+    trained: tuple[Path, ForecastModule, Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with as_a_process(tmp_path):
+        assert main([f"checkpoint={trained[0]}", "text=sunny"]) == 2
+    said = "text='sunny': a network of task forecast takes source=FILE and target=FILE"
+    assert capfd.readouterr().err == f"hexlit predict: {said}\n"
+
+
+@pytest.fixture(scope="module")
+def tabled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any, ForecastModule]:
+    """The folder of a table with a gap and of a checkpoint, its data and its module."""
+    folder = tmp_path_factory.mktemp("run")
+    data = make_data(save(emptied(hourly(300), "wind", [280]), folder / "t.csv"), targets=["temp", "wind"], features=[])
+    module = make_module(data, hidden=8, head=8)
+    trainer = make_trainer()
+    trainer.fit(module, data)
+    trainer.save_checkpoint(folder / "net.ckpt")
+    return folder, data, module
+
+
+def settings_of(folder: Path, **changed: Any) -> ForecastTrainConfig:
+    return ForecastTrainConfig(data=make_config(folder / "t.csv", targets=["temp", "wind"], features=[], **changed))
+
+
+def test_a_table_has_every_reading_with_its_split(tabled: Any) -> None:
+    folder, data, _ = tabled
+    table = data_table(settings_of(folder))
+    values = np.stack([table[name].to_numpy() for name in ("temp", "wind")], 1).reshape(data.grid.values.shape)
+    np.testing.assert_array_equal(values, data.grid.values)
+    assert np.isnan(values[0, 280, 1])
+    first = table.slice(0, 300)["split"].to_pylist()
+    assert [first.index(split) for split in ("train", "validation", "test")] == [0, *data.cuts]
+
+
+def test_a_table_of_readings_can_be_predicted(tabled: Any, tmp_path: Path) -> None:
+    folder, data, _ = tabled
+    found = forecast_file(folder / "net.ckpt", save(data_table(settings_of(folder)), tmp_path / "t.parquet"))
+    assert found["series"].to_pylist() == ["a"] * 3 + ["b"] * 3
+    assert found["time"].to_numpy()[0] == data.grid.times(np.array([300]))[0]
+
+
+def test_every_forecast_stands_beside_the_truth_at_its_time(tabled: Any) -> None:
+    folder, data, module = tabled
+    table = judged_table(settings_of(folder), folder / "net.ckpt", "test")
+    place = {name: table[name].to_numpy() for name in table.column_names}
+    steps = (place["time"].astype("datetime64[s]") - data.grid.start) // data.grid.step
+    series = np.searchsorted(data.spec.series, place["place"])
+    truth = data.grid.values[series, steps, np.searchsorted(data.spec.targets, place["target"])]
+    np.testing.assert_allclose(place["truth"], truth, rtol=1e-5)
+    for row in error_table(module.net, data):
+        own = place["target"] == row.target
+        if row.horizon != OVERALL:
+            own &= place["steps_ahead"] == row.horizon
+        error = np.abs(place[row.forecaster] - place["truth"])[own]
+        assert error.mean() == pytest.approx(row.mae, rel=1e-4)
+
+
+def test_other_readings_than_those_of_the_training_are_refused(tabled: Any) -> None:
+    folder, _, _ = tabled
+    with pytest.raises(UsageError, match=r"net.ckpt: was trained on other readings"):
+        judged_table(settings_of(folder, history=5), folder / "net.ckpt", "test")

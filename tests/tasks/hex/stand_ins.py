@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hexlit.tasks.hex import packaged
-from hexlit.tasks.hex.portable import write_safetensors
+from hexlit.tasks.hex.checkpoint import write_safetensors
 from tests.nets.test_evaluator import trained_like
 
 KNOWS_SWAP = {"small": False, "medium": True}

@@ -1,6 +1,7 @@
 """Auxiliary policy targets: their losses are the plain formulas, and nothing but training knows their heads."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -9,16 +10,15 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from hexlit.commands.hex_task import HexTask
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
-from hexlit.tasks.hex.auxiliary import reply_loss, soft_loss
 from hexlit.tasks.hex.checkpoint import load_network
-from hexlit.tasks.hex.config import DataConfig
-from hexlit.tasks.hex.host import weights_of
-from hexlit.tasks.hex.train_config import HexTrainConfig
+from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
+from hexlit.tasks.hex.module import reply_loss, soft_loss
+from hexlit.tasks.hex.players import weights_of
+from hexlit.tasks.hex.task import HexTask
 from tests.nets.test_evaluator import cpu_profile, evaluated, random_positions
 from tests.tasks.hex.test_module import Batch, fit, make_batch, make_module
 
@@ -162,18 +162,16 @@ def test_weights_that_mean_nothing_are_refused_by_their_name(key: str) -> None:
 
 
 def test_a_run_keeps_the_heads_that_it_was_started_with(tmp_path: Path) -> None:
-    """Their weights may change. A checkpoint from before there were such heads has none."""
+    """Their weights may change."""
 
     def resume(saved: dict[str, Any], **weights: float) -> None:
         config = HexTrainConfig(board=4, **weights)  # type: ignore[arg-type]
-        known = {"size": 4, "swap": False, "net": vars(config.net)}
-        HexTask(config, Console(), cast(Any, None)).check_resume(known | saved, tmp_path)
+        known = {"size": 4, "swap": False, "net": vars(config.net), "auxiliary": []}
+        HexTask(config, Console(), cast(Any, SimpleNamespace(close=None))).check_resume(known | saved, tmp_path)
 
     resume({})
     resume({"auxiliary": ["reply"]}, reply_weight=0.3)
-    with pytest.raises(
-        UsageError, match=r"reply_weight=0.15: the run in .* was started without it; keep reply_weight=0"
-    ):
+    with pytest.raises(UsageError, match=r"reply_weight=0.15: the run in .* was started without this head; keep it"):
         resume({}, reply_weight=0.15)
-    with pytest.raises(UsageError, match=r"soft_weight=0.0: .* with this head; keep soft_weight above 0 to resume$"):
+    with pytest.raises(UsageError, match=r"soft_weight=0.0: .* was started with this head; keep it to resume$"):
         resume({"auxiliary": ["soft"]})

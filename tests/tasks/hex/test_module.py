@@ -20,6 +20,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.search.config import SearchConfig
 from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.module import HexModule
 from hexlit.training.config import OptimizerConfig, TrainerConfig
 
@@ -46,7 +47,9 @@ def make_module(size: int = 4, **settings: Any) -> HexModule:
     optimizer = settings.pop("optimizer", OptimizerConfig(warmup_steps=0, schedule="constant"))
     profile = build_profile(AcceleratorConfig(**{"device": "cpu", "threads": 2} | settings.pop("accelerator", {})))
     trainer = settings.pop("trainer", TrainerConfig())
-    return HexModule(settings.pop("net", NET), optimizer, trainer, profile, size=size, **settings)
+    weights = {f"{name}_weight": weight for name, weight in settings.pop("auxiliary", {}).items()}
+    common = {"board": size, "net": NET, "optimizer": optimizer, "trainer": trainer}
+    return HexModule(HexTrainConfig(**common | weights | settings), profile)
 
 
 def fit(module: HexModule, batches: list[Batch], ckpt_path: Path | None = None, **settings: Any) -> L.Trainer:
@@ -83,7 +86,7 @@ def test_losses_equal_the_plain_formula(swap: bool) -> None:
     planes, policy, value = make_batch(swap=swap)
     losses = losses_of(module, (planes, policy, value))
     with torch.no_grad():
-        output = module(planes.float())
+        output = module.net(planes.float())
     actions = 16 + swap
     policy_loss, value_loss = 0.0, 0.0
     for row in range(len(planes)):
@@ -118,7 +121,7 @@ def test_illegal_actions_add_nothing_to_loss_or_gradient(swap: bool) -> None:
     """Whatever the network says of a taken cell, or of a swap that is not allowed."""
     module = make_module(swap=swap)
     planes, policy, value = make_batch(swap=swap)
-    output = module(planes.float())
+    output = module.net(planes.float())
     logits = output.policy_logits.detach().clone().requires_grad_()
     losses = []
     for bump in (0.0, 50.0):
@@ -214,7 +217,7 @@ def test_a_checkpoint_gives_the_same_network_without_pickle(swap: bool, tmp_path
     assert not loaded.net.training
     planes = make_batch(5, 32, seed=3)[0].float()  # another board: the weights take every size
     with torch.no_grad():
-        expected, found = module.eval()(planes), loaded.net(planes)
+        expected, found = module.net.eval()(planes), loaded.net(planes)
     assert all(torch.equal(tensor, module.net.state_dict()[name]) for name, tensor in loaded.net.state_dict().items())
     torch.testing.assert_close(found, expected)  # which is laid out in another way, and rounds in another order
 
@@ -297,7 +300,7 @@ def test_validation_finds_losses_accuracies_and_calibration_of_all_positions(swa
         for parameter in module.parameters():  # far from the near-uniform start
             parameter.mul_(3)
         module.eval()
-        output = module(planes.float())
+        output = module.net(planes.float())
         expected = {name: float(found) for name, found in module.losses(output, (planes, policy, value)).items()}
     top = {1: 0, 5: 0}
     for row in range(20):

@@ -1,5 +1,9 @@
-"""Who plays the games of a run, by device; that they play beside the training; and how late their games come to it."""
+"""Who plays the games of a run, by device and on other machines; playing beside the training; how late games come."""
 
+import platform
+import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,21 +14,24 @@ import pytest
 import torch
 
 from hexlit.accelerate import profile
+from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.ranks import Ranks
 from hexlit.cluster import actors
 from hexlit.cluster.connection import Connection
-from hexlit.commands.hex_data import make_data
+from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
+from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
 from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
 from hexlit.selfplay.workers import WorkerPlayers
 from hexlit.tasks.hex import players
-from hexlit.tasks.hex.data import SelfPlayDataModule
-from hexlit.tasks.hex.host import HostMaker
+from hexlit.tasks.hex.players import HostMaker, RemoteHostMaker, elsewhere_from
+from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
 from hexlit.training.phases import PhaseClock
 from tests.cluster.fake_ray import FakeRay
+from tests.nets.brought_blocks import SEPARABLE, package
 from tests.selfplay.hosts import AnyHost
-from tests.tasks.hex.test_same_recipe import profile_of, recipe
+from tests.tasks.hex.test_selfplay_data import profile_of, recipe
 
 SMALL = ["board=3", "search.simulations=4", "selfplay.fast_simulations=2", "selfplay.positions=40", "selfplay.games=8"]
 SMALL += ["net.channels=4", "net.blocks=[1]", "accelerator.evaluation_batch=8", "data.window=200"]
@@ -91,8 +98,7 @@ def test_the_device_decides_how_many_processes_play_and_where(
     cards(4 if device == "4 cuda" else 1, monkeypatch)
     config = recipe(kind, *overrides)
     made = profile_of(config, kind, monkeypatch)
-    data = make_data(config, made, tmp_path, PhaseClock(None), None)
-    assert isinstance(data, SelfPlayDataModule)
+    data = SelfPlayDataModule(config, made, tmp_path, PhaseClock(None))
     stub: Any = data.players.player
     makers: list[HostMaker] = [place.make_host for place in stub.places]
     assert [str(maker.profile.device) for maker in makers] == devices
@@ -118,8 +124,7 @@ def test_every_rank_plays_on_the_card_that_it_trains_on(
     config = recipe("cuda")
     profile_of(config, "cuda", monkeypatch)  # with the stand-ins for cuda
     monkeypatch.setattr(profile, "choose_device", lambda name, rank, **how: torch.device("cuda", rank))
-    data = make_data(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None), None)
-    assert isinstance(data, SelfPlayDataModule)
+    data = SelfPlayDataModule(config, profile.build_profile(config.hardware), tmp_path, PhaseClock(None))
     stub: Any = data.players.player
     assert [str(place.make_host.profile.device) for place in stub.places] == [f"cuda:{rank}"]
     assert data.place.part(4) == slice(rank, None, 2)
@@ -147,8 +152,7 @@ class Session:
 def session(folder: Path, *overrides: str) -> Session:
     clock = PhaseClock(folder / "phases.csv", units=UNITS)
     config = recipe("cpu", *SMALL, *overrides)
-    data = make_data(config, profile.build_profile(config.hardware), folder / "games", clock, None)
-    assert isinstance(data, SelfPlayDataModule)
+    data = SelfPlayDataModule(config, profile.build_profile(config.hardware), folder / "games", clock)
     return Session(data, clock)
 
 
@@ -222,3 +226,36 @@ def test_the_games_of_the_next_epoch_are_played_while_the_network_trains(
     for row in later:
         assert row.work_seconds > row.wall_seconds  # the rest went on beside the training
         assert row.counts["positions"] >= 40
+
+
+@pytest.mark.row("E14")
+def test_a_cap_of_memory_holds_on_other_machines_and_their_threads_are_their_own() -> None:
+    here = AcceleratorConfig(memory_cap=6.0, threads=8, inference_precision="fp32")
+    there = elsewhere_from(here, "cuda", 2)
+    assert (there.device, there.threads, there.memory_cap, there.inference_precision) == ("cuda", 2, 6.0, "fp32")
+    assert elsewhere_from(here, "cpu", 2).memory_cap is None, "a cpu has none, and would refuse one"
+
+
+@pytest.mark.row("E14")
+def test_a_machine_without_the_package_of_the_block_is_named(tmp_path: Path) -> None:
+    with package(tmp_path / "site", SEPARABLE):
+        net = NetConfig(channels=8, blocks=[1], block="separable")
+    missing = f"on {platform.node()}: the package that brings the block separable is not installed"
+    with pytest.raises(UsageError, match=f"^{re.escape(missing)}$"):
+        RemoteHostMaker(net, 3, False, 2, AcceleratorConfig(device="cpu", threads=1))()
+
+
+def test_a_process_that_plays_keeps_torch_at_its_share_of_the_threads() -> None:
+    """Numba starts its threads late, and sets the OpenMP that torch uses to all cores; so a fresh process it is."""
+    program = (
+        "import torch\n"
+        "from hexlit.accelerate.config import AcceleratorConfig\n"
+        "from hexlit.accelerate.profile import build_profile\n"
+        "from hexlit.nets.config import NetConfig\n"
+        "from hexlit.tasks.hex.players import HostMaker\n"
+        "profile = build_profile(AcceleratorConfig(device='cpu', threads=2)).share(2)\n"
+        "HostMaker(NetConfig(channels=8, blocks=[1]), 3, False, 4, profile)()\n"
+        "print(torch.get_num_threads())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1"]

@@ -1,0 +1,310 @@
+"""Labelled texts: reading, split without copies, tokens, batches. No Lightning: loading processes import this."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Dataset, Sampler
+
+from hexlit.errors import UsageError
+from hexlit.tasks.classify.config import TextDataConfig
+from hexlit.tasks.tables import FORMATS, read_table
+
+SPLITS = ("train", "validation", "test")
+Rows = NDArray[np.int64]
+
+
+PAD, UNKNOWN, BEGIN = "[PAD]", "[UNK]", "[CLS]"
+CHUNK = 1000
+"""Number of texts that are tokenized at once."""
+POOL = 50
+"""Batches whose texts are sorted by length together. A larger pool pads less, and mixes less."""
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """N texts in the order of their source."""
+
+    texts: list[str]
+    labels: list[str]
+    latin1: int = 0
+    """Number of files that are not UTF-8, and were read as Latin-1."""
+
+
+def read_labelled(config: TextDataConfig) -> LabelledTexts:
+    """The texts of `config`.
+
+    Raises:
+        UsageError: they cannot be found or read, a column is missing, or a row has no label.
+    """
+    path = config.file
+    if path.is_dir():
+        return read_folders(path)
+    table = read_columns(path, [config.text, config.label], "data.path")
+    labels = table[config.label]
+    if labels.null_count:
+        raise UsageError(f"data.path={path}: column {config.label} is empty in {labels.null_count} rows; name a class")
+    return LabelledTexts([text or "" for text in table[config.text].to_pylist()], labels.to_pylist())
+
+
+def read_folders(path: Path) -> LabelledTexts:
+    """The `.txt` files of every folder in `path`; the folder's name is their class.
+
+    A file is UTF-8, else Latin-1, which can read every file.
+
+    Raises:
+        UsageError: there are no such files.
+    """
+    texts, labels, latin1 = [], [], 0
+    for file in sorted(path.glob("*/*.txt")):
+        content = file.read_bytes()
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = content.decode("latin-1")
+            latin1 += 1
+        texts.append(text)
+        labels.append(file.parent.name)
+    if not texts:
+        raise UsageError(f"data.path={path}: holds no texts; a folder has a folder of .txt files for each class")
+    return LabelledTexts(texts, labels, latin1)
+
+
+def read_columns(path: Path, names: list[str], key: str) -> pa.Table:
+    """The columns `names` of a table as texts, null for empty cells; a text of digits, or "NA", is a text.
+
+    Raises:
+        UsageError: the table cannot be read; names the setting `key`.
+    """
+    types = dict.fromkeys(names, pa.string())
+    convert = pacsv.ConvertOptions(column_types=types, null_values=[""], strings_can_be_null=True)
+    return read_table(path, names, key, convert, (*FORMATS, ".jsonl"))
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Rows of `LabelledTexts` by split, each sorted; no text is in two of them."""
+
+    rows: dict[str, Rows]
+    dropped: dict[str, int]
+    """Numbers of dropped texts: `blank`, `duplicate`, and of these `conflicting` (the first copy has another label)."""
+    crossing: int
+    """Duplicates that would be in another split than their first copy, if they were kept."""
+
+
+def split_texts(source: LabelledTexts, config: TextDataConfig) -> Splits:
+    """Drop blank texts and copies, then split every class in the same proportions, by `config.split_seed` alone.
+
+    Copies are equal except for white space and case. `config.subset` of the training rows are kept, by class.
+
+    Raises:
+        UsageError: there are fewer than two classes, or fewer than three texts of one.
+    """
+    first: dict[str, int] = {}
+    copies: dict[int, int] = {}
+    blank = 0
+    for row, text in enumerate(source.texts):
+        key = " ".join(text.split()).casefold()
+        if not key:
+            blank += 1
+        elif first.setdefault(key, row) != row:
+            copies[row] = first[key]
+    originals = np.array(sorted(first.values()), np.int64)
+    labels = np.array(source.labels)
+    counts = Counter(labels[originals].tolist())
+    if len(counts) < 2:
+        raise UsageError(f"data.label: there must be two classes or more; the texts have {', '.join(counts) or 'none'}")
+    rarest = min(counts, key=lambda name: counts[name])
+    if counts[rarest] < len(SPLITS):
+        raise UsageError(
+            f"data: class {rarest} has {counts[rarest]} different texts; each of the {len(SPLITS)} splits needs one"
+        )
+    rows = _by_class(originals, labels, config)
+    # Without the step above, a copy would have been split like any other text.
+    everything = np.array(sorted([*first.values(), *copies]), np.int64)
+    side = {int(row): name for name, part in _by_class(everything, labels, config).items() for row in part}
+    crossing = sum(side[row] != side[original] for row, original in copies.items())
+    parts = []
+    for own in _classes(rows["train"], labels, config.split_seed, 1):
+        parts.append(own[: max(1, round(config.subset * len(own)))])
+    rows["train"] = np.sort(np.concatenate(parts))
+    conflicting = sum(source.labels[row] != source.labels[original] for row, original in copies.items())
+    return Splits(rows, {"blank": blank, "duplicate": len(copies), "conflicting": conflicting}, crossing)
+
+
+def _by_class(rows: Rows, labels: NDArray[np.str_], config: TextDataConfig) -> dict[str, Rows]:
+    parts: dict[str, list[Rows]] = {name: [] for name in SPLITS}
+    for own in _classes(rows, labels, config.split_seed, 0):
+        test_share = 1 - config.train_share - config.validation_share
+        validation = max(1, round(config.validation_share * len(own)))
+        test = max(1, min(round(test_share * len(own)), len(own) - validation - 1))
+        validation = min(validation, len(own) - test - 1)
+        edges = [len(own) - validation - test, len(own) - test]
+        for split, part in zip(SPLITS, np.split(own, edges), strict=True):
+            parts[split].append(part)
+    return {split: np.sort(np.concatenate(own)) for split, own in parts.items()}
+
+
+def _classes(rows: Rows, labels: NDArray[np.str_], seed: int, purpose: int) -> list[Rows]:
+    """The `rows` of each class, shuffled by `seed` and `purpose` alone."""
+    return [
+        np.random.default_rng([seed, purpose]).permutation(rows[labels[rows] == name])
+        for name in np.unique(labels[rows])
+    ]
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """The tokens of N texts, concatenated."""
+
+    tokens: NDArray[np.int32]
+    """All tokens, `[T]`."""
+    offsets: NDArray[np.int64]
+    """First position of each text, and the end of the last, `[N + 1]`."""
+    cut: int
+    """Number of texts that were cut."""
+
+    def __len__(self) -> int:
+        """Number of texts, N."""
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each text, `[N]`."""
+        return np.diff(self.offsets)
+
+    def __getitem__(self, row: int) -> NDArray[np.int32]:
+        """The tokens of text number `row`."""
+        return self.tokens[self.offsets[row] : self.offsets[row + 1]]
+
+
+@dataclass(frozen=True)
+class TextTokens:
+    """The conversion of texts to tokens; a checkpoint keeps all of it, as text and numbers."""
+
+    json: str
+    """The tokenizer as JSON of the library `tokenizers`."""
+    pad: int
+    """The padding token."""
+    size: int
+    """Number of different tokens, `pad` included."""
+    max_length: int
+    """Most tokens of a text; the rest is cut off."""
+
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
+        """The tokens of `texts`, with special ones. A text without any other token becomes one `pad`."""
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_str(self.json)
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_length)
+        rows: list[NDArray[np.int32]] = []
+        cut = 0
+        for begin in range(0, len(texts), CHUNK):
+            for encoding in tokenizer.encode_batch(list(texts[begin : begin + CHUNK])):
+                rows.append(np.array(encoding.ids or [self.pad], np.int32))
+                cut += bool(encoding.overflowing)
+        offsets = np.cumsum([0, *(len(row) for row in rows)])
+        return EncodedTexts(np.concatenate(rows) if rows else np.zeros(0, np.int32), offsets, cut)
+
+
+def fit_tokens(texts: Sequence[str], vocabulary: int, max_length: int) -> TextTokens:
+    """A tokenizer of byte pairs (BPE) with at most `vocabulary` tokens, fitted only to `texts`.
+
+    Case and accents are dropped, and every text begins with `[CLS]`. The same texts give the same tokens; that is not
+    so with the library's trainer of WordPiece.
+    """
+    import tokenizers as library
+
+    special = [PAD, UNKNOWN, BEGIN]
+    tokenizer = library.Tokenizer(library.models.BPE(unk_token=UNKNOWN))
+    tokenizer.normalizer = library.normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = library.pre_tokenizers.BertPreTokenizer()
+    trainer = library.trainers.BpeTrainer(vocab_size=vocabulary, special_tokens=special, show_progress=False)
+    tokenizer.train_from_iterator(texts, trainer)
+    begin = (BEGIN, special.index(BEGIN))  # special tokens come first
+    tokenizer.post_processor = library.processors.TemplateProcessing(single=f"{BEGIN} $A", special_tokens=[begin])
+    return TextTokens(tokenizer.to_str(), special.index(PAD), tokenizer.get_vocab_size(), max_length)
+
+
+class TextBatch(NamedTuple):
+    """B texts of at most L tokens."""
+
+    tokens: Tensor
+    """int64 `[B, L]`."""
+    mask: Tensor
+    """Whether a token is real and not padding, bool `[B, L]`."""
+    label: Tensor
+    """Index of the class, int64 `[B]`."""
+    row: Tensor
+    """Number of the text in its split, int64 `[B]`."""
+
+
+class PaddedTexts(Dataset[TextBatch]):
+    """Texts of one split; an item is a whole batch, given by the numbers of its texts."""
+
+    def __init__(self, encoded: EncodedTexts, labels: NDArray[np.int64], pad: int) -> None:
+        """`labels` `[N]` of the `encoded` texts, which are padded with `pad`."""
+        self.encoded = encoded
+        self.labels = labels
+        self._pad = pad
+
+    def __len__(self) -> int:
+        """Number of texts, N."""
+        return len(self.encoded)
+
+    def __getitem__(self, rows: list[int]) -> TextBatch:
+        """The texts number `rows`, each padded to the longest of them."""
+        texts = [self.encoded[row] for row in rows]
+        lengths = torch.tensor([len(text) for text in texts])
+        tokens = torch.full((len(rows), int(lengths.max())), self._pad)
+        for number, text in enumerate(texts):
+            tokens[number, : len(text)] = torch.from_numpy(text.astype(np.int64))
+        mask = torch.arange(tokens.shape[1]) < lengths[:, None]
+        return TextBatch(tokens, mask, torch.from_numpy(self.labels[rows]), torch.tensor(rows))
+
+
+class LengthBuckets(Sampler[list[int]]):
+    """Batches of row numbers, in an order that depends only on seed and epoch; every text comes once per epoch.
+
+    Texts are shuffled, sorted by length within pools of `POOL` batches, and the batches are shuffled again. Lightning
+    sets the epoch, so that one loader with its processes serves all epochs.
+    """
+
+    def __init__(self, lengths: NDArray[np.int64], batch: int, seed: int) -> None:
+        """Batches of `batch` texts with `lengths` `[N]` tokens; one may have fewer."""
+        self._lengths = lengths
+        self._batch = batch
+        self._seed = seed
+        self._epoch = 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Draw the batches of `epoch` from now on."""
+        self._epoch = epoch
+
+    def __len__(self) -> int:
+        """Number of batches."""
+        return -(-len(self._lengths) // self._batch)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """All batches of the epoch."""
+        random = np.random.default_rng([self._seed, self._epoch])
+        order = random.permutation(len(self._lengths))
+        pools = [order[begin : begin + POOL * self._batch] for begin in range(0, len(order), POOL * self._batch)]
+        batches = [batch for pool in pools for batch in by_length(pool, self._lengths, self._batch)]
+        for number in random.permutation(len(batches)):
+            yield batches[number]
+
+
+def by_length(rows: NDArray[np.int64], lengths: NDArray[np.int64], batch: int) -> list[list[int]]:
+    """`rows` in batches of `batch`, the longest texts first, so that memory runs out at once or never."""
+    ordered = rows[np.argsort(-lengths[rows], kind="stable")]
+    return [ordered[begin : begin + batch].tolist() for begin in range(0, len(ordered), batch)]

@@ -1,0 +1,413 @@
+"""A table of readings as windows: times, grid, gaps, scaling, batches. No Lightning: loading processes import this."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from hexlit.errors import UsageError
+from hexlit.tasks.forecast.config import ForecastDataConfig
+from hexlit.tasks.tables import first_line, read_table
+
+MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL"]
+"""Texts of a CSV file that mean a missing value."""
+MOST_VALUES = 2 * 10**9
+"""Most values of a grid; with more, a wrong time is likelier than so much data."""
+
+Times = NDArray[np.datetime64]
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TimeGrid:
+    """S series with V columns of values on one time axis of T steps."""
+
+    series: tuple[str, ...]
+    """Names of the series, sorted, `[S]`."""
+    start: np.datetime64
+    """Time of step 0 in seconds, in UTC if the table has a zone."""
+    step: np.timedelta64
+    values: Values
+    """Values, NaN where missing, `[S, T, V]`."""
+    last: NDArray[np.int64]
+    """Step of the last row of every series, `[S]`."""
+    statics: Values
+    """Static columns, `[S, K]`."""
+    report: dict[str, dict[str, Any]]
+    """By series: `rows` of the table, `missing_rows` (steps without one between its first and its last), `duplicates`
+    (left out, as an earlier row has the same step), `off_grid` (times rounded down), `missing_values` by column."""
+
+    @property
+    def steps(self) -> int:
+        """Steps of the time axis, T."""
+        return int(self.values.shape[1])
+
+    def times(self, steps: NDArray[np.int64]) -> Times:
+        """datetime64[s] of `steps`, which may lie beyond the end."""
+        return np.asarray(self.start + steps * self.step)
+
+
+def read_grid(path: Path, config: ForecastDataConfig, key: str = "data.path") -> TimeGrid:
+    """The CSV or Parquet file `path` at every multiple of the step, from the first row of any series to the last.
+
+    A time between two steps is rounded down. Of rows with the same series and step the first of the table counts.
+
+    Raises:
+        UsageError: the file cannot be read, a column does not fit its meaning, or the grid would be too large; names
+            the setting `key`.
+    """
+    where = f"{key}={path}"
+    by = [config.series] if config.series else []
+    convert = pacsv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
+    table = read_table(path, [*config.time, *by, *config.statics, *config.columns], key, convert)
+    for name in [*config.time, *by]:
+        if empty := table[name].null_count:
+            raise UsageError(f"{where}: column {name} is empty in {empty} of {len(table)} rows")
+    seconds = read_times(table.select(config.time), config.time_format, where).astype(np.int64)
+    names = table[config.series].cast(pa.string()).to_numpy().astype(str) if by else np.full(len(table), "all")
+    series, number = np.unique(names, return_inverse=True)
+    values = np.stack([_numbers(table[name], name, where) for name in config.columns], 1)
+    statics = [_statics(_numbers(table[name], name, where), number, series, name, where) for name in config.statics]
+
+    step = config.step_minutes * 60
+    steps = seconds // step
+    first, span = int(steps.min()), int(steps.max() - steps.min()) + 1
+    if len(series) * span * values.shape[1] > MOST_VALUES:
+        raise UsageError(
+            f"data.step_minutes={config.step_minutes}: {len(series)} series of {span} steps are too many; look for a "
+            "wrong time"
+        )
+    cells, rows = np.unique(number * span + (steps - first), return_index=True)  # the first row of every cell
+    grid = np.full((len(series) * span, values.shape[1]), np.nan)
+    grid[cells] = values[rows]
+    last, report = np.zeros(len(series), np.int64), {}
+    for index, name in enumerate(series):
+        own, used = number == index, rows[cells // span == index]
+        begin, end = steps[own].min(), steps[own].max()
+        last[index] = end - first
+        report[str(name)] = {
+            "rows": int(own.sum()),
+            "missing_rows": int(end - begin + 1 - len(used)),
+            "duplicates": int(own.sum() - len(used)),
+            "off_grid": int((seconds[own] % step != 0).sum()),
+            "missing_values": dict(zip(config.columns, np.isnan(values[used]).sum(0).tolist(), strict=True)),
+        }
+    return TimeGrid(
+        series=tuple(map(str, series)),
+        start=np.datetime64(first * step, "s"),
+        step=np.timedelta64(step, "s"),
+        values=grid.reshape(len(series), span, -1),
+        last=last,
+        statics=np.stack(statics, 1) if statics else np.zeros((len(series), 0)),
+        report=report,
+    )
+
+
+def read_times(table: pa.Table, form: str | None, where: str) -> Times:
+    """datetime64[s] `[N]` of one column of times, of whole numbers (year, month, day, hour, minute), or of texts.
+
+    Texts of several columns are joined by a space. A time with a zone becomes UTC; one without stays as it is. `where`
+    begins the messages.
+
+    Raises:
+        UsageError: a time cannot be read.
+    """
+    columns, shown = table.columns, "+".join(table.column_names)
+    whole = [pa.types.is_integer(column.type) for column in columns]
+    if len(columns) == 1 and pa.types.is_temporal(columns[0].type) and not pa.types.is_time(columns[0].type):
+        return _in_seconds(columns[0])
+    if any(pa.types.is_floating(column.type) for column in columns) or whole == [True]:
+        raise UsageError(f"{where}: column {shown} is a number, not a time")
+    texts = [column.cast(pa.string()) for column in columns]
+    if all(whole):
+        form = None
+        digits = [pc.utf8_lpad(text, 4 if part == 0 else 2, "0") for part, text in enumerate(texts)]
+        texts = [pc.binary_join_element_wise(*digits[:3], "-")]
+        texts += [pc.binary_join_element_wise(*digits[3:], ":")] if digits[3:] else []
+    joined = pc.binary_join_element_wise(*texts, " ")
+    if form is not None:
+        times = pc.strptime(joined, format=form, unit="s", error_is_null=True)
+        if times.null_count:
+            wrong = joined.filter(pc.is_null(times))[0].as_py()[:40]
+            raise UsageError(f"{where}: {shown} is {wrong!r} in a row, which data.time_format={form} does not read")
+        return _in_seconds(times)
+    for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
+        try:
+            return _in_seconds(joined.cast(kind))
+        except pa.ArrowInvalid as error:
+            last = first_line(error)
+    raise UsageError(f"{where}: {shown} is not ISO 8601 in every row ({last}); data.time_format takes other forms")
+
+
+def calendar_features(times: Times, timezone: str | None, names: list[str]) -> NDArray[np.float32]:
+    """Sine and cosine of each of `names` (hour of the day, weekday, yearday), float32 `[N, 2 * names]`.
+
+    `times` are UTC and become those of `timezone`; if that is None, they are used unchanged.
+    """
+    local = times.astype("datetime64[s]")
+    if timezone is not None:
+        zoned = pa.array(local, pa.timestamp("s", "UTC")).cast(pa.timestamp("s", timezone))
+        local = pc.local_timestamp(zoned).to_numpy(zero_copy_only=False).astype("datetime64[s]")
+    day = local.astype("datetime64[D]")
+    hours = (local - day).astype(np.float64) / 3600
+    weekday = (day.astype(np.int64) + 3) % 7  # the epoch was a Thursday
+    yearday = (day - local.astype("datetime64[Y]").astype("datetime64[D]")).astype(np.float64)
+    turns = {"hour": hours / 24, "weekday": (weekday + hours / 24) / 7, "yearday": (yearday + hours / 24) / 365.25}
+    waves = [wave(2 * np.pi * turns[name]) for name in names for wave in (np.sin, np.cos)]
+    return np.stack(waves, 1).astype(np.float32) if waves else np.zeros((len(times), 0), np.float32)
+
+
+def carried_forward(values: Values, max_gap: int, cuts: tuple[int, ...] = ()) -> tuple[Values, NDArray[np.bool_]]:
+    """`values` `[S, T, V]` with gaps filled by the last known value, and a mask of the filled ones.
+
+    A value fills at most the next `max_gap` steps, and never beyond one of the `cuts`, the first steps of other splits.
+    Longer gaps stay NaN.
+    """
+    steps = np.arange(values.shape[1])
+    begins = np.zeros(len(steps), np.int64)
+    for cut in cuts:
+        begins[cut:] = cut
+    known = np.isfinite(values)
+    source = np.where(known, steps[None, :, None], -1)
+    source = np.maximum.accumulate(source, axis=1)
+    may = (source >= begins[None, :, None]) & (steps[None, :, None] - source <= max_gap)
+    was_filled = may & ~known
+    # Along the time axis, every step takes the value of its source.
+    filled = np.take_along_axis(values, np.maximum(source, 0), axis=1)
+    return np.where(may, filled, np.nan), was_filled
+
+
+def _in_seconds(column: pa.ChunkedArray) -> Times:
+    """Whole seconds, those of a column with a zone in UTC."""
+    zone = column.type.tz if pa.types.is_timestamp(column.type) else None
+    times: Times = column.cast(pa.timestamp("s", zone), safe=False).to_numpy().astype("datetime64[s]")
+    return times
+
+
+def _numbers(column: pa.ChunkedArray, name: str, where: str) -> Values:
+    """The column as float64, NaN for empty cells and for values that are no finite numbers."""
+    try:
+        numbers = column.cast(pa.float64()).to_numpy()
+    except pa.ArrowException as error:
+        raise UsageError(f"{where}: column {name} is not of numbers ({first_line(error)})") from error
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _statics(values: Values, number: NDArray[np.int64], series: NDArray[np.str_], column: str, where: str) -> Values:
+    """The one value of every series, `[S]`; `number` are the series of the rows."""
+    known = np.isfinite(values)
+    constant = np.zeros(len(series))
+    for index, name in enumerate(series):
+        own = np.unique(values[known & (number == index)])
+        if len(own) != 1:
+            raise UsageError(f"{where}: static column {column} has {len(own)} values in series {name}; it needs one")
+        constant[index] = own[0]
+    return constant
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """Columns, window, grid and scaling, in plain containers.
+
+    V are the columns of values, C the calendar features, K the static ones, T the targets, P the horizons.
+    """
+
+    time: list[str]
+    time_format: str | None
+    timezone: str | None
+    calendar: list[str]
+    series_column: str | None
+    series: list[str]
+    """Names of the series, in the order of their indices."""
+    static_columns: list[str]
+    statics: list[list[float]]
+    """Scaled static columns of every series, `[S, K]`."""
+    targets: list[str]
+    features: list[str]
+    step_minutes: int
+    history: int
+    horizons: list[int]
+    season: int
+    max_gap: int
+    mean: list[float]
+    """Means of the training rows, by column of values: targets first, `[V]`."""
+    std: list[float]
+    """Standard deviations of the training rows, `[V]`."""
+
+    @property
+    def values(self) -> list[str]:
+        """Columns of values: targets first."""
+        return [*self.targets, *self.features]
+
+    @property
+    def inputs(self) -> int:
+        """Inputs of a step of the past: values, a flag for each filled one, calendar."""
+        return 2 * len(self.values) + self.calendars
+
+    @property
+    def calendars(self) -> int:
+        """Calendar features of a step."""
+        return 2 * len(self.calendar)
+
+    @property
+    def source(self) -> ForecastDataConfig:
+        """Columns to read from a new table. Its series are those of the training, with their static columns."""
+        names = ("time", "time_format", "timezone", "targets", "features", "step_minutes")
+        return ForecastDataConfig(series=self.series_column, **{name: getattr(self, name) for name in names})
+
+    @property
+    def target_std(self) -> list[float]:
+        """Factors from scaled targets to their units, without the mean, `[T]`."""
+        return self.std[: len(self.targets)]
+
+    def in_units(self, scaled: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Scaled targets `[..., T]` in their units."""
+        count = len(self.targets)
+        return np.asarray(scaled.astype(np.float64) * np.array(self.std[:count]) + np.array(self.mean[:count]))
+
+
+def fit_spec(config: ForecastDataConfig, grid: TimeGrid, train_steps: int) -> WindowSpec:
+    """The spec of `config` and `grid`, scaled only by its first `train_steps` steps.
+
+    A column that never changes there keeps its unit.
+    """
+    rows = grid.values[:, :train_steps].reshape(-1, grid.values.shape[2])
+    known = np.isfinite(rows)
+    count = np.maximum(known.sum(0), 1)
+    mean = np.where(known, rows, 0).sum(0) / count
+    std = np.sqrt(np.square(np.where(known, rows - mean, 0)).sum(0) / count)
+    statics = grid.statics - grid.statics.mean(0)
+    spread = statics.std(0)
+    shared = {one.name: getattr(config, one.name) for one in fields(WindowSpec) if hasattr(config, one.name)}
+    own = {
+        "series_column": config.series,
+        "series": list(grid.series),
+        "static_columns": config.statics,
+        "statics": (statics / np.where(spread > 0, spread, 1)).tolist(),
+        "horizons": config.steps_ahead,
+        "mean": mean.tolist(),
+        "std": np.where(std > 0, std, 1).tolist(),
+    }
+    return WindowSpec(**shared | own)
+
+
+class ForecastBatch(NamedTuple):
+    """B windows: H steps of the past with F inputs, P horizons with T targets. Values are scaled."""
+
+    history: Tensor
+    """Past, float32 `[B, H, F]`: values (targets first), 1 for each filled one, calendar."""
+    future: Tensor
+    """Calendar of the forecast steps, float32 `[B, P, C]`."""
+    statics: Tensor
+    """Static columns, float32 `[B, K]`."""
+    series: Tensor
+    """Index of the series, int64 `[B]`."""
+    target: Tensor
+    """Targets, float32 `[B, P, T]`; NaN beyond the end of the grid."""
+    origin: Tensor
+    """Last step of the past, on the grid, int64 `[B]`."""
+
+
+class WindowTable:
+    """All rows of a grid as tensors. A batch of windows is one gather from them, without a loop.
+
+    Attributes:
+        filled: whether the last known value replaces a missing one, bool `[S, T, V]`.
+        has_input: whether every value was read or filled, bool `[S, T]`.
+        has_target: whether every target was read, bool `[S, T]`.
+    """
+
+    def __init__(self, grid: TimeGrid, spec: WindowSpec, cuts: tuple[int, ...] = ()) -> None:
+        """Scale and fill the values of `grid`; nothing is filled across the `cuts` between splits."""
+        values, self.filled = carried_forward(grid.values, spec.max_gap, cuts)
+        known = np.isfinite(grid.values)
+        self.has_input = np.all(known | self.filled, axis=2)
+        self.has_target = np.all(known[:, :, : len(spec.targets)], axis=2)
+        self.spec = spec
+        self.steps = grid.steps
+        scaled = np.nan_to_num((values - np.array(spec.mean)) / np.array(spec.std))
+        beyond = np.arange(grid.steps + max(spec.horizons), dtype=np.int64)
+        calendar = calendar_features(grid.times(beyond), spec.timezone, spec.calendar)
+        of_past = np.broadcast_to(calendar[None, : grid.steps], (len(grid.series), grid.steps, calendar.shape[1]))
+        inputs = np.concatenate([scaled, self.filled, of_past], 2).astype(np.float32)
+        self._inputs = torch.from_numpy(inputs.reshape(-1, inputs.shape[2]))
+        truth = (grid.values[:, :, : len(spec.targets)] - np.array(spec.mean)[: len(spec.targets)]) / spec.target_std
+        self._truth = torch.from_numpy(truth.astype(np.float32).reshape(-1, len(spec.targets)))
+        self._calendar = torch.from_numpy(calendar)
+        self._statics = torch.tensor(spec.statics, dtype=torch.float32).reshape(len(spec.series), -1)
+        self._past = torch.arange(1 - spec.history, 1)
+        self._ahead = torch.tensor(spec.horizons)
+
+    def batch(self, series: NDArray[np.int64], origin: NDArray[np.int64]) -> ForecastBatch:
+        """The windows of `series` `[B]` whose past ends at step `origin` `[B]`."""
+        numbers, steps = torch.from_numpy(series), torch.from_numpy(origin)
+        past = (numbers * self.steps + steps)[:, None] + self._past
+        ahead = steps[:, None] + self._ahead
+        # A forecast beyond the last row has no truth, not the first row of the next series.
+        inside = ahead < self.steps
+        target = self._truth[numbers[:, None] * self.steps + torch.where(inside, ahead, 0)]
+        return ForecastBatch(
+            history=self._inputs[past],
+            future=self._calendar[ahead],
+            statics=self._statics[numbers],
+            series=numbers,
+            target=torch.where(inside[:, :, None], target, torch.nan),
+            origin=steps,
+        )
+
+
+class Windows(Dataset[ForecastBatch]):
+    """N windows of one split; an item is a whole batch, given by the numbers of its windows.
+
+    Attributes:
+        series: index of the series, `[N]`.
+        origin: last step of the past, `[N]`.
+        dropped: number of dropped windows, by reason.
+    """
+
+    def __init__(self, table: WindowTable, begin: int, end: int, stride: int) -> None:
+        """Every window whose past and targets lie in the steps `begin` to `end` (left out), one each `stride` steps.
+
+        A window is dropped if an input of its past was neither read nor filled, or if a target was not read.
+        """
+        spec = table.spec
+        self._table = table
+        origins = np.arange(begin + spec.history - 1, end - max(spec.horizons), stride)
+        gaps = np.cumsum(~table.has_input, 1)
+        gaps = np.concatenate([np.zeros((len(gaps), 1), np.int64), gaps], 1)
+        has_past = gaps[:, origins + 1] == gaps[:, origins + 1 - spec.history]
+        has_future = np.ones_like(has_past)
+        for ahead in spec.horizons:
+            has_future &= table.has_target[:, origins + ahead]
+        self.series, columns = np.nonzero(has_past & has_future)
+        self.origin = origins[columns]
+        self.dropped = {
+            "gap in the past": int((~has_past).sum()),
+            "missing target": int((has_past & ~has_future).sum()),
+        }
+
+    def __len__(self) -> int:
+        """Number of windows, N."""
+        return len(self.series)
+
+    def __getitem__(self, rows: NDArray[np.int64] | slice) -> ForecastBatch:
+        """The batch of the windows number `rows`."""
+        return self._table.batch(self.series[rows], self.origin[rows])
+
+    def batches(self, size: int) -> Iterator[ForecastBatch]:
+        """Every window once in batches of `size`, in the order of series and time."""
+        return (self[begin] for begin in in_batches(np.arange(len(self)), size))
+
+
+def in_batches(rows: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
+    """`rows` in batches of `size`; the last one has the rest."""
+    return [rows[begin : begin + size] for begin in range(0, len(rows), size)]

@@ -1,0 +1,247 @@
+"""Self-play as a LightningDataModule: every epoch plays games, saves them, and trains on a window of the latest."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+from hexlit.accelerate.loaders import make_loader
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
+from hexlit.accelerate.together import from_writer, gathered
+from hexlit.hex.encoding import blank_planes
+from hexlit.hex.record import GameRecord
+from hexlit.nets.config import REPLY
+from hexlit.selfplay.actor import SelfPlayCounts
+from hexlit.selfplay.dataset import GameRows
+from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
+from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
+from hexlit.selfplay.store import GameStore
+from hexlit.selfplay.window import ReplayWindow
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.data import HexDataModule
+from hexlit.tasks.hex.epoch_data import EpochDataset
+from hexlit.tasks.hex.players import Weights, make_players, weights_of
+from hexlit.training.phases import Phase, PhaseClock
+
+SHOWN_GAMES = 16
+"""Number of latest games kept for display."""
+
+COUNTS = ("games", "positions", "evaluations", "unresigned", "false_resigns")
+"""Counts of the whole run, kept in its checkpoints."""
+
+
+class SelfPlayDataModule(HexDataModule):
+    """Plays with the module's current network whenever Lightning asks for an epoch's data.
+
+    With several ranks, each plays its share of the games, and all learn from all. Games of the first rank go to a
+    `GameStore` at once, the others' when all have played. The games in progress are part of the checkpoint, and a
+    resumed run continues them. With the same seed on a CPU it plays the same games as the interrupted run would.
+
+    Processes of their own may play (`selfplay.ahead`). They play for the next epoch while the network trains on this
+    one's games. Their weights are those of the epoch's beginning: one epoch older than otherwise, or
+    `selfplay.versions_behind` epochs.
+    """
+
+    def __init__(
+        self,
+        config: HexTrainConfig,
+        profile: DeviceProfile,
+        folder: Path,
+        clock: PhaseClock,
+        deadline: float | None = None,
+        others: GameRows | None = None,
+    ) -> None:
+        """Games of `config`, saved in `folder` and timed by `clock`.
+
+        `deadline` (on `time.monotonic()`) ends self-play early. A share `data.mix_share` of every batch comes from
+        `others`, recorded games; the number of batches does not change.
+        """
+        super().__init__()
+        self.config = config.selfplay
+        self.replay = replay = config.data
+        self.seed = config.seed
+        self.profile = profile
+        self.clock = clock
+        self.place = ranks()
+        self.players = make_players(config, profile, self.place)
+        self.memory_share = self.players.memory_share
+        self.store = GameStore(folder) if self.place.writes else None
+        self.rounds = SelfPlayRounds(
+            self.players.player,
+            self.store,
+            positions=self.config.positions,
+            ahead=self.players.placement.ahead,
+            deadline=deadline,
+            gather=gathered,
+        )
+        self.window = ReplayWindow(
+            size=config.board,
+            swap=config.swap,
+            capacity=replay.window,
+            search_value_share=replay.search_value_share,
+            search_value_decay=replay.search_value_decay,
+            surprise_share=replay.surprise_share,
+            replies=REPLY in config.auxiliary,
+        )
+        self.others = others
+        self.totals = dict.fromkeys(COUNTS, 0)
+        self._latest = SelfPlayCounts()
+        self._behind: list[int] = []
+        self._records: list[GameRecord] = []
+
+    @property
+    def evaluations(self) -> int:
+        return self.totals["evaluations"]
+
+    def train_dataloader(self) -> DataLoader[Any]:
+        """Play an epoch's games; then batches from the window, in proportion to the new positions."""
+        assert self.trainer is not None
+        epoch = self.trainer.current_epoch
+        if self.trainer.should_stop or epoch >= (self.trainer.max_epochs or 10**9):
+            batches = self.window.epoch(batch=1, steps=1, seed=0, epoch=0)
+            return DataLoader(EpochDataset(batches, self.place), batch_size=None)
+        with self.clock.phase("selfplay", epoch, goal=self.config.positions / self.place.size) as phase:
+            counts = self._play(epoch, phase)
+        if epoch + 1 < (self.trainer.max_epochs or 10**9):
+            self.rounds.set_off(self._weights(), epoch, self._past(epoch + 1))
+        # Whole games exceed the number by a varying amount.
+        new = min(counts.positions + counts.renewed, self.config.positions)
+        steps = max(1, math.ceil(new * self.replay.reuse / self.profile.train_batch))
+        batches = self.window.epoch(
+            batch=self.profile.train_batch,
+            steps=steps,
+            seed=self.seed,
+            epoch=epoch,
+            others=self.others,
+            share=self.replay.mix_share,
+        )
+        return make_loader(EpochDataset(batches, self.place), self.profile, batch_size=None)
+
+    def prepare(self) -> None:
+        self.players.player.prepare()
+
+    def cpu_seconds(self) -> float:
+        return self.players.player.cpu_seconds()
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "games": self.totals["games"],
+            "positions": self.totals["positions"],
+            "resignations": {
+                "played_on": self.totals["unresigned"],
+                "would_have_been_wrong": self.totals["false_resigns"],
+            },
+            "players": self.players.summary(),
+        }
+
+    def close(self) -> None:
+        self.rounds.close()
+
+    def some_planes(self, count: int) -> np.ndarray[Any, Any]:
+        count = min(count, len(self.window))
+        if not count:
+            return blank_planes(0, self.window.size)
+        return self.window.epoch(batch=count, steps=1, seed=self.seed, epoch=0)[0].planes
+
+    def some_games(self, count: int) -> list[GameRecord]:
+        return self._records[-count:]
+
+    def files(self) -> list[Path]:
+        return [] if self.store is None else self.store.parts()
+
+    def figures(self) -> dict[str, float]:
+        """Figures of self-play so far, and of the latest epoch, for the loggers.
+
+        `versions_behind` counts epochs of training from the beginning of a game until the network first learned from
+        that game: the mean over the epoch's games, and the most. Later moves of a game come from newer networks.
+        """
+        counts = self._latest
+        renewed = {"renewed": counts.renewed} if self.config.reanalyse_share else {}
+        behind = self._behind
+        late = {"versions_behind": fmean(behind), "versions_behind_max": max(behind)} if behind else {}
+        return {
+            "games": self.totals["games"],
+            "positions": self.totals["positions"],
+            "window": len(self.window),
+            "moves_a_game": counts.moves / max(1, counts.games),
+            "games_per_second": counts.games / max(1e-9, counts.seconds),
+            "recalled_share": counts.recalled / max(1, counts.recalled + counts.evaluations),
+            "false_resign_share": self.totals["false_resigns"] / max(1, self.totals["unresigned"]),
+            **late,
+            **renewed,
+        }
+
+    def _play(self, epoch: int, phase: Phase) -> SelfPlayCounts:
+        shown = SelfPlayCounts()
+
+        def show(counts: SelfPlayCounts) -> None:
+            nonlocal shown
+            names = ("games", "positions", "evaluations", "network_seconds")
+            phase.add(**{name: getattr(counts, name) - getattr(shown, name) for name in names})
+            phase.work_seconds = counts.seconds
+            phase.advance(counts.positions + counts.renewed)
+            shown = replace(counts)
+
+        records, counts = self.rounds.play(self._weights(), epoch, show, self._past(epoch), self.window.renew)
+        self.window.extend(records)
+        self._records = list(records)[-SHOWN_GAMES:] or self._records
+        self._behind = [epoch - record.network_version for record in records]
+        self.totals = {name: total + getattr(counts, name) for name, total in self.totals.items()}
+        self._latest = counts
+        return counts
+
+    def _past(self, epoch: int) -> PastPositions | None:
+        """The positions that the round for `epoch` searches again, from the window; a resumed run finds the same."""
+        most = round(self.config.reanalyse_share * self.config.positions)
+        return chosen_positions(self.window.records, most, seed=self.seed, round=epoch) if most else None
+
+    def _weights(self) -> Weights:
+        assert self.trainer is not None
+        return weights_of(self.trainer.lightning_module.net_in_use)  # type: ignore[arg-type]  # of a TrainedModule
+
+    def state_dict(self) -> dict[str, Any]:
+        """The games in progress, those of the window, and the counts so far, as tensors and numbers.
+
+        The store holds the games. Only the targets that reanalysis has renewed since then are here.
+        """
+        in_progress, begun = self.rounds.state()
+        renewed = self.window.renewed()
+        return {
+            "in_progress": [_tensors(part) for part in in_progress],
+            "ahead": [{"weights": _tensors(one.weights), "network_version": one.network_version} for one in begun],
+            "window": torch.tensor(self.window.game_ids, dtype=torch.int64),
+            "renewed": None if renewed is None else _tensors(renewed._asdict()),
+            **self.totals,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Continue from a checkpoint: the games in progress, and its window.
+
+        Games that have ended since then are in the store already; they are played again and not saved twice.
+        """
+        in_progress = [_arrays(part) for part in state_dict["in_progress"]]
+        begun = [Begun(_arrays(one["weights"]), one["network_version"]) for one in state_dict["ahead"]]
+        self.rounds.restore(RoundState(in_progress, begun))
+        self.totals = {name: state_dict[name] for name in COUNTS}
+        records = [] if self.store is None else self.store.find(state_dict["window"].tolist())
+        self.window.extend(from_writer(records))
+        if state_dict["renewed"] is not None:
+            self.window.renew(NewTargets(**_arrays(state_dict["renewed"])))
+
+    def teardown(self, stage: str) -> None:
+        self.close()
+
+
+def _tensors(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _arrays(tensors: Mapping[str, torch.Tensor]) -> dict[str, np.ndarray[Any, Any]]:
+    return {name: tensor.numpy() for name, tensor in tensors.items()}

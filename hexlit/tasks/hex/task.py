@@ -1,0 +1,292 @@
+"""The task `hex`: a policy/value network, its training games, its rating, and the measure of its strength."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import lightning as L
+import numba
+import torch
+from rich.console import Console
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.accelerate.ranks import ranks
+from hexlit.accelerate.together import on_writer
+from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
+from hexlit.arena.ratings import RatingPool
+from hexlit.errors import UsageError
+from hexlit.nets.config import AUXILIARY, saved_config
+from hexlit.nets.evaluator import measure_agreement
+from hexlit.nets.tower import HexNet, forward_flops, training_flops
+from hexlit.reporting.ending import print_ending
+from hexlit.reporting.summary import print_summary
+from hexlit.search.evaluator import Evaluator, RolloutEvaluator
+from hexlit.tasks.hex.checkpoint import load_network
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.data import GamesAccount, GamesDataModule, HexDataModule
+from hexlit.tasks.hex.module import HexModule
+from hexlit.tasks.hex.players import EvaluatorHost, Weights, weights_of
+from hexlit.tasks.hex.selfplay_data import SelfPlayDataModule
+from hexlit.tasks.hex.tracked import METRICS, HexMedia, used_games
+from hexlit.tracking.identity import Identity
+from hexlit.tracking.tracked_run import Files
+from hexlit.training.checkpoint_files import save_whole
+from hexlit.training.phases import Phase, PhaseClock
+from hexlit.training.task import Evaluation, Session, Task
+
+log = logging.getLogger(__name__)
+CHECKED_POSITIONS = 1000
+"""Positions for comparing the number format of self-play with float32 at the end of a run."""
+IsDue = Callable[[L.Trainer], bool]
+"""Whether the epoch that ends now is measured."""
+
+
+class RatingPhase(L.Callback):
+    """Rates the network after every `evaluation.pool.every_epochs` epochs and after the last; logs `rating.*`.
+
+    Networks play with the evaluation's search. Two players are fixed: random play, which is the anchor, and search with
+    random playouts.
+    """
+
+    def __init__(self, config: HexTrainConfig, module: HexModule, session: Session) -> None:
+        """The network of `module` is rated."""
+        evaluation, self._config, self._module, self._session = config.evaluation, config, module, session
+        self._search = replace(config.search, simulations=evaluation.simulations)
+        games = evaluation.pool.pairs
+        self._own, self._other = (
+            EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=games, profile=session.profile)
+            for _ in range(2)
+        )
+        rollouts = RolloutEvaluator(evaluation.rollouts, evaluation.seed)
+        fixed: dict[str, Player] = {
+            "random": RandomPlayer(evaluation.seed),
+            "rollouts": SearchPlayer(self._search, rollouts, size=config.board, batch=games),
+        }
+        self._pool = RatingPool(
+            session.folder,
+            evaluation.pool,
+            fixed,
+            lambda path: self._player(self._other, load_weights(path)),
+            size=config.board,
+            seed=evaluation.seed,
+        )
+        self._pool.resume(session.first_epoch)
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Rate, when a rating is due."""
+        epoch = trainer.current_epoch
+        last = trainer.should_stop or epoch + 1 == trainer.max_epochs
+        if not last and (epoch + 1) % self._config.evaluation.pool.every_epochs:
+            return
+        with self._session.clock.phase("rating", epoch):
+            figures = on_writer(lambda: self._rate(epoch))
+        pl_module.log_dict({f"rating.{name}": value for name, value in figures.items()})
+        self._session.display.update(epoch=epoch, figures={"elo": figures["elo"]})
+
+    def _rate(self, epoch: int) -> dict[str, float]:
+        weights = weights_of(self._module.net_in_use)
+        rating = self._pool.play(epoch, self._player(self._own, weights), lambda path: save_weights(path, weights))
+        return {"elo": float(rating.elo), "elo_low": float(rating.low), "elo_high": float(rating.high)}
+
+    def _player(self, host: EvaluatorHost, weights: Weights) -> Player:
+        config = self._config
+        games = config.evaluation.pool.pairs
+        return SearchPlayer(self._search, host.refreshed(weights), size=config.board, batch=games, swap=config.swap)
+
+
+def save_weights(path: Path, weights: Weights) -> None:
+    """Save the state of a network, whole or not at all."""
+    save_whole({name: torch.from_numpy(array) for name, array in weights.items()}, path)
+
+
+def load_weights(path: Path) -> Weights:
+    """Read the weights that `save_weights` wrote."""
+    weights = torch.load(path, map_location="cpu", weights_only=True)
+    return {name: tensor.numpy() for name, tensor in weights.items()}
+
+
+class StrengthMeasure(Protocol):
+    """What measures the network, against the exact truth too, and compiles the kernels of the run.
+
+    It is given to the task, as code that learns must not reach the truth.
+    """
+
+    def begin(self, phase: Phase) -> None:
+        """Wait for the kernels of self-play; `phase` shows the progress."""
+
+    def set_up(self, profile: DeviceProfile) -> int:
+        """Get ready; returns the batch of the evaluators to measure."""
+
+    def least(self) -> Mapping[str, float] | None:
+        """Figures that prove a network when all are reached; None without such a proof."""
+
+    def measure(self, evaluator: Evaluator, *, final: bool) -> Mapping[str, Any]:
+        """Figures of the network behind `evaluator`; the `final` ones use their own positions."""
+
+    def callback(self, clock: PhaseClock, is_due: IsDue) -> L.Callback:
+        """Comes right before each evaluation."""
+
+    def summary(self) -> Mapping[str, float]:
+        """Seconds of compiling."""
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the processes that compile."""
+
+    def close(self) -> None:
+        """End them."""
+
+
+class HexTask(Task):
+    """Teaches a network Hex, from nothing or from recorded games, and measures its strength."""
+
+    unit = "positions"
+    units = ("games", "positions", "evaluations")
+    shown = ("loss", "comparable_loss", "top1_accuracy")
+    metrics = METRICS
+    fresh_data = True
+    module: HexModule
+    data: HexDataModule
+
+    def __init__(self, config: HexTrainConfig, console: Console, strength: StrengthMeasure) -> None:
+        """Output goes to `console`."""
+        self._config = config
+        self._console = console
+        self._strength = strength
+        self._closing: list[Callable[[], None]] = [strength.close]
+
+    def set_up(self, session: Session) -> None:
+        config, profile = self._config, session.profile
+        # Numba first: when it starts its threads, it gives OpenMP, which torch shares, all cores again.
+        numba.set_num_threads(min(profile.threads, numba.config.NUMBA_NUM_THREADS))
+        profile.apply()
+        self._session = session
+        self.module = HexModule(config, profile)
+        if config.init_from is not None and session.first_epoch == 0:
+            self.module.begin_with(load_network(config.init_from, "init_from").net)
+        self.data = make_data(config, session, lambda account: show_account(self._console, account))
+        self._closing.append(self.data.close)
+        profile.on(profile.device, self.data.memory_share).apply()
+        batch = self._strength.set_up(profile)
+        self._host = EvaluatorHost(config.net, size=config.board, swap=config.swap, batch=batch, profile=profile)
+
+    def forward_flops(self) -> int:
+        return forward_flops(self._config.net, self._config.board)
+
+    def training_flops(self) -> int:
+        return training_flops(self._config.net, self._config.board, list(self._config.auxiliary))
+
+    def check_resume(self, saved: Mapping[str, Any], folder: Path) -> None:
+        config = self._config
+        for name, was, value in (("board", saved["size"], config.board), ("swap", saved["swap"], config.swap)):
+            if was != value:
+                raise UsageError(
+                    f"{name}={value}: the run in {folder} was started with {name}={was}; keep it to resume"
+                )
+        if saved_config(saved["net"]) != config.net:
+            raise UsageError(f"net: the run in {folder} was started with {saved['net']}; keep it to resume")
+        for name in AUXILIARY:
+            if (name in saved["auxiliary"]) != (name in config.auxiliary):
+                begun = "with" if name in saved["auxiliary"] else "without"
+                raise UsageError(
+                    f"{name}_weight={getattr(config, f'{name}_weight')}: the run in {folder} was started {begun} this "
+                    "head; keep it to resume"
+                )
+
+    def prepare(self, phase: Phase) -> None:
+        self._strength.begin(phase)
+        self.data.prepare()
+
+    def evaluation(self) -> Evaluation:
+        config, least = self._config.evaluation, self._strength.least()
+        if config.proof.enabled and least is None:
+            log.info("this run does all its epochs: without solved openings or evaluations, nothing can prove it")
+        return Evaluation("strength", self._measure, config.every_epochs, least, config.proof.evaluations)
+
+    def _measure(self, final: bool) -> Mapping[str, Any]:
+        evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
+        self._media.figures = figures = self._strength.measure(evaluator, final=final)
+        return figures
+
+    def before_evaluation(self, is_due: IsDue) -> list[L.Callback]:
+        self._media = HexMedia(self.data.some_games, is_due)
+        return [self._strength.callback(self._session.clock, is_due)]
+
+    def callbacks(self) -> list[L.Callback]:
+        rated = self._config.evaluation.pool.every_epochs
+        return [self._media, *([RatingPhase(self._config, self.module, self._session)] if rated else [])]
+
+    def figures(self) -> Mapping[str, Mapping[str, float]]:
+        return {self._config.data.source: self.data.figures()}
+
+    def used(self, identity: Identity) -> list[Files]:
+        return used_games(self._config, self.data, identity)
+
+    def forward_passes(self) -> int:
+        return self.data.evaluations
+
+    def cpu_seconds(self) -> float:
+        return self.data.cpu_seconds() + self._strength.cpu_seconds()
+
+    def finish(self) -> Mapping[str, Any]:
+        """Difference between the number format of self-play and float32, over positions of the data.
+
+        None without positions, and if that format is float32 itself.
+        """
+        planes = self.data.some_planes(CHECKED_POSITIONS)
+        if not len(planes):
+            return {"precision": None}
+        evaluator = self._host.refreshed(weights_of(self.module.net_in_use))
+        name = str(evaluator.dtype).removeprefix("torch.")
+        if name == "float32":
+            return {"precision": None}
+        agreement = measure_agreement(cast(HexNet, self.module.net_in_use), evaluator, planes)
+        if not agreement.good_enough:
+            log.warning(
+                "%s chooses another move than float32 in %.1f%% of %d positions; accelerator.inference_precision=fp32 "
+                "is exact, and slower",
+                name,
+                100 * (1 - agreement.same_move),
+                agreement.positions,
+            )
+        return {"precision": {"format": name, **asdict(agreement)}}
+
+    def summary(self) -> Mapping[str, Any]:
+        return {"board": self._config.board, **self.data.summary(), "kernels": self._strength.summary()}
+
+    def engine(self) -> str:
+        return f"self-play {self._host.description}"
+
+    def close(self) -> None:
+        for close in self._closing:
+            close()
+
+    def show_summary(self, summary: Mapping[str, Any]) -> None:
+        print_summary(self._console, summary, self._session.folder)
+
+    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
+        print_ending(self._console, ending, figures, command)
+
+
+def make_data(
+    config: HexTrainConfig, session: Session, show: Callable[[GamesAccount], None] = lambda account: None
+) -> HexDataModule:
+    """The data of a run: its own games, recorded ones, or both; `show` gets the account of recorded ones."""
+    recorded = None if config.data.path is None else GamesDataModule(config, session.profile)
+    if recorded is not None:
+        trains_on_games = config.data.source == "games"
+        show(recorded.account(validates=trains_on_games))
+        if trains_on_games:
+            return recorded
+    others = None if recorded is None else recorded.training
+    games = session.folder / "games"
+    return SelfPlayDataModule(config, session.profile, games, session.clock, session.deadline, others)
+
+
+def show_account(console: Console, account: GamesAccount) -> None:
+    """Show on `console` which games are used and left out; a warning if most are left out."""
+    if not account.mostly_left_out:
+        console.print(account.line(), highlight=False, markup=False, soft_wrap=True)
+    elif ranks().writes:
+        log.warning("most games are left out; %s", account.line())

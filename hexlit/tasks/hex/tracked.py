@@ -1,0 +1,121 @@
+"""A run of Hex on Weights & Biases: names of its figures, pictures of openings and games, and its lineage."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning as L
+
+from hexlit.hex.notation import format_cell
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.store import part_files
+from hexlit.tasks.hex.checkpoint import network_file
+from hexlit.tasks.hex.config import HexTrainConfig
+from hexlit.tasks.hex.data import HexDataModule
+from hexlit.tracking.identity import Identity
+from hexlit.tracking.metric_names import Metric
+from hexlit.tracking.tracked_run import Files, TrackedRun
+from hexlit.training.loggers import tracked_run
+from hexlit.training.tracked_files import checkpoint_files
+
+METRICS = (
+    Metric("selfplay.games", axis=True),
+    Metric("selfplay.positions", axis=True),
+    Metric("games.*", "data/*"),
+    Metric("strength.*_brier", best="min"),
+    Metric("strength.*_log_loss", best="min"),
+    Metric("strength.*_error", best="min"),
+    Metric("val.value_brier", best="min"),
+    Metric("val.value_*_error", best="min"),
+    Metric("val.*_accuracy", best="max"),
+    Metric("strength.openings", best=None),
+    Metric("strength.*openings_right", best="max"),
+    Metric("strength.*optimality", best="max"),
+    Metric("strength.*_accuracy", best="max"),
+    Metric("strength.*_share", best="max"),
+    Metric("strength.score", best="max"),
+    Metric("rating.elo", best="max"),
+)
+"""The game's lines of the table of names."""
+
+COLUMNS = ("epoch", "game", "network_version", "length", "winner", "ended", "moves", "board")
+SAMPLES = 4
+"""Games in a table."""
+GAMES = "games"
+_COLOURS = {1: "Black", -1: "White", 0: "unknown"}
+
+
+class HexMedia(L.Callback):
+    """Logs pictures after every evaluation, in a few milliseconds; nothing without a W&B run that takes media."""
+
+    def __init__(self, games: Callable[[int], Sequence[GameRecord]], is_due: Callable[[L.Trainer], bool]) -> None:
+        """`games(count)` gives some of the latest games; `is_due(trainer)` tells whether this epoch is measured."""
+        self._games = games
+        self._is_due = is_due
+        self.figures: Mapping[str, Any] = {}
+        """Epochs done at the latest evaluation."""
+
+    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """Draw the results of the evaluation."""
+        tracked = tracked_run(trainer.loggers)
+        if tracked is None or not tracked.media or not self._is_due(trainer):
+            return
+        show_openings(tracked, self.figures, trainer.current_epoch)
+        show_games(tracked, self._games(SAMPLES), trainer.current_epoch)
+
+
+def show_openings(tracked: TrackedRun, figures: Mapping[str, Any], step: int) -> None:
+    """Log the maps of openings, as the search judges them and by the value alone, if `figures` hold them."""
+    from hexlit.reporting.board_image import openings_image
+
+    truth = figures.get("opening_truth")
+    for key, right in (("opening_map", "openings_right"), ("value_opening_map", "value_openings_right")):
+        if key in figures:
+            caption = f"{figures[right]} of {figures['openings']} as in perfect play"
+            tracked.picture(f"strength/{key}", openings_image(figures[key], truth), step, caption)
+
+
+def show_games(tracked: TrackedRun, games: Sequence[GameRecord], step: int) -> None:
+    """Log a table of `games`; nothing without games."""
+    from hexlit.reporting.board_image import game_image
+
+    rows = [
+        [
+            step,
+            record.game_id,
+            record.network_version,
+            len(record.moves),
+            _COLOURS[record.winner],
+            str(record.ending),
+            in_words(record.moves.tolist(), record.size),
+            game_image(record.moves.tolist(), record.size),
+        ]
+        for record in games
+    ]
+    if rows:
+        tracked.table("games/samples", COLUMNS, rows, step)
+
+
+def in_words(moves: Sequence[int], size: int) -> str:
+    """The moves as text, such as `a2 swap c3`."""
+    return " ".join("swap" if move == size**2 else format_cell(move, size) for move in moves)
+
+
+def used_games(config: HexTrainConfig, data: HexDataModule, identity: Identity) -> list[Files]:
+    """The games of `data` and recorded ones, named by their places, and `init_from`.
+
+    Games of self-play belong to the run `identity`; a store of recorded games has one name for all runs.
+    """
+    files = []
+    if config.data.source != GAMES:
+        counted = {name: count for name, count in data.summary().items() if name in ("games", "positions")}
+        facts = {"board": config.board, "swap": config.swap, "source": config.data.source, **counted}
+        files.append(Files(identity.artifact(GAMES), GAMES, data.files(), metadata=facts, reference=True))
+    if config.data.path is not None:
+        store = Path(config.data.path).resolve()
+        name = re.sub(r"[^\w.-]+", "-", store.name)
+        files.append(Files(f"{GAMES}-{name}", GAMES, part_files(store), metadata={"path": str(store)}, reference=True))
+    if config.init_from is not None:
+        files.append(checkpoint_files(network_file(config.init_from, "init_from")))
+    return files

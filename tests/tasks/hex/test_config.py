@@ -1,0 +1,57 @@
+"""Settings of the task."""
+
+from typing import Any
+
+import pytest
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.errors import UsageError
+from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("source", "web"),
+        ("window", 0),
+        ("reuse", 0.0),
+        ("reuse", -1.0),
+        ("search_value_share", 1.5),
+        ("search_value_share", -0.1),
+        ("search_value_decay", 1.0),
+        ("search_value_decay", -0.1),
+        ("surprise_share", 1.5),
+        ("surprise_share", -0.1),
+        ("mix_share", 1.0),
+        ("validation_share", 0.0),
+        ("validation_share", 1.0),
+        ("split", "position"),
+        ("split_seed", -1),
+        ("opening_plies", 0),
+        ("max_positions", 1),
+        ("path", ""),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_its_name(key: str, value: Any) -> None:
+    with pytest.raises(UsageError, match=f"data.{key}={value}"):
+        DataConfig(**{key: value})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"source": "games"}, "hexlit games import"),
+        ({"mix_share": 0.5}, "data.path=FOLDER"),
+        ({"path": "games", "source": "games", "mix_share": 0.5}, "data.mix_share=0.5: mixes games into self-play"),
+        ({"path": "games"}, "data.path=games: self-play reads it only with data.mix_share"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused_with_what_would(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        DataConfig(**settings)
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_loading_processes_that_live_on_are_refused_as_loaders_are_made_anew(wanted: bool) -> None:
+    with pytest.raises(UsageError, match=f"accelerator.persistent_workers={str(wanted).lower()}: it has no effect"):
+        HexTrainConfig(accelerator=AcceleratorConfig(persistent_workers=wanted))

@@ -1,0 +1,228 @@
+"""Recorded games as a data module: epochs, validation, and the account of a store's games."""
+
+import io
+import logging
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from rich.console import Console
+
+from hexlit.accelerate.config import AcceleratorConfig
+from hexlit.accelerate.profile import build_profile
+from hexlit.errors import UsageError
+from hexlit.hex.record import GameRecord
+from hexlit.selfplay.flat_games import OPENING, OTHER_SIZE, UNFINISHED
+from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
+from hexlit.tasks.hex.data import HELD_OUT, GamesAccount, GamesDataModule
+from hexlit.tasks.hex.task import show_account
+from tests.selfplay.recorded_games import Position, expected, plies_of, random_games, save
+
+RECORDS = random_games(80, 4)
+BATCH = 64
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save(tmp_path_factory.mktemp("games") / "store", RECORDS)
+
+
+def data_of(store: Path, *, workers: int = 0, epoch: int = 0, **settings: Any) -> GamesDataModule:
+    profile = build_profile(
+        AcceleratorConfig(device="cpu", workers=workers, train_batch=settings.pop("train_batch", BATCH), threads=1)
+    )
+    board, seed = settings.pop("board", 4), settings.pop("seed", 1)
+    config = HexTrainConfig(board=board, seed=seed, data=DataConfig(source="games", path=str(store), **settings))
+    data = GamesDataModule(config, profile, store.parent / "cache")
+    data.trainer = SimpleNamespace(current_epoch=epoch)  # type: ignore[assignment]
+    return data
+
+
+def positions(loader: Any) -> list[Position]:
+    return [
+        (planes.numpy().tobytes(), policy.numpy().tobytes(), float(value))
+        for batch in loader
+        for planes, policy, value in zip(*batch, strict=True)
+    ]
+
+
+def of_games(records: list[GameRecord]) -> list[Position]:
+    return [expected(record, ply, swap=False) for record in records for ply in plies_of(record, swap=False)]
+
+
+def held_out(data: GamesDataModule) -> tuple[list[GameRecord], list[GameRecord]]:
+    games = set(data.positions.games_of(data.validation.rows).tolist())
+    train = [record for number, record in enumerate(RECORDS) if number not in games]
+    return train, [RECORDS[game] for game in sorted(games)]
+
+
+@pytest.mark.row("D1")
+def test_an_epoch_shows_every_training_position_once_turned_or_not_and_none_of_the_others(store: Path) -> None:
+    data = data_of(store, train_batch=1)
+    train, _ = held_out(data)
+    either = {}
+    for record in train:
+        for ply in plies_of(record, swap=False):
+            plain, turned = (expected(record, ply, swap=False, turned=way) for way in (False, True))
+            either[plain] = either[turned] = min(plain, turned)
+    found = positions(data.train_dataloader())
+    assert Counter(either[one] for one in found) == Counter(either[one] for one in of_games(train))
+    as_played = set(of_games(train))
+    assert 0.3 < sum(one in as_played for one in found) / len(found) < 0.7
+
+
+@pytest.mark.row("A25")
+def test_each_epoch_has_an_order_of_its_own_which_comes_again(store: Path) -> None:
+    """A resumed run continues with the same batches."""
+    first = positions(data_of(store).train_dataloader())
+    assert positions(data_of(store).train_dataloader()) == first
+    assert positions(data_of(store, epoch=1).train_dataloader()) != first
+    assert positions(data_of(store, seed=2).train_dataloader()) != first
+
+
+def test_batches_are_whole_and_mix_the_games(store: Path) -> None:
+    data = data_of(store)
+    loader = data.train_dataloader()
+    assert {len(batch.value) for batch in loader} == {BATCH}
+    assert len(loader) == len(data.training.rows) // BATCH
+    assert len(data_of(store, train_batch=10**6).train_dataloader()) == 1
+    rows = data.training.shuffled(batch=BATCH, seed=1, epoch=0)._parts[0].rows[0]
+    assert len(np.unique(data.positions.games_of(rows))) > 20
+
+
+def test_validation_is_whole_in_order_and_not_turned(store: Path) -> None:
+    data = data_of(store, epoch=5)
+    _, kept = held_out(data)
+    in_order = of_games(kept)
+    assert positions(data.val_dataloader()) == in_order
+    data.profile = build_profile(AcceleratorConfig(device="cpu", evaluation_batch=50))
+    sizes = [len(batch.value) for batch in data.val_dataloader()]
+    assert set(sizes[:-1]) == {50}
+    assert sizes[-1] == len(in_order) % 50
+
+
+@pytest.mark.row("D5")
+@pytest.mark.row("A9")
+def test_processes_that_load_change_nothing(store: Path) -> None:
+    """Each maps the arrays for itself."""
+    found = {workers: positions(data_of(store, workers=workers).train_dataloader()) for workers in (0, 2)}
+    assert found[0] == found[2]
+
+
+def test_batches_are_tensors_as_the_network_takes_them(store: Path) -> None:
+    batch = next(iter(data_of(store).train_dataloader()))
+    assert [tensor.dtype for tensor in batch] == [torch.int8, torch.float32, torch.float32]
+    assert batch.planes.shape == (BATCH, 5, 4, 4)
+    assert batch.policy.shape == (BATCH, 16)
+
+
+def test_what_there_is_to_learn_from_is_counted(store: Path) -> None:
+    data = data_of(store)
+    counts = data.counts()
+    train, kept = held_out(data)
+    assert (counts["training_games"], counts["validation_games"]) == (len(train), len(kept))
+    assert counts["training_positions"] + counts["validation_positions"] == len(data.positions)
+    assert counts["left_out"] == {"plies of an opening": sum(record.opening for record in RECORDS)}
+    assert counts["split"] == "game"
+    assert data.figures()["games"] == len(RECORDS)
+    fewer = data_of(store, max_positions=200).counts()
+    assert fewer["training_positions"] + fewer["validation_positions"] <= 200
+    assert fewer["left_out"]["games beyond max_positions"] == len(RECORDS) - fewer["games"]
+
+
+def test_some_planes_are_of_the_validation_games(store: Path) -> None:
+    data = data_of(store)
+    _, kept = held_out(data)
+    known = {one[0] for one in of_games(kept)}
+    planes = data.some_planes(30)
+    assert planes.shape == (30, 5, 4, 4)
+    assert {one.tobytes() for one in planes} <= known
+    assert len(data.some_planes(10**6)) == len(data.validation.rows)
+
+
+@pytest.mark.row("D5")
+def test_trials_that_differ_in_their_seed_share_the_validation_games(store: Path) -> None:
+    kept = [data_of(store, seed=seed).validation.rows.tolist() for seed in (1, 2)]
+    assert kept[0] == kept[1]
+    assert data_of(store, split_seed=7).validation.rows.tolist() != kept[0]
+    assert data_of(store, split="opening").validation.rows.tolist() != kept[0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"board": 5}, "no game on a board of 5"),
+        ({"validation_share": 1.5}, "data.validation_share=1.5"),
+        ({"split": "position"}, "data.split=position"),
+        ({"max_positions": 2}, "none of 0 games is left"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused_at_once(store: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        data_of(store, **settings)
+
+
+@pytest.mark.parametrize("settings", [{"split_seed": 7}, {"validation_share": 0.3}, {"split": "opening"}])
+def test_a_resumed_run_validates_on_the_games_held_out_from_its_start(store: Path, settings: dict[str, Any]) -> None:
+    saved = data_of(store).state_dict()
+    data_of(store, seed=5, opening_plies=3).load_state_dict(saved)
+    ((name, value),) = settings.items()
+    with pytest.raises(UsageError, match=f"data.{name}={value}: the run was started with data.{name}="):
+        data_of(store, **settings).load_state_dict(saved)
+
+
+def account(used: int, **left_out: int) -> GamesAccount:
+    reasons = {"other": OTHER_SIZE, "unfinished": UNFINISHED, "opening": OPENING, "held_out": HELD_OUT}
+    return GamesAccount(Path("games/mine"), 11, used, {reasons[name]: count for name, count in left_out.items()})
+
+
+def test_the_line_counts_the_games_of_the_store_and_says_why_some_are_left_out() -> None:
+    assert account(33, other=9841, unfinished=20, opening=500).line() == (
+        "data.path=games/mine: 33 of 9,894 games are used; left out: 9,841 on another board than 11x11, "
+        "20 unfinished (data.claimed_results=true takes those with a claimed winner)"
+    )
+
+
+def test_plies_of_an_opening_leave_out_no_game() -> None:
+    assert account(1200, opening=500).line() == "data.path=games/mine: all 1,200 games are used"
+
+
+@pytest.mark.parametrize(("used", "others", "mostly"), [(33, 9841, True), (49, 51, True), (50, 50, False)])
+def test_most_games_are_left_out_if_fewer_than_half_are_used(used: int, others: int, mostly: bool) -> None:
+    assert account(used, other=others).mostly_left_out is mostly
+
+
+@pytest.mark.row("D1")
+def test_every_game_of_a_store_is_used_or_left_out(tmp_path: Path) -> None:
+    records = [*random_games(40, 4), *random_games(60, 5)]
+    data = data_of(save(tmp_path / "store", records))
+    found, mixed = data.account(), data.account(validates=False)
+    assert found.games == mixed.games == len(records)
+    assert found.left_out[OTHER_SIZE] == 60
+    assert found.mostly_left_out
+    assert found.used - mixed.used == mixed.left_out[HELD_OUT] == data.counts()["validation_games"] > 0
+
+
+def shown(used: int, others: int) -> str:
+    console = Console(file=io.StringIO(), width=60)
+    show_account(console, GamesAccount(Path("games"), 11, used, {OTHER_SIZE: others}))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert isinstance(text, str)
+    return text
+
+
+def test_games_left_out_are_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    line = "data.path=games: 60 of 100 games are used; left out: 40 on another board than 11x11\n"
+    assert shown(60, 40) == line
+    assert not caplog.records
+
+
+def test_a_warning_says_that_most_games_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert shown(33, 9861) == ""
+    assert "most games are left out" in caplog.text
+    assert "33 of 9,894 games are used" in caplog.text
