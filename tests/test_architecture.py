@@ -395,6 +395,17 @@ def test_one_module_tells_the_search_algorithms_apart() -> None:
     assert telling == {"hexlit.search.algorithm"}
 
 
+def test_one_module_converts_between_the_board_and_the_movers_frame() -> None:
+    """No other exchanges rows and columns of actions; `geometry` makes the table."""
+    using = {
+        name
+        for name, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr == "transposed"
+    }
+    assert using == {"hexlit.hex.frame"}
+
+
 def test_networks_are_put_together_in_one_function() -> None:
     """All others call `build_net`."""
     makers = {

@@ -11,7 +11,7 @@ from hexlit.api.searched import Opinion, Searched
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board as Position
 from hexlit.hex.encoding import encode
-from hexlit.hex.geometry import geometry
+from hexlit.hex.frame import frame_map
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
@@ -96,9 +96,7 @@ class Search:
         batch = empty_batch(machine.rows, board.size, board.size**2 + swap)
         batch.planes[:] = encode(board.cells[None], np.array([board.to_move], np.int8), np.array([board.may_swap]))
         evaluator.evaluate(*batch)
-        policy = batch.policy[0]
-        if board.to_move < 0:  # evaluators see White's positions transposed
-            policy = policy[geometry(board.size).transposed[: len(policy)]]
+        policy = frame_map(batch.policy[0], board.to_move, board.size)
         return Opinion(_pictured(board), policy, float(batch.value[0]))
 
     def openings(self, size: int) -> OpeningMap:

@@ -10,13 +10,13 @@ from hexlit.arena.config import check_least
 from hexlit.arena.players import Judgement, JudgingPlayer, Player
 from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import WHITE, geometry
-from hexlit.hex.rng import MOVE, draw
+from hexlit.hex.rng import MOVE, draw, stones_key
 from hexlit.hex.slices import over_slices
 from hexlit.hex.solver import Solver, UnsolvedError
 from hexlit.hex.threats import winning_cells
 from hexlit.search.alphabeta import alpha_beta_moves
-from hexlit.search.root import position_key, to_mover
 from hexlit.search.uct import uct_moves
 
 _log = logging.getLogger(__name__)
@@ -148,6 +148,6 @@ class SolverPlayer(Player):
         if not winning:
             return _LOST
         # Drawn in the mover's frame, so that both colours play alike.
-        order = sorted(winning, key=lambda cell: int(cell if to_move > 0 else table.transposed[cell]))
-        key = np.uint64(position_key(to_mover(cells, to_move, table), self.seed, MOVE))
+        order = sorted(winning, key=lambda cell: frame_action(cell, to_move, table.size))
+        key = np.uint64(stones_key(frame_board(cells, to_move, table.size), self.seed, MOVE))
         return int(order[int(draw(key, 0)) % len(order)])

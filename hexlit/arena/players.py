@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.encoding import blank_planes, encode
-from hexlit.hex.geometry import WHITE, geometry
+from hexlit.hex.frame import frame_actions
+from hexlit.hex.geometry import WHITE
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search, SearchResult
@@ -165,7 +166,6 @@ class PolicyPlayer(JudgingPlayer):
     def _judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8], *, may_swap: bool) -> Judgement:
         """The most likely actions, and the values of the positions; the swap is open in all of them or in none."""
         actions = self._size**2 + may_swap
-        transposed = geometry(self._size).transposed
         moves = np.zeros(len(cells), np.int16)
         values = np.zeros(len(cells), np.float32)
         for start in range(0, len(cells), len(self._planes)):
@@ -176,7 +176,7 @@ class PolicyPlayer(JudgingPlayer):
             self._evaluator.evaluate(self._planes, self._policy, self._value)
             # The swap action, if there is one, comes last: it is left out if it is not open.
             best = self._policy[: len(part), :actions].argmax(1)
-            moves[rows] = np.where(colours > 0, best, transposed[best])
+            moves[rows] = frame_actions(best, colours, self._size)
             values[rows] = self._value[: len(part)]
         return Judgement(moves, values)
 

@@ -14,7 +14,8 @@ from hexlit.arena.position import may_swap
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.encoding import blank_planes, encode
-from hexlit.hex.geometry import BLACK, WHITE, geometry
+from hexlit.hex.frame import frame_map
+from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.solver import Solution, Solver, UnsolvedError
 from hexlit.hex.solver.bitboard import MAX_SIZE
 from hexlit.search.config import SearchConfig
@@ -107,8 +108,7 @@ class Thinker:
         policy = np.zeros((len(planes), self._actions), np.float32)
         value = np.zeros(len(planes), np.float32)
         self._evaluator.evaluate(planes, policy, value)
-        frame = policy[0] if colour == BLACK else policy[0][geometry(self.size).transposed[: self._actions]]
-        return frame, float(value[0])
+        return frame_map(policy[0], colour, self.size), float(value[0])
 
 
 def plies_before(cells: NDArray[np.int8], colour: int) -> int:

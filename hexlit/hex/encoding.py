@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.frame import framed_cell
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part
 
@@ -32,7 +33,7 @@ def write_planes(
     size = table.size
     for r in range(size):
         for c in range(size):
-            stone = cells[r * size + c] if to_move > 0 else cells[c * size + r]
+            stone = cells[framed_cell(r, c, to_move, size)]
             planes[row, OWN, r, c] = stone == to_move
             planes[row, OPPONENT, r, c] = stone == -to_move
             planes[row, MAY_SWAP, r, c] = may_swap

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hexlit.hex.frame import framed, mirrored
 from hexlit.hex.geometry import OUTSIDE, Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
 
@@ -85,13 +86,19 @@ def copy_stones(source: Stones, g: int, target: Stones, h: int) -> None:
         target.touch[h, cell] = source.touch[g, cell]
 
 
+@inline
+def colour_at(ply: int) -> int:
+    """Player to move after `ply` moves (a swap keeps the turns: Black moves next)."""
+    return 1 if ply % 2 == 0 else -1
+
+
 @borrowing_part
 def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
     """White answers Black's only stone by swap-pieces: it becomes a white stone on the mirror image."""
     for cell in range(table.size * table.size):
         if stones.cells[g, cell] != 0:
             stones.cells[g, cell] = 0
-            place(stones, g, table.transposed[cell], -1, table)
+            place(stones, g, mirrored(cell, table), -1, table)
             return
 
 
@@ -99,12 +106,12 @@ def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
 def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometry) -> bool:
     """Play an action of the mover's frame for `colour` in game `g`; True when that wins.
 
-    Cells of White's actions are transposed back to the board; the action `size * size` is the swap.
+    The action `size * size` is the swap.
     """
     if action == table.size * table.size:
         swap_pieces(stones, g, table)
         return False
-    return place(stones, g, action if colour > 0 else table.transposed[action], colour, table)
+    return place(stones, g, framed(action, colour, table), colour, table)
 
 
 @borrowing_kernel

@@ -7,6 +7,7 @@ SplitMix64 does (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number g
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hexlit.hex.jit import borrowing_kernel, inline
 
@@ -72,3 +73,12 @@ def gamma(k: np.uint64, alpha: float) -> float:
         v = (1.0 + c * x) ** 3
         if v > 0.0 and math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
             return boost * d * v
+
+
+@borrowing_kernel
+def stones_key(own: NDArray[np.int8], seed: int, purpose: int) -> np.uint64:
+    """Key of the random draws for one position; they depend only on it and the seed."""
+    digest = np.uint64(0)
+    for cell in range(own.size):
+        digest = digest * np.uint64(3) + np.uint64(own[cell] + 1)
+    return key(seed, int(digest), 0, purpose)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.geometry import geometry
+from hexlit.hex.frame import frame_actions, frame_map
+from hexlit.hex.geometry import WHITE, geometry
 
 
 def rotate_planes(planes: NDArray[Any]) -> NDArray[Any]:
@@ -32,14 +33,13 @@ def rotate_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
 def exchange_colours(cells: NDArray[np.int8]) -> NDArray[np.int8]:
     """Boards int8 `[..., size*size]` with rows and columns and the colours exchanged: the same for the other player."""
     size = round(cells.shape[-1] ** 0.5)
-    mirrored: NDArray[np.int8] = -cells[..., geometry(size).transposed[:-1]]
+    mirrored: NDArray[np.int8] = -frame_map(cells, WHITE, size)
     return mirrored
 
 
 def exchange_moves(moves: NDArray[Any], size: int) -> NDArray[Any]:
     """Moves (cells or the swap) on the colour-exchanged board."""
-    mirrored: NDArray[Any] = geometry(size).transposed[moves]
-    return mirrored
+    return frame_actions(moves, np.full(moves.shape, WHITE, np.int8), size)
 
 
 def mirror_cell(cell: int, size: int) -> int:

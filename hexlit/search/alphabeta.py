@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from hexlit.hex.distance import DistanceRoom, distance_order, distance_room, distance_value
 from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all
+from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, inline
-from hexlit.hex.rng import MOVE, uniform
+from hexlit.hex.rng import MOVE, stones_key, uniform
 from hexlit.hex.threats import winning_cells
-from hexlit.search.root import position_key, to_mover
 
 _WIN = 1e6  # less the number of moves to it: above every static value
 _TIE = 1e-6  # moves with a smaller difference of values are drawn at random
@@ -166,9 +166,9 @@ def alpha_beta_moves(
     stones, room = empty_stones(depth + 1, table.size), distance_room(cells.shape[1])
     line = _new_line(depth, cells.shape[1])
     for row in range(len(cells)):
-        own = to_mover(cells[row], to_move[row], table)
+        own = frame_board(cells[row], int(to_move[row]), table.size)
         place_all(stones, 0, own, table)
-        key = np.uint64(position_key(own, seed, MOVE))
+        key = np.uint64(stones_key(own, seed, MOVE))
         move = _search(stones, width, room, line, key, table)
-        moves[row] = move if to_move[row] > 0 else table.transposed[move]
+        moves[row] = frame_action(move, int(to_move[row]), table.size)
         values[row] = line.best[0]

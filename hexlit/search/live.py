@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.frame import frame_action, frame_map
+from hexlit.hex.symmetry import exchange_colours
 from hexlit.search.algorithm import plans_ahead, with_budget
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
@@ -206,9 +208,7 @@ class LiveSearch:
     def _unsearched(self) -> SearchResult:
         """The evaluator's own answer, before any search."""
         tree = self._search.tree
-        priors = tree.root_policy[0]
-        if tree.game["to_move"][0] < 0:
-            priors = priors[self._search.geometry.transposed[: len(priors)]]
+        priors = frame_map(tree.root_policy[0], int(tree.game["to_move"][0]), self._search.size)
         value = tree.node["network_value"][0, :1].copy()
         action = priors[None].argmax(1).astype(np.int16)
         return SearchResult(priors[None].copy(), action, value, np.zeros((1, len(priors)), np.int32))
@@ -228,9 +228,9 @@ class LiveSearch:
             for child in self._children(node) if at < ply else []:
                 action = int(self._node(child)["action"])
                 if action == size * size:
-                    after = -board.reshape(size, size).T.ravel()
+                    after = exchange_colours(board)
                 else:
-                    cell = action if colour > 0 else int(search.geometry.transposed[action])
+                    cell = frame_action(action, colour, size)
                     if cells[cell] != colour and not (search.params.swap and at == 0):  # that stone may be swapped
                         continue
                     after = board.copy()
@@ -262,8 +262,8 @@ class LiveSearch:
     def _on_board(self, node: int, depth: int) -> int:
         """The action that leads to `node` from a node `depth` moves below the root, in the frame of the board."""
         action = int(self._node(node)["action"])
-        black = (int(self._search.tree.game["to_move"][0]) > 0) == (depth % 2 == 0)
-        return action if black else int(self._search.geometry.transposed[action])
+        to_move = int(self._search.tree.game["to_move"][0])
+        return frame_action(action, -to_move if depth % 2 else to_move, self._search.size)
 
 
 _NO_KEY = np.zeros(1, np.uint64)

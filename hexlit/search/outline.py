@@ -3,6 +3,7 @@
 import heapq
 from dataclasses import dataclass, field
 
+from hexlit.hex.frame import frame_action
 from hexlit.search.search import Search
 from hexlit.search.tree import NONE
 
@@ -25,7 +26,7 @@ class TreeNode:
 def outline(search: Search, game: int = 0, most: int | None = None) -> TreeNode:
     """The tree of one `game` of a `search` that has run: its `most` most visited nodes, None for all."""
     tree = search.tree
-    nodes, black_begins = tree.node[game], bool(tree.game["to_move"][game] > 0)
+    nodes, to_move = tree.node[game], int(tree.game["to_move"][game])
     above = TreeNode(NONE, 0, 0.0, 1.0)
     # No node has more visits than its parent, so the most visited ones make a tree. Ties go to the first one found.
     waiting = [(0, 0, 0, above, 0)]
@@ -35,8 +36,8 @@ def outline(search: Search, game: int = 0, most: int | None = None) -> TreeNode:
         taken += 1
         row = nodes[index]
         action, visits = int(row["action"]), int(row["visits"])
-        if depth and black_begins == (depth % 2 == 0):  # White's moves are in White's own frame
-            action = int(search.geometry.transposed[action])
+        if depth:
+            action = frame_action(action, to_move if depth % 2 else -to_move, search.size)
         mean = float(row["value_sum"]) / max(1, visits)
         node = TreeNode(action, visits, -mean, float(row["prior"])) if depth else TreeNode(NONE, visits, mean, 1.0)
         parent.children.append(node)

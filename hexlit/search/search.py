@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.engine import Stones, empty_stones, place_all
+from hexlit.hex.frame import framed
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import borrowing_kernel
 from hexlit.hex.rng import NOISE, key
@@ -239,13 +240,13 @@ def _read_roots(
     """Write the results of the first games in the board's frame; `row` `[A]` is scratch space."""
     for g in range(policy.shape[0]):
         best = root_result(tree, g, params, row)
-        black = tree.game[g].to_move > 0
+        to_move = tree.game[g].to_move
         for action in range(row.size):
-            policy[g, action if black else table.transposed[action]] = row[action]
-        actions[g] = best if black else table.transposed[best]
+            policy[g, framed(action, to_move, table)] = row[action]
+        actions[g] = framed(best, to_move, table)
         values[g] = root_value(tree, g, best)
         child = tree.node[g, 0].first_child
         while child != NONE:
             action = tree.node[g, child].action
-            visits[g, action if black else table.transposed[action]] = tree.node[g, child].visits
+            visits[g, framed(action, to_move, table)] = tree.node[g, child].visits
             child = tree.node[g, child].sibling

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all
+from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, inline
 from hexlit.hex.playout import playouts
-from hexlit.hex.rng import MOVE, PLAYOUT, draw
+from hexlit.hex.rng import MOVE, PLAYOUT, draw, stones_key
 from hexlit.hex.threats import winning_cells
-from hexlit.search.root import position_key, to_mover
 
 _NONE = -1
 
@@ -144,7 +144,7 @@ def _search(
     `stones` is room for two positions, `nodes` for the root and one node per simulation, `room` int16 `[size*size]`.
     """
     place_all(stones, 0, own, table)
-    k = position_key(own, seed, MOVE)
+    k = stones_key(own, seed, MOVE)
     for colour in (1, -1):
         decisive = winning_cells(stones, 0, colour, table, room)
         if decisive > 0:
@@ -155,7 +155,7 @@ def _search(
     for cell in range(own.size):
         empty += own[cell] == 0
     _add(nodes, 0, _NONE, _NONE)
-    stream = position_key(own, seed, PLAYOUT)
+    stream = stones_key(own, seed, PLAYOUT)
     used = 1
     for simulation in range(nodes.move.size - 1):
         used = _simulate(nodes, used, stones, empty, rollouts, exploration, draw(stream, simulation), table, room)
@@ -187,6 +187,6 @@ def uct_moves(
     """
     stones, nodes, room = empty_stones(2, table.size), _new_nodes(simulations + 1), np.empty(cells.shape[1], np.int16)
     for row in range(len(cells)):
-        own = to_mover(cells[row], to_move[row], table)
+        own = frame_board(cells[row], int(to_move[row]), table.size)
         move, values[row] = _search(own, rollouts, exploration, seed, table, stones, nodes, room)
-        moves[row] = move if to_move[row] > 0 else table.transposed[move]
+        moves[row] = frame_action(move, int(to_move[row]), table.size)

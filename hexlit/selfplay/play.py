@@ -7,7 +7,8 @@ search begins at once. So no row of the evaluator's batch waits for the other ga
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.engine import Stones, clear, place, play_action
+from hexlit.hex.engine import Stones, clear, colour_at, place, play_action
+from hexlit.hex.frame import framed
 from hexlit.hex.geometry import Geometry
 from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline, kernel
 from hexlit.hex.playout import shuffle
@@ -22,12 +23,6 @@ from hexlit.selfplay.surprise import divergence
 
 FULL, FAST = 0, 1
 """Budgets of a search: of moves searched in full, and of the others."""
-
-
-@inline
-def colour_at(ply: int) -> int:
-    """Player to move after `ply` moves (a swap keeps the turns: Black moves next)."""
-    return 1 if ply % 2 == 0 else -1
 
 
 @inline
@@ -202,7 +197,7 @@ def finish_move(
         if uniform(k, 0) < rules.gamble_share and may_gamble(games, g, colour):
             action = gambled_action(tree, g, k)
     for a in range(row.size):
-        games.policies[g, ply, a if colour > 0 else table.transposed[a]] = row[a]
+        games.policies[g, ply, framed(a, colour, table)] = row[a]
     games.surprises[g, ply] = divergence(row, tree.root_policy[g])
     games.values[g, ply] = value
     games.simulations[g, ply] = tree.game[g].budget
@@ -210,7 +205,7 @@ def finish_move(
     if looks_lost(games, g, value, colour, rules):
         slot.state, slot.winner = RESIGNED, -colour
         return
-    games.moves[g, ply] = action if colour > 0 else table.transposed[action]
+    games.moves[g, ply] = framed(action, colour, table)
     slot.ply = ply + 1
     if play_action(stones, g, action, colour, table):
         slot.state, slot.winner = CONNECTED, colour

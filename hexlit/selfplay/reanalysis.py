@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.engine import empty_stones, play_sequence
+from hexlit.hex.frame import frame_maps
 from hexlit.hex.geometry import geometry
 from hexlit.hex.jit import kernel
 from hexlit.hex.record import GameRecord
@@ -137,16 +138,10 @@ class PastSearch:
                 search.evaluate(evaluator)
                 seconds += time.perf_counter() - called
             result = search.read(len(to_move))
-            surprise = _divergence(result.policy, self._priors(to_move))
+            priors = frame_maps(search.tree.root_policy[: len(to_move)], to_move, search.size)
+            surprise = _divergence(result.policy, priors)
             found.append(NewTargets(some.game_id, some.ply, result.policy.astype(np.float16), result.value, surprise))
         return NewTargets.joined(found), search.rows_used - before, seconds
-
-    def _priors(self, to_move: NDArray[np.int8]) -> NDArray[np.float32]:
-        """The roots' priors over the board's actions, `[B, A]`."""
-        priors = self._search.tree.root_policy[: len(to_move)].copy()
-        white = to_move < 0
-        priors[white] = priors[white][:, self._search.geometry.transposed[: priors.shape[1]]]
-        return priors
 
 
 def _divergence(policy: NDArray[np.float32], prior: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import blank_planes, write_planes
+from hexlit.hex.engine import colour_at
+from hexlit.hex.frame import framed, mirrored
 from hexlit.hex.geometry import Geometry, geometry
 from hexlit.hex.jit import kernel, part
 
@@ -132,7 +134,7 @@ def _with_policy(
     for row in range(planes.shape[0]):
         _write_position(planes, row, cells, histories, turned[row], table)
         for action in range(policy.shape[1]):
-            board_action = action if histories.ply[row] % 2 == 0 else table.transposed[action]
+            board_action = framed(action, colour_at(histories.ply[row]), table)
             policy[row, action] = source[row, table.rotated[board_action] if turned[row] else board_action]
 
 
@@ -150,7 +152,7 @@ def _with_move_played(
         action = histories.moves[histories.first[row] + histories.ply[row]]
         if turned[row]:
             action = table.rotated[action]
-        policy[row, action if histories.ply[row] % 2 == 0 else table.transposed[action]] = 1
+        policy[row, framed(action, colour_at(histories.ply[row]), table)] = 1
 
 
 @part
@@ -168,6 +170,6 @@ def _write_position(
         if move == swap:
             move = histories.moves[first]
             cells[table.rotated[move] if turned else move] = 0
-            move = table.transposed[move]
+            move = mirrored(move, table)
         cells[table.rotated[move] if turned else move] = colour
     write_planes(planes, row, cells, 1 if ply % 2 == 0 else -1, histories.may_swap[row], table)

@@ -6,7 +6,8 @@ Source: Wu 2019 (KataGo), section 3.4: the opponent's reply as an auxiliary targ
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.geometry import geometry
+from hexlit.hex.frame import frame_maps
+from hexlit.hex.symmetry import rotate_policy
 
 Policies = NDArray[np.float16] | NDArray[np.float32]
 
@@ -29,9 +30,6 @@ def seen_by_mover(
     replies: NDArray[np.float32], ply: NDArray[np.int16], size: int, turned: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
     """Policies over the board's actions `[B, A]` in the frame of the player who moves at `ply`, turned or not."""
-    table, actions = geometry(size), replies.shape[1]
-    source = np.tile(np.arange(actions), (len(replies), 1))
-    white = ply % 2 == 1
-    source[white] = table.transposed[:actions]
-    source[turned] = table.rotated[:actions][source[turned]]
-    return np.take_along_axis(replies, source, axis=1)
+    colours = np.where(ply % 2 == 0, 1, -1).astype(np.int8)
+    seen = frame_maps(replies, colours, size)
+    return np.where(turned[:, None], rotate_policy(seen, size), seen)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.encoding import encode
 from hexlit.hex.engine import empty_stones
+from hexlit.hex.frame import frame_maps
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.playout import random_games
 from hexlit.search.evaluator import Evaluator
@@ -137,5 +138,4 @@ def _evaluated(evaluator: Evaluator, planes: NDArray[np.int8], actions: int) -> 
 
 
 def _in_movers_frame(legal: NDArray[np.bool_], to_move: NDArray[np.int8], size: int) -> NDArray[np.bool_]:
-    turned = legal[:, geometry(size).transposed[: legal.shape[1]]]
-    return np.where(to_move[:, None] > 0, legal, turned)
+    return frame_maps(legal, to_move, size)

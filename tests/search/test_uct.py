@@ -8,10 +8,9 @@ import pytest
 
 from hexlit.hex.geometry import geometry
 from hexlit.hex.playout import playouts
-from hexlit.hex.rng import PLAYOUT, draw
+from hexlit.hex.rng import PLAYOUT, draw, stones_key
 from hexlit.hex.symmetry import exchange_colours
 from hexlit.hex.truth import won_positions
-from hexlit.search.root import position_key
 from hexlit.search.uct import uct_moves
 from tests.hex.reference import connects, transposed
 from tests.search.positions import random_games
@@ -34,7 +33,7 @@ def reference_search(
 ) -> tuple[int, float]:
     """The move of Black, who cannot win at once and is not threatened, and the mean of all rollouts."""
     root, room = Node(), np.zeros(size * size, np.int16)
-    stream = np.uint64(position_key(np.array(cells, np.int8), seed, PLAYOUT))
+    stream = np.uint64(stones_key(np.array(cells, np.int8), seed, PLAYOUT))
     for simulation in range(simulations):
         k = np.uint64(draw(stream, simulation))
         board, colour, path, won = cells.copy(), 1, [root], False

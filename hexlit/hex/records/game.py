@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hexlit.hex.engine import empty_stones, play_sequence
+from hexlit.hex.frame import frame_action
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending, GameRecord
@@ -135,10 +136,9 @@ def as_record(game: RecordedGame, game_id: int = 0) -> GameRecord:
 
 def mirrored(game: RecordedGame) -> RecordedGame:
     """The same game with rows and columns and the colours exchanged."""
-    table = geometry(game.size).transposed
 
     def turned(moves: tuple[RecordedMove, ...]) -> tuple[RecordedMove, ...]:
-        return tuple(RecordedMove(-c, a if a < 0 else int(table[a])) for c, a in moves)
+        return tuple(RecordedMove(-c, a if a < 0 else frame_action(a, WHITE, game.size)) for c, a in moves)
 
     return replace(
         game,

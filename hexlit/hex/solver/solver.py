@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hexlit.errors import UsageError
+from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, flood, pack, transpose, unpack
 from hexlit.hex.solver.proof import EVERYTHING, Ingredients, new_work, prove
 from hexlit.hex.solver.table import LOST, UNSOLVED, WON, copy, new_table
@@ -134,13 +135,13 @@ class Solver:
 
     def _turned(self, board: npt.NDArray[Any], to_move: int) -> npt.NDArray[Any]:
         """`board` `[size*size]` seen from the mover's frame, or back: White's is transposed."""
-        return board if to_move == 1 else board.reshape(self.size, self.size).T.ravel()
+        return frame_map(board, to_move, self.size)
 
     def _grid(self, word: np.uint64, to_move: int) -> npt.NDArray[np.bool_]:
         return self._turned(unpack(int(word), self.size), to_move)
 
     def _word(self, cell: int, to_move: int) -> np.uint64:
-        row, column = divmod(cell, self.size) if to_move == 1 else divmod(cell, self.size)[::-1]
+        row, column = divmod(frame_action(cell, to_move, self.size), self.size)
         return np.uint64(1 << (STRIDE * row + column))
 
     def _finished(self, own: np.uint64, opp: np.uint64) -> int:
