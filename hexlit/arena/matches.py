@@ -33,6 +33,9 @@ ENUMERATED = 2
 Opening = tuple[int, ...]
 """Given cells at the start of a game, Black's first."""
 
+Stones = tuple[tuple[int, ...], tuple[int, ...]]
+"""Sorted cells of Black and of White."""
+
 
 @dataclass(frozen=True)
 class ArenaGame:
@@ -260,9 +263,6 @@ def _different(size: int, openings: Iterator[Opening]) -> Iterator[Opening]:
         if key not in seen:
             seen.add(key)
             yield opening
-
-
-Stones = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def stones_of(moves: Opening) -> Stones:

@@ -171,29 +171,29 @@ def describe_positions(positions: SolvedPositions) -> Document:
     }
 
 
+@dataclass
 class _Stepwise:
     """A level's judge, asked batch by batch, so that progress can be reported."""
 
-    def __init__(self, level: Level, batch: int, advance: Advance) -> None:
-        self._level = level
-        self._batch = batch
-        self._advance = advance
-        self._judged = 0
+    level: Level
+    batch: int
+    advance: Advance
+    judged: int = 0
 
     def judge(self, cells: NDArray[np.int8], to_move: NDArray[np.int8]) -> Judgement:
         """See `Judge`."""
         parts = []
-        for start in range(0, len(cells), self._batch):
-            rows = slice(start, start + self._batch)
-            parts.append(self._level.judge.judge(cells[rows], to_move[rows]))
-            self._judged += len(cells[rows])
-            self._advance(self._level.effort * len(cells[rows]))
+        for start in range(0, len(cells), self.batch):
+            rows = slice(start, start + self.batch)
+            parts.append(self.level.judge.judge(cells[rows], to_move[rows]))
+            self.judged += len(cells[rows])
+            self.advance(self.level.effort * len(cells[rows]))
         return Judgement(*map(np.concatenate, zip(*parts, strict=True)))
 
     def catch_up(self, positions: int) -> None:
         """Report the rest of a part of so many `positions`: all of them if it was kept from before."""
-        self._advance(self._level.effort * (positions - self._judged))
-        self._judged = 0
+        self.advance(self.level.effort * (positions - self.judged))
+        self.judged = 0
 
 
 @dataclass(frozen=True)

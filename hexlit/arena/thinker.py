@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,9 @@ MakeEvaluator = Callable[[int, bool, int], Evaluator]
 WARM_UP = 4
 """Simulations on the empty board that prepare everything: kernels are compiled, operators chosen."""
 
+_LOOK = 0.02
+"""Seconds between two looks at the clock and at new input."""
+
 
 class Thought(NamedTuple):
     """Result of a search."""
@@ -38,50 +41,39 @@ class Thought(NamedTuple):
     """Its value for the player to move, in [-1, 1]."""
 
 
+@dataclass
 class Thinker:
     """Searches the positions of a game with one evaluator; the tree is kept from move to move.
 
     Attributes:
-        config: the search, and its simulations for a move.
         size: rows of the board, 0 before `prepare`.
         swap: whether White may swap.
         search: the search and its tree, after `prepare`.
-
-    Args:
-        config: see above.
-        make_evaluator: makes the evaluator for a board.
-        knows_swap: whether the evaluator's policies always have the swap action, as those of a network trained with the
-            swap rule. False: they have it only in games with the rule.
-        reuse: whether a search continues with the tree of the one before; else every move starts with an empty tree.
-        tree_bytes: memory that the tree may take.
     """
 
-    def __init__(
-        self,
-        config: SearchConfig,
-        make_evaluator: MakeEvaluator,
-        *,
-        knows_swap: bool = False,
-        reuse: bool = True,
-        tree_bytes: int = MOST_BYTES,
-    ) -> None:
-        self.config = config
-        self._knows_swap = knows_swap
-        self._actions = 0
-        self.size = 0
-        self.swap = False
+    config: SearchConfig
+    """The search, and its simulations for a move."""
+    make_evaluator: MakeEvaluator
+    _: KW_ONLY
+    knows_swap: bool = False
+    """Whether the evaluator's policies always have the swap action, as those of a network trained with the swap rule.
+    False: they have it only in games with the rule."""
+    reuse: bool = True
+    """Whether a search continues with the tree of the one before; else every move starts with an empty tree."""
+    tree_bytes: int = MOST_BYTES
+    """Memory that the tree may take."""
+
+    def __post_init__(self) -> None:
+        self.size, self.swap, self._actions = 0, False, 0
         self.search: LiveSearch
         self._evaluator: Evaluator
-        self._make_evaluator = make_evaluator
-        self._reuse = reuse
-        self._tree_bytes = tree_bytes
 
     def prepare(self, size: int, *, swap: bool) -> None:
         """Prepare for a new game on a board of `size` rows, so that no move waits for compilation."""
-        has_swap = swap or self._knows_swap
+        has_swap = swap or self.knows_swap
         if (size, size * size + has_swap) != (self.size, self._actions):
-            evaluator = self._make_evaluator(size, has_swap, self.config.leaves)
-            search = LiveSearch(self.config, evaluator, size=size, swap=has_swap, most_bytes=self._tree_bytes)
+            evaluator = self.make_evaluator(size, has_swap, self.config.leaves)
+            search = LiveSearch(self.config, evaluator, size=size, swap=has_swap, most_bytes=self.tree_bytes)
             search.run(WARM_UP)
             self.search, self._evaluator, self.size, self._actions = search, evaluator, size, size * size + has_swap
         self.search.forget()
@@ -91,7 +83,7 @@ class Thinker:
         self, cells: NDArray[np.int8], colour: int, *, simulations: int, until: Callable[[], bool] | None = None
     ) -> Thought:
         """The move of `colour` in the undecided position `cells` int8 `[size*size]`; `until` True ends it early."""
-        if not self._reuse:
+        if not self.reuse:
             self.search.forget()
         return self.study(cells, colour, simulations=simulations, until=until)
 
@@ -130,10 +122,6 @@ def plies_before(cells: NDArray[np.int8], colour: int) -> int:
     return plies if regular else max(2, plies)
 
 
-_LOOK = 0.02
-"""Seconds between two looks at the clock and at new input."""
-
-
 def stop_at(deadline: float, stopped: Callable[[], bool]) -> Callable[[], bool]:
     """Whether to stop: `stopped` says so, or `deadline` (of `time.monotonic`) has come."""
     return lambda: stopped() or time.monotonic() >= deadline
@@ -154,7 +142,7 @@ def solved(
         UsageError: a limit was reached, or `interrupted` was true.
     """
     try:
-        with _limited(solver, interrupted, seconds):
+        with watching(stop_at(time.monotonic() + seconds, interrupted), solver.stop):
             return solver.solve(cells, colour, nodes)
     except UnsolvedError as error:
         if interrupted():
@@ -164,16 +152,16 @@ def solved(
 
 
 @contextmanager
-def _limited(solver: Solver, interrupted: Callable[[], bool], seconds: float) -> Iterator[None]:
-    """Stop `solver` after `seconds`, or once `interrupted` is true."""
-    stop, done = stop_at(time.monotonic() + seconds, interrupted), threading.Event()
+def watching(stopped: Callable[[], bool], end: Callable[[], object]) -> Iterator[None]:
+    """Call `end` from another thread once `stopped` is true, again and again."""
+    done = threading.Event()
 
     def watch() -> None:
         while not done.wait(_LOOK):
-            if stop():
-                solver.stop()
+            if stopped():
+                end()
 
-    watcher = threading.Thread(target=watch, name="solver-limit", daemon=True)
+    watcher = threading.Thread(target=watch, name="watching", daemon=True)
     watcher.start()
     try:
         yield

@@ -3,14 +3,13 @@
 Each function is called by the holder of the baton, and passes it on between two evaluations.
 """
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from hexlit.arena.players import RESIGN, Forfeit
-from hexlit.arena.thinker import Thinker, fairest, opening_values, opens_fairly, proved_move, review, stop_at
+from hexlit.arena.thinker import Thinker, fairest, opening_values, opens_fairly, proved_move, review, stop_at, watching
 from hexlit.errors import UsageError
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
@@ -27,8 +26,6 @@ Answer = dict[str, Any]
 
 MOST_SHOWN = 40
 """Candidates in a report of a study."""
-_LOOK = 0.05
-"""Seconds between two looks at whether a foreign player is still wanted."""
 MOST_EXPECTED = 16
 """Moves of the line of a candidate."""
 
@@ -122,21 +119,8 @@ class Thinking:
             with self._baton.aside():
                 yield
             return
-        done = threading.Event()
-
-        def watch() -> None:
-            while not done.wait(_LOOK):
-                if stopped():
-                    self._seats.abort(name)
-
-        watcher = threading.Thread(target=watch, name="web-foreign", daemon=True)
-        watcher.start()
-        try:
-            with self._baton.aside():
-                yield
-        finally:
-            done.set()
-            watcher.join()
+        with watching(stopped, lambda: self._seats.abort(name)), self._baton.aside():
+            yield
 
     def _study(self, request: Study, board: Board, until: Callable[[], bool]) -> Iterator[Answer]:
         """The reports of a search that grows. A player that never learned to swap is told of the rule from outside."""

@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 LONGEST_LINE = 65536
 """Most bytes read of a line; the rest of a longer one is dropped, and its command refused."""
@@ -74,17 +74,10 @@ def quoted(text: str) -> str:
     return ascii(text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}...")
 
 
-class Numbered(NamedTuple):
-    """A command with its place among all commands, from 1."""
-
-    number: int
-    request: Request
-
-
 class Incoming:
     """Reads commands in its own thread, so that `# interrupt` is seen while the command before runs.
 
-    Iterating gives the commands in turn, until the input ends.
+    Iterating gives the commands in turn with their numbers from 1, until the input ends.
 
     Args:
         source: file descriptor of the input.
@@ -95,14 +88,14 @@ class Incoming:
     def __init__(self, source: int, greet: Callable[[Request], bool] | None = None) -> None:
         self._source = source
         self._greet = greet
-        self._waiting: queue.Queue[Numbered | None] = queue.Queue(WAITING)
+        self._waiting: queue.Queue[tuple[int, Request] | None] = queue.Queue(WAITING)
         self._arrived = 0
         self._interrupted = 0
         self._ended = False
         self._thread = threading.Thread(target=self._read, name="htp-input", daemon=True)
         self._thread.start()
 
-    def __iter__(self) -> Iterator[Numbered]:
+    def __iter__(self) -> Iterator[tuple[int, Request]]:
         while (command := self._waiting.get()) is not None:
             yield command
 
@@ -123,7 +116,7 @@ class Incoming:
             request = parse_request(text, overlong=overlong)
             if request is not None and not self._greeted(request):
                 self._arrived += 1
-                self._waiting.put(Numbered(self._arrived, request))
+                self._waiting.put((self._arrived, request))
         self.end()
 
     def _greeted(self, request: Request) -> bool:
