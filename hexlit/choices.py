@@ -11,7 +11,7 @@ from dataclasses import MISSING, field, fields
 from typing import Any
 
 from hexlit.errors import UsageError
-from hexlit.outside import brought
+from hexlit.outside import entry_points_of
 
 WORDS = "words"
 """Key of the words in a field's metadata."""
@@ -64,7 +64,7 @@ def check_word(key: str, value: str, words: Iterable[str], group: str = "") -> N
     known = tuple(words)
     if any(fits(value, word) for word in known):
         return
-    names = brought(group).names if group else set()
+    names = entry_points_of(group).names if group else set()
     if not any(value == name for name in names):  # a list has no place in a set
         others = "; no installed package brings another" if group else ""
         raise UsageError(f"{key}={value}: choose one of {', '.join([*known, *sorted(names - {*known})])}{others}")

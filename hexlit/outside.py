@@ -17,7 +17,7 @@ BLOCK_GROUP = "hexlit.blocks"
 
 
 @cache
-def brought(group: str) -> "EntryPoints":
+def entry_points_of(group: str) -> "EntryPoints":
     """The entry points of `group`, none of them loaded; `names` has their names."""
     from importlib.metadata import entry_points
 

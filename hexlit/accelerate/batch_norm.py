@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from hexlit.accelerate.together import are_several
+from hexlit.accelerate.collectives import are_several
 
 
 class RankedBatchNorm2d(nn.BatchNorm2d):

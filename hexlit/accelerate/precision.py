@@ -6,8 +6,8 @@ import time
 
 import torch
 
+from hexlit.accelerate.autotune_cache import cached_choice
 from hexlit.accelerate.host import processor_identity
-from hexlit.accelerate.remembered import remembered_choice
 from hexlit.errors import UsageError
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -46,7 +46,7 @@ def cpu_prefers_bf16() -> bool:
     if not cpu_has_bf16():
         return False
     parts = {"what": "precision", "processor": processor_identity(), "torch": torch.__version__}
-    return remembered_choice(json.dumps(parts, sort_keys=True), ("bf16", "fp32"), seconds_of_formats) == "bf16"
+    return cached_choice(json.dumps(parts, sort_keys=True), ("bf16", "fp32"), seconds_of_formats) == "bf16"
 
 
 def seconds_of_formats() -> dict[str, float]:

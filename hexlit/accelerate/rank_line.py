@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from hexlit.accelerate.collectives import all_gather, broadcast
 from hexlit.accelerate.ranks import Ranks
-from hexlit.accelerate.together import from_writer, gathered
 from hexlit.errors import UsageError
 
 Lost = Callable[[str, bool], None]
 """Called with the reason for the loss of a rank, and whether this process reports it to people."""
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 """Seconds for all ranks to connect; they have met already."""
 
 _SECONDS_TO_GREET = 5.0
@@ -44,7 +44,7 @@ class RankLine:
         """
         self._place = place
         self._lost = lost
-        self._names = gathered(socket.gethostname())
+        self._names = all_gather(socket.gethostname())
         self._peers: dict[socket.socket, int] = {}
         self._stopping, self._stop = socket.socketpair()
         try:
@@ -74,8 +74,8 @@ class RankLine:
             home = "127.0.0.1" if place.machines == 1 else ""
             with socket.create_server((home, 0), backlog=place.size) as listening:
                 secret = secrets.token_bytes(_SECRET)
-                from_writer((listening.getsockname()[1], secret))
-                end = time.monotonic() + PATIENCE
+                broadcast((listening.getsockname()[1], secret))
+                end = time.monotonic() + TIMEOUT
                 while len(self._peers) < place.size - 1:
                     left = end - time.monotonic()
                     if left <= 0:
@@ -83,9 +83,9 @@ class RankLine:
                     listening.settimeout(left)
                     self._welcome(listening.accept()[0], secret)
         else:
-            port, secret = from_writer((0, b""))
+            port, secret = broadcast((0, b""))
             home = "127.0.0.1" if place.machines == 1 else place.address
-            peer = socket.create_connection((home, port), timeout=PATIENCE)
+            peer = socket.create_connection((home, port), timeout=TIMEOUT)
             peer.sendall(secret + _MESSAGE.pack(place.rank))
             self._keep(peer, 0)
 

@@ -11,12 +11,11 @@ from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell, format_moves
 from hexlit.hex.record import GameRecord
-from hexlit.hex.records.errors import RecordError
+from hexlit.hex.records.game import RecordError
 from hexlit.reporting.game import ShownGame, result_of
 from hexlit.reporting.game_svg import game_svg
-from hexlit.selfplay.identity import Duplicates
-from hexlit.selfplay.importing import import_games
-from hexlit.selfplay.overview import Overview, swap_of
+from hexlit.selfplay.exporting import Overview, swap_of
+from hexlit.selfplay.importing import Duplicates, import_games
 from hexlit.selfplay.sources import GameReader, find_sources
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from hexlit.api.pictures import Picture
 from hexlit.errors import UsageError
 from hexlit.hex.notation import format_cell
 from hexlit.reporting.tree_svg import DrawnNode, tree_svg
-from hexlit.search.outline import TreeNode
-from hexlit.search.search import SearchResult
+from hexlit.search.search import SearchResult, TreeNode
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +62,7 @@ class Searched:
         board: the position.
         policy: float `[A]`, the policy that the search arrived at, over the board's actions.
         visits: int `[A]`.
-        root: the tree, see `hexlit.search.outline.TreeNode`.
+        root: the tree, see `hexlit.search.search.TreeNode`.
     """
 
     def __init__(self, board: Board, result: SearchResult, root: TreeNode) -> None:

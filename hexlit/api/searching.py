@@ -15,8 +15,8 @@ from hexlit.hex.frame import frame_map
 from hexlit.hex.openings import SOLVED, solved_openings
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator, RolloutEvaluator, empty_batch
-from hexlit.search.outline import outline
 from hexlit.search.search import Search as Machine
+from hexlit.search.search import outline
 
 if TYPE_CHECKING:
     from hexlit.accelerate.profile import DeviceProfile

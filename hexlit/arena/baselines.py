@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 from hexlit.arena.config import check_least
 from hexlit.arena.players import Judgement, JudgingPlayer, Player
 from hexlit.errors import UsageError
-from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import WHITE, geometry
+from hexlit.hex.jit import over_slices
 from hexlit.hex.rng import MOVE, draw, stones_key
-from hexlit.hex.slices import over_slices
 from hexlit.hex.solver import Solver, UnsolvedError
-from hexlit.hex.threats import winning_cells
 from hexlit.search.alphabeta import alpha_beta_moves
 from hexlit.search.uct import uct_moves
 

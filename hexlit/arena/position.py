@@ -12,10 +12,8 @@ from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, place_all
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.notation import SWAP, format_cell
-from hexlit.hex.records.boards import parse_point
-from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedMove
-from hexlit.hex.records.sgf import board_of, steps
-from hexlit.hex.records.sgf_tree import SgfGame, read_main_lines
+from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedMove, parse_point
+from hexlit.hex.records.sgf import SgfGame, board_of, read_main_lines, steps
 from hexlit.hex.symmetry import mirror_cell
 
 MOST_STEPS = 2000

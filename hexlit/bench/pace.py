@@ -18,8 +18,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.tower import HexNet
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts
-from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.player import Order, Workplace
+from hexlit.selfplay.player import PlayerSettings, RoundRequest, placement_of
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.players import HostMaker, weights_of
 
@@ -110,18 +109,20 @@ def measure_processes(
     groups, rows = where.cut(each * processes)
     alone = replace(profile, threads=1)
     sizes = {"games": each * processes, "groups": groups}
-    player = make_player(Workplace(settings | sizes, HostMaker(net.config, game.size, False, rows, alone)), processes)
+    player = make_player(
+        PlayerSettings(settings | sizes, HostMaker(net.config, game.size, False, rows, alone)), processes
+    )
     weights = weights_of(net)
 
     def play(rounds: int) -> float:
         deadline = time.monotonic() + effort.seconds * rounds
-        counts = player.play(Order(weights, NO_END, 0, no_games, deadline))
+        counts = player.play(RoundRequest(weights, NO_END, 0, no_games, deadline))
         return (counts.evaluations + counts.recalled) / sample.leaves_per_position
 
     with closing(player):
         # In ongoing self-play the games are at different stages, and late positions are faster to search.
         deadline = time.monotonic() + WARM_UP * effort.seconds
-        player.play(Order(weights, 2 * each * processes, 0, no_games, deadline))
+        player.play(RoundRequest(weights, 2 * each * processes, 0, no_games, deadline))
         what = f"self-play {net_name(net)}, {processes} process{'es' if processes > 1 else ''} of {each} games"
         on = Setting(str(profile.device), processes, short(profile.inference_dtype))
         return measure_rate(effort, play, what=what, unit="positions/s", on=on, profile=profile)

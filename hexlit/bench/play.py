@@ -16,8 +16,7 @@ from hexlit.nets.tower import HexNet
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlay
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.placement import placement_of
-from hexlit.selfplay.player import NetworkHost, Order, SelfPlayer, Workplace
+from hexlit.selfplay.player import NetworkHost, PlayerSettings, RoundRequest, SelfPlayer, placement_of
 from hexlit.selfplay.workers import make_player
 from hexlit.tasks.hex.players import HostMaker, Weights, weights_of
 
@@ -79,13 +78,13 @@ def measure_workers(net: HexNet, game: Game, effort: Effort, profile: DeviceProf
 
 def workplace(
     net: HexNet, game: Game, profile: DeviceProfile, workers: int, maker: Callable[..., Callable[[], NetworkHost]]
-) -> Workplace:
+) -> PlayerSettings:
     """The work of `workers` processes: as many games as fill a call of this device; `maker` gets the evaluator."""
     where = placement_of(game.selfplay, profile.device.type, profile.threads)
     groups, rows = replace(where, workers=workers).cut(where.batch)
     settings = {"config": game.selfplay, "search": game.search, "size": game.size, "seed": 0}
     sizes = {"games": where.batch, "groups": groups}
-    return Workplace(settings | sizes, maker(net=net.config, size=game.size, swap=False, batch=rows))
+    return PlayerSettings(settings | sizes, maker(net=net.config, size=game.size, swap=False, batch=rows))
 
 
 def measure_player(
@@ -96,7 +95,7 @@ def measure_player(
 
     def play(rounds: int) -> float:
         deadline = time.monotonic() + effort.seconds * rounds
-        counts = player.play(Order(weights, 10**9, 0, on_games=lambda records, counts: None, deadline=deadline))
+        counts = player.play(RoundRequest(weights, 10**9, 0, on_games=lambda records, counts: None, deadline=deadline))
         ended.append((counts.games, counts.seconds))
         return float(counts.evaluations)
 

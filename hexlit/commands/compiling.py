@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 import psutil
 
 from hexlit.commands.kernels import SETS
-from hexlit.hex.compiled import is_compiled
+from hexlit.hex.jit import is_compiled
 from hexlit.reporting.quantities import time_left
 
 log = logging.getLogger(__name__)

@@ -13,18 +13,14 @@ from hexlit.commands.games_settings import GamesConfig
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records.errors import RecordError
+from hexlit.hex.records.game import RecordError
 from hexlit.interruption import says_how_to_continue
 from hexlit.reporting.game import ShownGame, draw_game
 from hexlit.reporting.game_svg import game_svg
 from hexlit.reporting.games import ReadingProgress, print_export, print_import, print_overview, print_verdict
-from hexlit.selfplay.exporting import export_games, format_for
-from hexlit.selfplay.identity import Duplicates
-from hexlit.selfplay.importing import import_games
-from hexlit.selfplay.overview import Overview, swap_of
-from hexlit.selfplay.selection import Selection
+from hexlit.selfplay.exporting import Overview, Selection, export_games, format_for, swap_of
+from hexlit.selfplay.importing import Duplicates, import_games, verify_games
 from hexlit.selfplay.sources import GameReader, find_sources
-from hexlit.selfplay.verifying import verify_games
 
 _GAMES_BETWEEN_REPORTS = 100
 _WINNERS = {"black": 1, "white": -1}

@@ -76,7 +76,7 @@ def compile_solver() -> None:
     from hexlit.hex.solver import Solver
     from hexlit.hex.solver.bitboard import ZERO, full_board
     from hexlit.hex.solver.connection import connect, new_connections
-    from hexlit.hex.solver.inferior import edges
+    from hexlit.hex.solver.moves import edges
 
     board = edges(2)
     connect(ZERO, full_board(2), board.top, board.bottom, True, new_connections(2))
@@ -86,10 +86,8 @@ def compile_solver() -> None:
 def compile_solver_parts() -> None:
     """Other kernels of the exact solver."""
     from hexlit.hex.solver.bitboard import ZERO, full_board
-    from hexlit.hex.solver.inferior import edges, fill_in, inferior_moves
-    from hexlit.hex.solver.ordering import order
-    from hexlit.hex.solver.proof import EVERYTHING, new_work
-    from hexlit.hex.solver.table import WON, Knowledge, copy, find, new_table, store
+    from hexlit.hex.solver.moves import edges, fill_in, inferior_moves, order
+    from hexlit.hex.solver.proof import EVERYTHING, WON, Knowledge, copy, find, new_table, new_work, store
 
     work, board = new_work(2, 4, EVERYTHING), full_board(2)
     fill_in(ZERO, ZERO, edges(2))
@@ -139,7 +137,7 @@ def main(names: list[str]) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     from numba.core import event
 
-    from hexlit.hex.compiled import mark_compiled
+    from hexlit.hex.jit import mark_compiled
 
     class Report(event.Listener):  # type: ignore[misc]  # Numba has no types
         """Writes the name of the set that is compiled."""

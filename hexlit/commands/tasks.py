@@ -11,7 +11,7 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.search_path_plugin import SearchPathPlugin
 
 from hexlit.commands.application import register_schema
-from hexlit.outside import TASK_GROUP, brought
+from hexlit.outside import TASK_GROUP, entry_points_of
 
 DEFAULT = "hex"
 
@@ -91,7 +91,7 @@ TASKS = {
 @cache
 def known_tasks() -> Mapping[str, TaskEntry]:
     """The tasks of hexlit and of other packages by name; hexlit's own name takes precedence."""
-    return {**{point.name: point.load() for point in brought(TASK_GROUP)}, **TASKS}
+    return {**{point.name: point.load() for point in entry_points_of(TASK_GROUP)}, **TASKS}
 
 
 def found(place: str) -> Any:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, empty_stones, find, place_all
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import borrowing_kernel, inline
+from hexlit.hex.jit import inline, uncounted_kernel
 
 FAR = 1000
 """Distance, and potential, of what cannot be reached against an opponent who spoils the best way."""
@@ -55,7 +55,7 @@ def distance_room(cells: int) -> DistanceRoom:
     )
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None:
     """List the empty cells around every group, each once a group."""
     cells, parent = stones.cells[g], stones.parent[g]
@@ -78,7 +78,7 @@ def _list_liberties(stones: Stones, g: int, room: DistanceRoom, table: Geometry)
                 number += 1
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> int:
     """Queue the empty cells that touch `edge` (1 first, 2 second) of `side`, alone or by a group; returns how many."""
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
@@ -101,7 +101,7 @@ def _start(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, tab
     return tail
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, table: Geometry) -> None:
     """Write the distances to `edge` of `side` in rising order."""
     cells, parent = stones.cells[g], stones.parent[g]
@@ -144,7 +144,7 @@ def _spread(stones: Stones, g: int, side: int, edge: int, room: DistanceRoom, ta
                 other = liberties[0, place]
 
 
-@borrowing_kernel
+@uncounted_kernel
 def measure(stones: Stones, g: int, room: DistanceRoom, table: Geometry) -> None:
     """Write `room.distance` and `room.best` for the undecided position `g`."""
     _list_liberties(stones, g, room, table)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.frame import framed_cell
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import borrowing_kernel, borrowing_part
+from hexlit.hex.jit import uncounted_device_function, uncounted_kernel
 
 PLANES = 5
 """0 the mover's stones, 1 the opponent's stones, 2 the mover's edges (first and last row), 3 the opponent's edges
@@ -22,7 +22,7 @@ def blank_planes(batch: int, size: int) -> NDArray[np.int8]:
     return planes
 
 
-@borrowing_part
+@uncounted_device_function
 def write_planes(
     planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], to_move: int, may_swap: bool, table: Geometry
 ) -> None:
@@ -39,7 +39,7 @@ def write_planes(
             planes[row, MAY_SWAP, r, c] = may_swap
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _write_all(
     planes: NDArray[np.int8],
     cells: NDArray[np.int8],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hexlit.hex.frame import framed, mirrored
 from hexlit.hex.geometry import OUTSIDE, Geometry
-from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 
 BOTH_EDGES = 3
 
@@ -45,7 +45,7 @@ def find(parent: NDArray[np.int16], cell: int) -> int:
     return cell
 
 
-@borrowing_part
+@uncounted_device_function
 def place(stones: Stones, g: int, cell: int, colour: int, table: Geometry) -> bool:
     """Put a stone of `colour` on the empty `cell` of game `g`; True when that connects its owner's edges."""
     cells, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
@@ -92,7 +92,7 @@ def colour_at(ply: int) -> int:
     return 1 if ply % 2 == 0 else -1
 
 
-@borrowing_part
+@uncounted_device_function
 def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
     """White answers Black's only stone by swap-pieces: it becomes a white stone on the mirror image."""
     for cell in range(table.size * table.size):
@@ -102,7 +102,7 @@ def swap_pieces(stones: Stones, g: int, table: Geometry) -> None:
             return
 
 
-@borrowing_part
+@uncounted_device_function
 def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometry) -> bool:
     """Play an action of the mover's frame for `colour` in game `g`; True when that wins.
 
@@ -114,7 +114,7 @@ def play_action(stones: Stones, g: int, action: int, colour: int, table: Geometr
     return place(stones, g, framed(action, colour, table), colour, table)
 
 
-@borrowing_kernel
+@uncounted_kernel
 def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry) -> int:
     """Set up the stones of `colours` `[size*size]` in game `g`; the winner's colour, or 0."""
     clear(stones, g)
@@ -125,7 +125,7 @@ def place_all(stones: Stones, g: int, colours: NDArray[np.int8], table: Geometry
     return winner
 
 
-@borrowing_kernel
+@uncounted_kernel
 def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geometry) -> int:
     """Play `moves` (cells, or the swap at ply 1) from the empty board in game `g`.
 
@@ -140,3 +140,23 @@ def play_sequence(stones: Stones, g: int, moves: NDArray[np.int16], table: Geome
         elif place(stones, g, moves[ply], colour, table):
             return ply + 1
     return 0
+
+
+@uncounted_kernel
+def winning_cells(stones: Stones, g: int, colour: int, table: Geometry, cells: NDArray[np.int16]) -> int:
+    """Write to `cells` the winning cells of `colour`: one stone there connects its edges. Returns how many."""
+    board, parent, touch = stones.cells[g], stones.parent[g], stones.touch[g]
+    edges = table.edges[0 if colour > 0 else 1]
+    number = 0
+    for cell in range(edges.size):
+        if board[cell] != 0:
+            continue
+        reach = edges[cell]
+        for k in range(6):
+            neighbour = table.neighbours[cell, k]
+            if board[neighbour] == colour:
+                reach |= touch[find(parent, neighbour)]
+        if reach == BOTH_EDGES:
+            cells[number] = cell
+            number += 1
+    return number

@@ -2,20 +2,57 @@
 
 import hashlib
 import os
+import re
+import shutil
+import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core.registry import cpu_target
 
 from hexlit.files import cache_folder
-from hexlit.hex.kernel_folders import use_folder
 
 F = TypeVar("F", bound=Callable[..., object])
 
 ROOMS = ("hex", "search", "selfplay", "nets/winograd")
 """Folders of the package that hold kernels."""
+
+
+DAYS_KEPT = 14
+"""A folder that no process has used for so many days is removed; a run that lasts longer compiles again at worst."""
+NEWEST_KEPT = 3
+"""Number of folders beside the present one that are kept, however old they are."""
+
+
+def use_folder(folder: Path) -> None:
+    """Mark `folder` as used now; if it is new, remove old ones beside it (`remove_old_folders`)."""
+    with suppress(OSError):  # a home that cannot be written to: Numba says so when it matters
+        new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        if new:
+            remove_old_folders(folder)
+
+
+def remove_old_folders(present: Path) -> list[Path]:
+    """Remove the folders beside `present` that are older than DAYS_KEPT, but not the NEWEST_KEPT; returns those gone.
+
+    Only folders named as `present` is, 16 hexadecimal digits, are touched.
+    """
+    others = [path for path in present.parent.iterdir() if path != present and re.fullmatch("[0-9a-f]{16}", path.name)]
+    used = sorted(((path.stat().st_mtime, path) for path in others if path.is_dir()), reverse=True)
+    oldest = time.time() - DAYS_KEPT * 24 * 3600
+    gone = [path for when, path in used[NEWEST_KEPT:] if when < oldest]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)
+    return gone
 
 
 def _digest() -> str:
@@ -45,17 +82,17 @@ def kernel(function: F) -> F:
     return _compiled(function)
 
 
-def borrowing_kernel(function: F) -> F:
+def uncounted_kernel(function: F) -> F:
     """As `kernel`, for a function that makes no array: it counts no references to its arrays.
 
     Numba counts them at every call and every use of a tuple's array, with atomic instructions; a kernel of many small
     steps spends most of its time in that. A kernel that makes an array, or calls a function that does, is refused when
-    it compiles. It should call only a `borrowing_kernel`, `borrowing_part` or `inline`: others count references.
+    it compiles. It should call only an `uncounted_kernel`, an `uncounted_device_function` or an `inline`: others count.
     """
     return _compiled(function, _nrt=False)
 
 
-def part(function: F) -> F:
+def device_function(function: F) -> F:
     """Compile a `function` of medium length that only kernels call; LLVM copies it into each of them.
 
     It has no entry for Python, which would be a third of its code: a call from there raises TypeError.
@@ -63,8 +100,8 @@ def part(function: F) -> F:
     return _without_entry(_compiled(function, forceinline=True, no_cpython_wrapper=True))
 
 
-def borrowing_part(function: F) -> F:
-    """As `part`, for a function that makes no array: see `borrowing_kernel`."""
+def uncounted_device_function(function: F) -> F:
+    """As `device_function`, for a function that makes no array: see `uncounted_kernel`."""
     return _without_entry(_compiled(function, forceinline=True, no_cpython_wrapper=True, _nrt=False))
 
 
@@ -72,7 +109,7 @@ def inline(function: F) -> F:
     """Copy a small `function` into the kernels that call it before these are compiled.
 
     That saves compiling it alone. For a long function, one that is called several times, or one that holds many calls,
-    `part` compiles faster, unless it takes a tuple of many arrays.
+    `device_function` compiles faster, unless it takes a tuple of many arrays.
     """
     compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function)
     return compiled
@@ -102,9 +139,52 @@ def _plain(kind: types.Type) -> types.Type:
 
 def _without_entry(compiled: F) -> F:
     def refuse(*_: object, **__: object) -> None:
-        raise TypeError(f"{compiled.__name__} is a part of compiled code: call it from a kernel")
+        raise TypeError(f"{compiled.__name__} is a device function: call it from a kernel")
 
     dispatcher: Any = compiled
     dispatcher._insert = lambda *_, **__: None  # keeps the table of entries for calls from Python empty
     dispatcher._compile_for_args = refuse
     return compiled
+
+
+def mark_compiled(name: str) -> None:
+    """Say that the kernels of the set `name` are in the folder."""
+    mark = _mark(name)
+    with suppress(OSError):
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+
+
+def is_compiled(name: str) -> bool:
+    """Whether the set `name` was compiled for this installation, processor and versions, or needs no compiling."""
+    return bool(numba.config.DISABLE_JIT) or _mark(name).exists()
+
+
+def _mark(name: str) -> Path:
+    machine = cpu_target.target_context.codegen().magic_tuple()  # as in the cache: processor and its features
+    versions = sys.version, numba.__version__
+    place = str(Path(__file__).resolve())  # the cache of another copy of the same sources is not this one's
+    digest = hashlib.sha256(repr((SOURCES, place, machine, versions)).encode()).hexdigest()[:16]
+    return Path(numba.config.CACHE_DIR) / f"{name}-{digest}.compiled"
+
+
+T = TypeVar("T")
+
+
+def over_slices(work: Callable[[int, int], T], count: int, threads: int | None = None) -> list[T]:
+    """Call `work(first, last)` for slices that make up `range(count)`, one a thread; returns what each call returned.
+
+    The number of threads is `threads`, or the caller's `numba.set_num_threads`. One thread is a plain call.
+    """
+    threads = max(1, min(numba.get_num_threads() if threads is None else threads, count))
+    if threads == 1:
+        return [work(0, count)]
+    bounds = [count * thread // threads for thread in range(threads + 1)]
+    others = [_pool(threads - 1).submit(work, *bounds[slot : slot + 2]) for slot in range(1, threads)]
+    first = work(*bounds[:2])
+    return [first, *(other.result() for other in others)]
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, "kernel")

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, clear, place
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.rng import PLAYOUT, draw, key
 
 _S32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
-@borrowing_part
+@uncounted_device_function
 def shuffle(cells: NDArray[np.int16], count: int, k: np.uint64) -> None:
     """Fisher-Yates over the first `count` entries; one 64-bit draw serves two exchanges."""
     bits = np.uint64(0)
@@ -31,7 +31,7 @@ def shuffle(cells: NDArray[np.int16], count: int, k: np.uint64) -> None:
         cells[left - 1], cells[other] = cells[other], cells[left - 1]
 
 
-@borrowing_kernel
+@uncounted_kernel
 def random_games(
     count: int, seed: int, table: Geometry, moves: NDArray[np.int16], stones: Stones, lengths: NDArray[np.int16]
 ) -> int:
@@ -86,7 +86,7 @@ def winner_of_full_board(colours: NDArray[np.int8], size: int) -> int:
             white_row, white_column = row, column
 
 
-@borrowing_kernel
+@uncounted_kernel
 def playouts(
     colours: NDArray[np.int8], to_move: int, count: int, k: np.uint64, size: int, room: NDArray[np.int16]
 ) -> int:

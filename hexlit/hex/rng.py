@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import borrowing_kernel, inline
+from hexlit.hex.jit import inline, uncounted_kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -54,7 +54,7 @@ def gumbel(k: np.uint64, i: int) -> float:
     return -math.log(-math.log(uniform(k, i) + 0.5 * _UNIT))
 
 
-@borrowing_kernel
+@uncounted_kernel
 def gamma(k: np.uint64, alpha: float) -> float:
     """A Gamma(alpha, 1) variate (Marsaglia and Tsang 2000; for alpha < 1 with their boost)."""
     boost = 1.0
@@ -75,7 +75,7 @@ def gamma(k: np.uint64, alpha: float) -> float:
             return boost * d * v
 
 
-@borrowing_kernel
+@uncounted_kernel
 def stones_key(own: NDArray[np.int8], seed: int, purpose: int) -> np.uint64:
     """Key of the random draws for one position; they depend only on it and the seed."""
     digest = np.uint64(0)

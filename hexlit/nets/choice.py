@@ -11,9 +11,9 @@ from importlib.metadata import version
 import torch
 from torch import Tensor
 
+from hexlit.accelerate.autotune_cache import cached_choice
 from hexlit.accelerate.host import processor_identity
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.remembered import remembered_choice
 from hexlit.hex.encoding import blank_planes
 from hexlit.nets.backends import Forward
 from hexlit.nets.fused import fused_obstacle
@@ -49,7 +49,7 @@ def fastest_backend(net: HexNet, size: int, batch: int, profile: DeviceProfile, 
     if len(backends) == 1:
         return backends[0]
     part = min(batch, max(1, int(CALL_FLOPS * profile.threads / forward_flops(net.config, size))))
-    return remembered_choice(
+    return cached_choice(
         _key(net, size, batch, profile),
         backends,
         lambda: seconds_of(backends, size, part, lambda backend: build(backend, part)),

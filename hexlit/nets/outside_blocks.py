@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from hexlit.errors import UsageError
 from hexlit.nets.config import NetConfig
-from hexlit.outside import BLOCK_GROUP, brought
+from hexlit.outside import BLOCK_GROUP, entry_points_of
 
 TRIED = (2, 5)
 """Boards of the trial: the smallest, and an odd one."""
@@ -58,14 +58,14 @@ def require_package(name: str) -> None:
     Raises:
         BlockError: no package brings it.
     """
-    if name not in brought(BLOCK_GROUP).names:
+    if name not in entry_points_of(BLOCK_GROUP).names:
         raise BlockError(f"the package that brings the block {name} is not installed")
 
 
 def _maker(name: str) -> Callable[[NetConfig], object]:
     """The callable of the block `name`."""
     require_package(name)
-    point, *others = brought(BLOCK_GROUP).select(name=name)
+    point, *others = entry_points_of(BLOCK_GROUP).select(name=name)
     if others:
         packages = " and ".join(sorted(one.dist.name for one in (point, *others) if one.dist is not None))
         raise BlockError(f"net.block={name}: {packages} both bring it, uninstall one")

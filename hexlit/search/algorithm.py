@@ -7,13 +7,12 @@ themselves are in `gumbel.py` and `puct.py`.
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function
 from hexlit.search.config import SearchConfig
 from hexlit.search.gumbel import draw_root_scores, gumbel_child, halving_action, halving_drops, halving_table
 from hexlit.search.gumbel import improved_policy as gumbel_policy
-from hexlit.search.params import Params
 from hexlit.search.puct import add_dirichlet_noise, puct_child, visit_policy
-from hexlit.search.tree import NONE, Tree, add_child
+from hexlit.search.tree import NONE, Params, Tree, add_child
 
 
 def compiled_params(config: SearchConfig, *, budgets: tuple[int, ...], swap: bool) -> Params:
@@ -48,7 +47,7 @@ def plans_ahead(params: Params) -> bool:
     return params.gumbel
 
 
-@borrowing_part
+@uncounted_device_function
 def choose(tree: Tree, g: int, node: int, params: Params) -> int:
     """Child of `node` to go to: a child tried before, or a new one for the best action not tried yet."""
     if not params.gumbel:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.distance import DistanceRoom, distance_order, distance_room, distance_value
-from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all
+from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import borrowing_kernel, inline
+from hexlit.hex.jit import inline, uncounted_kernel
 from hexlit.hex.rng import MOVE, stones_key, uniform
-from hexlit.hex.threats import winning_cells
 
 _WIN = 1e6  # less the number of moves to it: above every static value
 _TIE = 1e-6  # moves with a smaller difference of values are drawn at random
@@ -107,7 +106,7 @@ def _leaf_value(stones: Stones, ply: int, room: DistanceRoom, line: _Line, table
     return distance_value(stones, ply, colour, room, table)
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _search(stones: Stones, width: int, room: DistanceRoom, line: _Line, k: np.uint64, table: Geometry) -> int:
     """Best move of the undecided position 0 of `stones` (`[depth + 1]` positions); ties are broken by draws of `k`.
 

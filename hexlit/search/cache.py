@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN
-from hexlit.hex.jit import borrowing_kernel, inline
+from hexlit.hex.jit import inline, uncounted_kernel
 from hexlit.hex.rng import GOLDEN, mix
 from hexlit.search.tree import NONE
 
@@ -67,7 +67,7 @@ def recall(cache: AnswerCache, planes: NDArray[np.int8]) -> int:
     return place if cache.keys[place] == key else NONE
 
 
-@borrowing_kernel
+@uncounted_kernel
 def remember(
     cache: AnswerCache, planes: NDArray[np.int8], policy: NDArray[np.float32], value: NDArray[np.float32]
 ) -> None:

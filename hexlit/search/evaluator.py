@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.hex.encoding import MAY_SWAP, OPPONENT, OWN, blank_planes
-from hexlit.hex.jit import kernel
+from hexlit.hex.jit import kernel, over_slices
 from hexlit.hex.playout import playouts
 from hexlit.hex.rng import PLAYOUT, key
-from hexlit.hex.slices import over_slices
 
 
 class Batch(NamedTuple):

@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.rng import gumbel
-from hexlit.search.params import Params
-from hexlit.search.tree import NONE, Tree, child_value
+from hexlit.search.tree import NONE, Params, Tree, child_value
 
 
 class CompletedQ(NamedTuple):
@@ -35,7 +34,7 @@ class CompletedQ(NamedTuple):
     """Visits of the child visited most."""
 
 
-@borrowing_part
+@uncounted_device_function
 def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
     """Complete the Q values of `node`."""
     visits, most = 0, 0
@@ -59,7 +58,7 @@ def completed_q(tree: Tree, g: int, node: int, params: Params) -> CompletedQ:
     return CompletedQ(mixed, high, scale / reach, tried, visits, most)
 
 
-@borrowing_part
+@uncounted_device_function
 def gumbel_child(tree: Tree, g: int, node: int, params: Params) -> int:
     """Child whose visits lag most behind the improved policy, or NONE for the best untried action."""
     if tree.node[g, node].first_child == NONE:
@@ -110,7 +109,7 @@ def turns(tree: Tree, g: int, child: int) -> int:
     return visits - int(tree.root_kept[g, tree.node[g, child].action]) if tree.game[g].kept > 0 else visits
 
 
-@borrowing_part
+@uncounted_device_function
 def halving_action(tree: Tree, g: int, params: Params) -> int:
     """Root action that sequential halving visits next: the best of those with as many turns as its table says."""
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
@@ -124,7 +123,7 @@ def halving_action(tree: Tree, g: int, params: Params) -> int:
     return best if tree.game[g].kept == 0 else better_start(tree, g, best, params)
 
 
-@borrowing_kernel
+@uncounted_kernel
 def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
     """The better of `untried`, the best root action not tried yet (or NONE), and those of an earlier search."""
     tried = halving_winner(tree, g, 0, params)
@@ -138,7 +137,7 @@ def better_start(tree: Tree, g: int, untried: int, params: Params) -> int:
     return tried if gain > tree.root_score[g, untried] + q.scale * q.mixed else untried
 
 
-@borrowing_part
+@uncounted_device_function
 def halving_drops(tree: Tree, g: int, params: Params) -> bool:
     """Whether sequential halving is about to leave some of the root actions with most turns behind."""
     simulation = tree.node[g, 0].visits - 1 - tree.game[g].kept
@@ -158,7 +157,7 @@ def halving_drops(tree: Tree, g: int, params: Params) -> bool:
     return places < ready
 
 
-@borrowing_part
+@uncounted_device_function
 def halving_winner(tree: Tree, g: int, wanted: int, params: Params) -> int:
     """Root action with the highest noise + logit + sigma(Q) among those tried that have had `wanted` turns."""
     q = completed_q(tree, g, 0, params)

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.search.algorithm import choose, needs_all_values
-from hexlit.search.params import Params
 from hexlit.search.simulate import back_up, expand, finished, write_leaf
-from hexlit.search.tree import NONE, Tree
+from hexlit.search.tree import NONE, Params, Tree
 
 
 class LeafBatch(NamedTuple):
@@ -97,7 +96,7 @@ def back_up_loss(tree: Tree, batch: LeafBatch, g: int, leaf: int) -> None:
     back_up(tree, g, leaf, -1.0)
 
 
-@borrowing_part
+@uncounted_device_function
 def receive_leaves(
     tree: Tree,
     batch: LeafBatch,
@@ -118,7 +117,7 @@ def receive_leaves(
     batch.leaves[g] = 0
 
 
-@borrowing_part
+@uncounted_device_function
 def select_apart(
     tree: Tree,
     batch: LeafBatch,
@@ -143,7 +142,7 @@ def select_apart(
     return NONE if batch.waiting[g, node] > 0 else node
 
 
-@borrowing_part
+@uncounted_device_function
 def simulate_apart(
     tree: Tree,
     batch: LeafBatch,
@@ -169,7 +168,7 @@ def simulate_apart(
         add_virtual_loss(tree, batch, g, leaf)
 
 
-@borrowing_kernel
+@uncounted_kernel
 def advance_leaves(
     tree: Tree,
     batch: LeafBatch,

@@ -5,13 +5,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.hex.rng import gamma, mix
-from hexlit.search.params import Params
-from hexlit.search.tree import NONE, Tree, child_value, find_next_action
+from hexlit.search.tree import NONE, Params, Tree, child_value, find_next_action
 
 
-@borrowing_part
+@uncounted_device_function
 def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
     """Child with the highest Q + U, or NONE for the best untried action."""
     visits = tree.node[g, node].visits
@@ -34,7 +33,7 @@ def puct_child(tree: Tree, g: int, node: int, params: Params) -> int:
     return best
 
 
-@borrowing_kernel
+@uncounted_kernel
 def add_dirichlet_noise(tree: Tree, g: int, params: Params) -> None:
     """Mix Dirichlet noise into the priors of the root, weighted by the search's noise scale."""
     policy = tree.policy[g, 0]

@@ -1,26 +1,25 @@
 """Search many positions at once."""
 
-from dataclasses import dataclass
+import heapq
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
 from hexlit.hex.engine import Stones, empty_stones, place_all
-from hexlit.hex.frame import framed
+from hexlit.hex.frame import frame_action, framed
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import borrowing_kernel
+from hexlit.hex.jit import over_slices, uncounted_kernel
 from hexlit.hex.rng import NOISE, key
-from hexlit.hex.slices import over_slices
 from hexlit.search.algorithm import compiled_params, root_result
 from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Batch, Evaluator, empty_batch
 from hexlit.search.leaves import LeafBatch, advance_leaves, empty_leaf_batch
-from hexlit.search.params import Params
 from hexlit.search.simulate import advance, begin_all
 from hexlit.search.subtree import with_room
-from hexlit.search.tree import NONE, Tree, empty_tree, root_value
+from hexlit.search.tree import NONE, Params, Tree, empty_tree, root_value
 
 LARGEST_BOARD = 19
 
@@ -211,13 +210,13 @@ def noise_keys(seed: int, ply: NDArray[np.int16]) -> NDArray[np.uint64]:
     return keys
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _write_keys(seed: int, ply: NDArray[np.int16], keys: NDArray[np.uint64]) -> None:
     for index in range(ply.size):
         keys[index] = key(seed, index, ply[index], NOISE)
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> int:
     """Put the positions into `roots`; returns the first that is decided, or NONE."""
     for g in range(cells.shape[0]):
@@ -226,7 +225,7 @@ def _set_up(roots: Stones, cells: NDArray[np.int8], table: Geometry) -> int:
     return NONE
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _read_roots(
     tree: Tree,
     row: NDArray[np.float32],
@@ -250,3 +249,44 @@ def _read_roots(
             action = tree.node[g, child].action
             visits[g, framed(action, to_move, table)] = tree.node[g, child].visits
             child = tree.node[g, child].sibling
+
+
+@dataclass
+class TreeNode:
+    """A node of a tree, with the move that leads to it."""
+
+    action: int
+    """Cell of the board, `size*size` for the swap, -1 for the root."""
+    visits: int
+    value: float
+    """Mean value for the player who made the move, in [-1, 1]; at the root for the player to move."""
+    prior: float
+    """Prior of the move before it was searched; 1 at the root."""
+    children: "list[TreeNode]" = field(default_factory=list)
+    """The moves tried after it, the most visited first."""
+
+
+def outline(search: Search, game: int = 0, most: int | None = None) -> TreeNode:
+    """The tree of one `game` of a `search` that has run: its `most` most visited nodes, None for all."""
+    tree = search.tree
+    nodes, to_move = tree.node[game], int(tree.game["to_move"][game])
+    above = TreeNode(NONE, 0, 0.0, 1.0)
+    # No node has more visits than its parent, so the most visited ones make a tree. Ties go to the first one found.
+    waiting = [(0, 0, 0, above, 0)]
+    taken = found = 0
+    while waiting and (most is None or taken < most):
+        _, _, index, parent, depth = heapq.heappop(waiting)
+        taken += 1
+        row = nodes[index]
+        action, visits = int(row["action"]), int(row["visits"])
+        if depth:
+            action = frame_action(action, to_move if depth % 2 else -to_move, search.size)
+        mean = float(row["value_sum"]) / max(1, visits)
+        node = TreeNode(action, visits, -mean, float(row["prior"])) if depth else TreeNode(NONE, visits, mean, 1.0)
+        parent.children.append(node)
+        child = int(row["first_child"])
+        while child != NONE:
+            found += 1
+            heapq.heappush(waiting, (-int(nodes["visits"][child]), found, child, node, depth + 1))
+            child = int(nodes["sibling"][child])
+    return above.children[0]

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from hexlit.hex.encoding import OPPONENT, OWN, write_planes
 from hexlit.hex.engine import Stones, copy_stones, play_action
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
 from hexlit.search.algorithm import choose, prepare_root
 from hexlit.search.cache import AnswerCache, recall
-from hexlit.search.params import Params
-from hexlit.search.tree import NONE, SMALLEST_PRIOR, Tree, clear_node
+from hexlit.search.tree import NONE, SMALLEST_PRIOR, Params, Tree, clear_node
 
 
-@borrowing_part
+@uncounted_device_function
 def select(tree: Tree, roots: Stones, walk: Stones, g: int, params: Params, table: Geometry) -> int:
     """Walk from the root to a node that has no value yet or ends the game; `walk` then holds its position."""
     copy_stones(roots, g, walk, g)
@@ -36,7 +35,7 @@ def at_least(number: np.float32, least: np.float32) -> np.float32:
     return least if number < least else number
 
 
-@borrowing_part
+@uncounted_device_function
 def expand(
     tree: Tree, g: int, leaf: int, planes: NDArray[np.int8], policy: NDArray[np.float32], value: float, params: Params
 ) -> None:
@@ -137,7 +136,7 @@ def finished(tree: Tree, g: int) -> bool:
     return bool(tree.node[g, 0].visits > tree.game[g].budget)
 
 
-@borrowing_part
+@uncounted_device_function
 def receive(
     tree: Tree,
     g: int,
@@ -157,7 +156,7 @@ def receive(
     tree.game[g].leaf = NONE
 
 
-@borrowing_part
+@uncounted_device_function
 def simulate(
     tree: Tree,
     roots: Stones,
@@ -192,7 +191,7 @@ def simulate(
     return recalled
 
 
-@borrowing_kernel
+@uncounted_kernel
 def advance(
     first: int,
     last: int,
@@ -217,7 +216,7 @@ def advance(
     return waiting
 
 
-@borrowing_kernel
+@uncounted_kernel
 def begin_all(
     tree: Tree,
     to_move: NDArray[np.int8],

@@ -4,8 +4,7 @@ import numpy as np
 
 from hexlit.hex.jit import kernel
 from hexlit.search.algorithm import prepare_root
-from hexlit.search.params import Params
-from hexlit.search.tree import NONE, Tree, empty_tree
+from hexlit.search.tree import NONE, Params, Tree, empty_tree
 
 
 @kernel

@@ -11,7 +11,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.jit import borrowing_part, inline
+from hexlit.hex.jit import inline, uncounted_device_function
+
+
+class Params(NamedTuple):
+    """The settings in the form that compiled code takes; `hexlit.search.algorithm.compiled_params` makes them."""
+
+    gumbel: bool
+    considered: int
+    value_scale: float
+    visit_offset: float
+    rescale: bool
+    c_init: float
+    c_base: float
+    fpu_reduction: float
+    noise_share: float
+    noise_total: float
+    swap: bool
+    """Whether White may swap at ply 1."""
+    schedule: NDArray[np.int32]
+    """Table of sequential halving for each budget of the search, see `halving_table`: `[budgets, considered + 1, S]`
+    for S simulations at most."""
+
 
 NONE = -1
 """No node, or no action."""
@@ -134,7 +155,7 @@ def find_next_action(tree: Tree, g: int, node: int) -> None:
     tree.node[g, node].next_action = best
 
 
-@borrowing_part
+@uncounted_device_function
 def add_child(tree: Tree, g: int, node: int, action: int) -> int:
     """Try `action`, untried so far, at `node`; returns the new node at its other end."""
     child = int(tree.game[g].nodes)

@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all
+from hexlit.hex.engine import Stones, copy_stones, empty_stones, place, place_all, winning_cells
 from hexlit.hex.frame import frame_action, frame_board
 from hexlit.hex.geometry import Geometry
-from hexlit.hex.jit import borrowing_kernel, inline
+from hexlit.hex.jit import inline, uncounted_kernel
 from hexlit.hex.playout import playouts
 from hexlit.hex.rng import MOVE, PLAYOUT, draw, stones_key
-from hexlit.hex.threats import winning_cells
 
 _NONE = -1
 
@@ -128,7 +127,7 @@ def _simulate(
     return used + added
 
 
-@borrowing_kernel
+@uncounted_kernel
 def _search(
     own: NDArray[np.int8],
     rollouts: int,

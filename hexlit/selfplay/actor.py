@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from hexlit.errors import UsageError
 from hexlit.hex.engine import Stones, empty_stones, play_sequence
 from hexlit.hex.geometry import geometry
+from hexlit.hex.jit import over_slices
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.slices import over_slices
 from hexlit.search.algorithm import compiled_params
 from hexlit.search.cache import AnswerCache, empty_cache, remember
 from hexlit.search.config import SearchConfig
@@ -25,9 +25,18 @@ from hexlit.search.evaluator import Batch, Evaluator, empty_batch
 from hexlit.search.search import check_answers
 from hexlit.search.tree import Tree, empty_tree
 from hexlit.selfplay.config import SelfPlayConfig, check_search
-from hexlit.selfplay.play import advance_games, restart_searches, start_game
+from hexlit.selfplay.play import (
+    CONNECTED,
+    PLAYING,
+    SLOT,
+    Games,
+    advance_games,
+    compiled_rules,
+    empty_games,
+    restart_searches,
+    start_game,
+)
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, PastSearch
-from hexlit.selfplay.state import CONNECTED, PLAYING, SLOT, Games, compiled_rules, empty_games
 
 Snapshot = dict[str, NDArray[np.generic]]
 """The games in progress as plain arrays."""

@@ -1,7 +1,7 @@
 """Whether rows of a table are games: the one check on every way into the program, of whole columns at once.
 
 It checks all that compiled code and learning trust: no empty field, values in their ranges, legal moves. Its speed is
-about ten million plies a second. `hexlit.selfplay.verifying` compares the result with the board.
+about ten million plies a second. `hexlit.selfplay.importing` compares the result with the board.
 """
 
 from typing import Any, NamedTuple
@@ -65,7 +65,7 @@ class _List(NamedTuple):
 def faults_of(table: pa.Table) -> list[Fault]:
     """The errors of `table` in the order of its rows, one per row at most.
 
-    The table has columns of `hexlit.selfplay.columns.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
+    The table has columns of `hexlit.selfplay.store.SCHEMA`, with its types; `size`, `swap`, `moves`, `winner`,
     `ending`, `opening` and `values` at least.
     """
     columns = {name: _whole(table.column(name)) for name in table.column_names if name not in LATER_COLUMNS}

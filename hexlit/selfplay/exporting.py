@@ -1,7 +1,8 @@
-"""Export of games to a file of another format, with an account of all that the format cannot express."""
+"""Games of a store: those selected, what they look like together, and their export to other formats."""
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,130 @@ from typing import Any
 from hexlit.choices import check_word
 from hexlit.errors import UsageError
 from hexlit.files import replacing
-from hexlit.hex.geometry import WHITE
-from hexlit.hex.record import GameRecord
-from hexlit.hex.records.errors import RecordError
+from hexlit.hex.geometry import BLACK, WHITE
+from hexlit.hex.notation import format_moves
+from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
-from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, as_record, begins
-from hexlit.selfplay.overview import swap_of
-from hexlit.selfplay.selection import Selection
+from hexlit.hex.records.game import SWAP_SIDES, RecordedGame, RecordedMove, RecordError, as_record, begins
+from hexlit.hex.symmetry import rotate_moves
+from hexlit.selfplay.importing import Tally
 from hexlit.selfplay.sources import GameReader
-from hexlit.selfplay.tally import Tally
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A choice of games; None in a field means any."""
+
+    size: int | None = None
+    """Rows of the board."""
+    winner: int | None = None
+    """+1 Black, -1 White."""
+    ending: Ending | None = None
+    games: int | None = None
+    """Number of fitting games to take, from the first on."""
+
+    def of(self, games: Iterable[GameRecord | RecordError]) -> Iterator[GameRecord | RecordError]:
+        """The chosen games of `games`, and every error on the way."""
+        left = self.games
+        for game in games:
+            if isinstance(game, RecordError):
+                yield game
+            elif self._fits(game):
+                yield game
+                if left is not None:
+                    left -= 1
+                    if left == 0:
+                        return
+
+    def _fits(self, game: GameRecord) -> bool:
+        return (
+            self.size in (None, game.size) and self.winner in (None, game.winner) and self.ending in (None, game.ending)
+        )
+
+
+WINNERS = {1: "black", -1: "white", 0: "unknown"}
+
+
+@dataclass
+class Overview:
+    """Counts over games, one `add` per game."""
+
+    opening_plies: int = 2
+    """Moves that make an opening."""
+    games: int = 0
+    plies: int = 0
+    sizes: Counter[int] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
+    """Number of moves -> games."""
+    winners: Counter[str] = field(default_factory=Counter)
+    """`black`, `white` or `unknown`; for unfinished games as their files claim."""
+    endings: Counter[str] = field(default_factory=Counter)
+    swaps: Counter[str] = field(default_factory=Counter)
+    """`swap-pieces`, `swap-sides` or `none`."""
+    openings: Counter[tuple[int, tuple[int, ...]]] = field(default_factory=Counter)
+    """Size and first moves -> games; of an opening and its turn by 180 degrees the one that sorts first."""
+    openings_won: Counter[tuple[int, tuple[int, ...]]] = field(default_factory=Counter)
+    """The same -> games that Black has won."""
+    played: Counter[str] = field(default_factory=Counter)
+    """Name -> games."""
+    won: Counter[str] = field(default_factory=Counter)
+
+    def add(self, game: GameRecord) -> None:
+        """Count one game."""
+        self.games += 1
+        self.plies += len(game.moves)
+        self.sizes[game.size] += 1
+        self.lengths[len(game.moves)] += 1
+        self.winners[WINNERS[game.winner]] += 1
+        self.endings[str(game.ending)] += 1
+        self.swaps[swap_of(game)] += 1
+        first = game.moves[: self.opening_plies]
+        if len(first) == self.opening_plies:
+            turned = rotate_moves(first, game.size)
+            opening = game.size, min(tuple(first.tolist()), tuple(turned.tolist()))
+            self.openings[opening] += 1
+            self.openings_won[opening] += game.winner == BLACK
+        for name, colour in ((game.black, BLACK), (game.white, -BLACK)):
+            if name:
+                self.played[name] += 1
+                self.won[name] += game.winner == colour
+
+    def as_json(self, most: int = 10) -> dict[str, Any]:
+        """Plain values by name, with the `most` most frequent openings and players."""
+        openings = [
+            {
+                "board": size,
+                "moves": format_moves(moves, size),
+                "games": games,
+                "black_won": self.openings_won[size, moves],
+            }
+            for (size, moves), games in self.openings.most_common(most)
+        ]
+        players = [
+            {"name": name, "games": games, "won": self.won[name]} for name, games in self.played.most_common(most)
+        ]
+        return {
+            "games": self.games,
+            "plies": self.plies,
+            "sizes": {str(size): games for size, games in sorted(self.sizes.items())},
+            "lengths": {str(length): games for length, games in sorted(self.lengths.items())},
+            "winners": {name: self.winners[name] for name in WINNERS.values()},
+            "endings": {str(ending): self.endings[str(ending)] for ending in Ending},
+            "swaps": dict(self.swaps.most_common()),
+            "different_openings": len(self.openings),
+            "openings": openings,
+            "different_players": len(self.played),
+            "players": players,
+        }
+
+
+def swap_of(game: GameRecord) -> str:
+    """`swap-pieces`, `swap-sides` or `none`."""
+    if game.size**2 in game.moves[1:2]:
+        return "swap-pieces"
+    # In self-play `swap` says that the rule was on, in an imported record that a player swapped.
+    return "swap-sides" if game.swap and not len(game.values) else "none"
+
 
 _GAMES_BETWEEN_REPORTS = 100
 

@@ -1,21 +1,82 @@
-"""Import of games of any known format into a store: streamed, without duplicates, and each game accounted for."""
+"""Import of games of any known format into a store, each accounted for; and the check of a store."""
 
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from hexlit import __version__
 from hexlit.errors import UsageError
 from hexlit.files import write_text_atomic
+from hexlit.hex.engine import empty_stones, play_sequence
+from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records.errors import RecordError
-from hexlit.selfplay.identity import Duplicates, game_identity
+from hexlit.hex.records.game import RecordError
+from hexlit.hex.symmetry import rotate_moves
+from hexlit.selfplay.checking import illegal_move
 from hexlit.selfplay.sources import SUMMARY, GameReader, Sources, claimed_winner, file_name
 from hexlit.selfplay.store import GameStore, part_files, read_records
-from hexlit.selfplay.tally import Tally
+
+
+@dataclass
+class Tally:
+    """Counts by reason."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    """Reason -> count."""
+    examples: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Reason -> place of the first one, and the sentence about it."""
+
+    def add(self, reason: str, place: str, said: str = "") -> None:
+        """One more for `reason`."""
+        self.counts[reason] = self.counts.get(reason, 0) + 1
+        self.examples.setdefault(reason, (place, said))
+
+    @property
+    def total(self) -> int:
+        """Count of all reasons together."""
+        return sum(self.counts.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Reason -> count, place and sentence of the first example; the most frequent first."""
+        frequent = sorted(self.counts.items(), key=lambda item: -item[1])
+        return {
+            reason: {"count": count, "place": self.examples[reason][0], "said": self.examples[reason][1]}
+            for reason, count in frequent
+        }
+
+
+class Duplicates(StrEnum):
+    """Rule for the equal games that a store keeps."""
+
+    SYMMETRIC = "symmetric"
+    """One of a game and the same game turned by 180 degrees."""
+    EXACT = "exact"
+    """One of equal games; a turned game is another one."""
+    KEEP = "keep"
+    """All of them; only the same place in the same file is never stored twice."""
+
+
+def game_identity(record: GameRecord, duplicates: Duplicates) -> tuple[int, bool]:
+    """An id of 63 bits, made of size and moves, and whether it is the turned form of the game with this id.
+
+    Under `symmetric` a game and the same turned by 180 degrees share the id of the form with the smaller move numbers.
+    Under `exact` each has its own; the smaller form has the symmetric id. Under `keep` the game's place in its file is
+    part of the id.
+    """
+    content = record.moves.astype(">i2").tobytes()
+    turned = rotate_moves(record.moves, record.size).astype(">i2").tobytes()
+    is_turned = turned < content
+    if duplicates == Duplicates.SYMMETRIC and is_turned:
+        content = turned
+    place = record.source.encode() if duplicates == Duplicates.KEEP else b""
+    digest = blake2b(bytes([record.size]) + content + place, digest_size=8).digest()
+    return int.from_bytes(digest) >> 1, is_turned
+
 
 GAMES_AT_ONCE = 500
 """New games between two writes to the journal; after a kill the next import reads no more than these again."""
@@ -216,3 +277,102 @@ def _nothing_read(sources: Sources, result: ImportResult) -> str:
     reason = next(reversed(result.dropped.counts))
     place, said = result.dropped.examples[reason]
     return f"{where}: none of {errors:,} games can be read, such as {place}: {said}"
+
+
+_NAMES = {BLACK: "Black", WHITE: "White", 0: "nobody"}
+
+
+@dataclass
+class Verdict:
+    """Result of a check of all games."""
+
+    games: int = 0
+    """Games that could be read."""
+    plies: int = 0
+    wrong: Tally = field(default_factory=Tally)
+    """Errors by reason."""
+    problems: list[dict[str, str]] = field(default_factory=list)
+    """The first errors one by one: `reason`, `place`, `said`."""
+    noted: Tally = field(default_factory=Tally)
+    """Remarks that are no errors: duplicates, unfinished games."""
+
+    def add(self, reason: str, place: str, said: str, most: int) -> None:
+        """Count one more error; it is listed if it is among the first `most`."""
+        self.wrong.add(reason, place, said)
+        if len(self.problems) < most:
+            self.problems.append({"reason": reason, "place": place, "said": said})
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.wrong.total
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values by name."""
+        return {"fine": self.fine, **vars(self), "wrong": self.wrong.as_json(), "noted": self.noted.as_json()}
+
+
+def verify_games(
+    reader: GameReader, *, most: int = 20, progress: Callable[[GameReader], None] = lambda reader: None
+) -> Verdict:
+    """Replay every game; up to `most` problems are listed one by one, and all are counted."""
+    verdict = Verdict()
+    ids: set[tuple[Path, int]] = set()  # of a store, whose parts stand in one folder
+    seen: dict[int, bool] = {}
+    for number, game in enumerate(reader, 1):
+        if number % _GAMES_BETWEEN_REPORTS == 0:
+            progress(reader)
+        if isinstance(game, RecordError):
+            verdict.add(game.reason, str(game.place), game.said, most)
+            continue
+        verdict.games += 1
+        verdict.plies += len(game.moves)
+        found = check_record(game)
+        if reader.recorded is None:
+            if (reader.file.parent, game.game_id) in ids:
+                found.append(("id twice", f"{game.game_id} is the id of a game before it"))
+            ids.add((reader.file.parent, game.game_id))
+        elif game.ending != Ending.UNFINISHED and claimed_winner(reader.recorded) == -game.winner:
+            found.append(("result", f"the file says another winner than {_NAMES[game.winner]} ({game.ending})"))
+        for reason, said in found:
+            verdict.add(reason, game.source, said, most)
+        if not found:
+            _note(game, seen, verdict.noted)
+    progress(reader)
+    return verdict
+
+
+def check_record(game: GameRecord) -> list[tuple[str, str]]:
+    """Errors of one game, as (reason, sentence): one about its moves, or those about its searches and its result."""
+    illegal = illegal_move(game.moves.tolist(), game.size, game.swap)
+    if illegal:
+        return [("illegal move", illegal)]
+    found = []
+    for name in ("values", "simulations"):
+        if (length := len(getattr(game, name))) not in (0, len(game.moves)):
+            found.append(("searches", f"{length} {name} for {len(game.moves)} moves"))
+    result = _wrong_result(game)
+    return [*found, ("result", result)] if result else found
+
+
+def _wrong_result(game: GameRecord) -> str:
+    won_after = play_sequence(empty_stones(1, game.size), 0, game.moves, geometry(game.size))
+    if won_after and won_after < len(game.moves):
+        return f"{len(game.moves) - won_after} moves come after the connection"
+    winner = (BLACK if won_after % 2 else WHITE) if won_after else 0
+    if game.ending == Ending.CONNECTED or winner:
+        if winner != game.winner or game.ending != Ending.CONNECTED:
+            said = f"{_NAMES.get(game.winner, game.winner)} is said to have won ({game.ending})"
+            return f"{said}, but {_NAMES[winner]} has connected"
+    elif game.winner not in _NAMES or (game.ending != Ending.UNFINISHED and not game.winner):
+        return f"{game.ending}, but the winner is {game.winner}"
+    return ""
+
+
+def _note(game: GameRecord, seen: dict[int, bool], noted: Tally) -> None:
+    if game.ending == Ending.UNFINISHED:
+        noted.add("unfinished, winner only claimed" if game.winner else "unfinished", game.source)
+    key, turned = game_identity(game, Duplicates.SYMMETRIC)
+    if key in seen:
+        noted.add("duplicate" if seen[key] == turned else "duplicate, turned by 180°", game.source)
+    seen.setdefault(key, turned)

@@ -23,8 +23,7 @@ from hexlit.search.cache import AnswerCache
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import Evaluator
 from hexlit.search.search import Search
-from hexlit.selfplay.play import temperature
-from hexlit.selfplay.state import Rules
+from hexlit.selfplay.play import Rules, temperature
 
 
 class PastPositions(NamedTuple):

@@ -10,7 +10,7 @@ from hexlit.hex.encoding import blank_planes, write_planes
 from hexlit.hex.engine import colour_at
 from hexlit.hex.frame import framed, mirrored
 from hexlit.hex.geometry import Geometry, geometry
-from hexlit.hex.jit import kernel, part
+from hexlit.hex.jit import device_function, kernel
 
 T = TypeVar("T", np.int64, np.bool_)
 
@@ -155,7 +155,7 @@ def _with_move_played(
         policy[row, framed(action, colour_at(histories.ply[row]), table)] = 1
 
 
-@part
+@device_function
 def _write_position(
     planes: NDArray[np.int8], row: int, cells: NDArray[np.int8], histories: Histories, turned: bool, table: Geometry
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot
-from hexlit.selfplay.player import BackgroundSelfPlayer, Order, Played, SelfPlayer, sum_of
+from hexlit.selfplay.player import BackgroundSelfPlayer, RoundRequest, RoundResult, SelfPlayer, sum_of
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions
 from hexlit.selfplay.store import GameStore
 
@@ -42,7 +42,7 @@ class _Round:
     counts: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     records: list[GameRecord] = field(default_factory=list)
     targets: list[NewTargets] = field(default_factory=list)
-    ended: Future[Played] | None = None
+    ended: Future[RoundResult] | None = None
 
 
 class SelfPlayRounds:
@@ -153,9 +153,9 @@ class SelfPlayRounds:
     def _begin(self, current: _Round) -> None:
         if current.ended is None:
             assert isinstance(self.player, BackgroundSelfPlayer)
-            current.ended = self.player.begin(self._order(current, lambda _: None))
+            current.ended = self.player.start_async(self._order(current, lambda _: None))
 
-    def _order(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> Order:
+    def _order(self, current: _Round, show: Callable[[SelfPlayCounts], None]) -> RoundRequest:
         def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
             if self.store is not None:
                 with self._storing:
@@ -164,7 +164,7 @@ class SelfPlayRounds:
             current.counts = counts
             show(counts)
 
-        return Order(
+        return RoundRequest(
             current.begun.weights,
             self._positions - (0 if current.past is None else len(current.past.ply)),
             current.begun.network_version,

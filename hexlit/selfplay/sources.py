@@ -10,9 +10,8 @@ from typing import NoReturn
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import WHITE
 from hexlit.hex.record import GameRecord
-from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.formats import FORMATS, format_of
-from hexlit.hex.records.game import RecordedGame, as_record, begins
+from hexlit.hex.records.game import Place, RecordedGame, RecordError, as_record, begins
 from hexlit.selfplay.store import JOURNAL, read_rows
 
 SUMMARY = "import.json"

@@ -5,19 +5,20 @@ Only moves and targets are kept. A position is replayed from its game's moves wh
 
 from collections import defaultdict, deque
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hexlit.errors import UsageError
+from hexlit.hex.frame import frame_maps
 from hexlit.hex.record import GameRecord
+from hexlit.hex.symmetry import rotate_policy
 from hexlit.selfplay.dataset import GameRows
 from hexlit.selfplay.reanalysis import NewTargets, targets_of, with_targets
 from hexlit.selfplay.rebuild import Batch, Epoch, Histories, Part, Positions, ReplyBatch, with_policy
-from hexlit.selfplay.replies import next_policies, seen_by_mover
 from hexlit.selfplay.surprise import drawn_by_weight, surprise_weights
-from hexlit.selfplay.value_targets import value_targets
 
 
 class ReplayWindow:
@@ -34,10 +35,10 @@ class ReplayWindow:
         surprise_share: float = 0.0,
         replies: bool = False,
     ) -> None:
-        """An empty window. Value targets are made as `hexlit.selfplay.value_targets` says.
+        """An empty window. Value targets are made as `hexlit.selfplay.window` says.
 
         A `surprise_share` of the draws goes by surprise (`hexlit.selfplay.surprise`). With `replies` the batches
-        hold reply targets (`hexlit.selfplay.replies`).
+        hold reply targets (`hexlit.selfplay.window`).
         """
         if capacity < 1:
             raise UsageError(f"data.window={capacity}: a window holds at least 1 position")
@@ -223,3 +224,51 @@ class _Index(NamedTuple):
             return Batch(planes, policy, self.value[rows])
         reply = seen_by_mover(self.reply[rows].astype(np.float32), histories.ply, self.size, turned)
         return ReplyBatch(planes, policy, self.value[rows], reply)
+
+
+Policies = NDArray[np.float16] | NDArray[np.float32]
+
+
+def next_policies(policies: Policies, first: NDArray[np.int64], ply: NDArray[np.int16]) -> Policies:
+    """For each of P positions the policy of the same game's next ply, `[P, A]`; zeros if unknown.
+
+    Args:
+        policies: over the board's actions, `[P, A]`; the positions of a game follow each other.
+        first: tells the games apart, `[P]`.
+        ply: moves before the position, `[P]`. A fast search between two positions leaves a gap here.
+    """
+    known = np.flatnonzero((first[1:] == first[:-1]) & (ply[1:] == ply[:-1] + 1))
+    replies = np.zeros_like(policies)
+    replies[known] = policies[known + 1]
+    return replies
+
+
+def seen_by_mover(
+    replies: NDArray[np.float32], ply: NDArray[np.int16], size: int, turned: NDArray[np.bool_]
+) -> NDArray[np.float32]:
+    """Policies over the board's actions `[B, A]` in the frame of the player who moves at `ply`, turned or not."""
+    colours = np.where(ply % 2 == 0, 1, -1).astype(np.int8)
+    seen = frame_maps(replies, colours, size)
+    return np.where(turned[:, None], rotate_policy(seen, size), seen)
+
+
+def value_targets(record: GameRecord, search_share: float, search_decay: float) -> NDArray[np.float32]:
+    """Targets in [-1, 1] for the player to move at `record.policy_plies`, `[K]`.
+
+    `search_share` of a target is the searched value, the rest the result. With `search_decay` the searched value is the
+    mean over this search and all later ones, each weighing `search_decay` times the one before. The result stands for
+    all searches after the last move.
+    """
+    plies = record.policy_plies
+    colour = np.where(plies % 2 == 0, 1, -1)
+    searched = _smoothed(record, search_decay)[plies] * colour if search_decay else record.values[plies]
+    return ((1 - search_share) * (record.winner * colour) + search_share * searched).astype(np.float32)
+
+
+def _smoothed(record: GameRecord, decay: float) -> NDArray[np.float64]:
+    """Means of the searched values from each ply on, for Black, `[T]`."""
+    black = np.where(np.arange(len(record.values)) % 2 == 0, record.values, -record.values)
+    backwards = accumulate(
+        black[::-1].tolist(), lambda later, value: decay * later + (1 - decay) * value, initial=float(record.winner)
+    )
+    return np.array(list(backwards)[:0:-1])

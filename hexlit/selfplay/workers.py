@@ -15,10 +15,10 @@ from typing import Any, cast
 
 import psutil
 
-from hexlit.hex.compiled import is_compiled
+from hexlit.hex.jit import is_compiled
 from hexlit.lifeline import spawn_tied
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, part_of
-from hexlit.selfplay.player import LocalPlayer, Order, Played, SelfPlayer, Workplace, sum_of
+from hexlit.selfplay.player import LocalPlayer, PlayerSettings, RoundRequest, RoundResult, SelfPlayer, sum_of
 from hexlit.selfplay.reanalysis import NewTargets
 
 NICENESS = 5
@@ -31,7 +31,7 @@ class WorkerPlayers:
     They end with this process, however it ends (see `hexlit.lifeline`).
     """
 
-    def __init__(self, workplace: Workplace, count: int) -> None:
+    def __init__(self, workplace: PlayerSettings, count: int) -> None:
         """Start the processes; each sets up the games of `workplace`, with its own numbers.
 
         If `workplace` is one part of several, each process is a part of that part.
@@ -64,12 +64,12 @@ class WorkerPlayers:
             for worker, connection in together:
                 self._receive(worker, connection)
 
-    def play(self, order: Order) -> SelfPlayCounts:
+    def play(self, request: RoundRequest) -> SelfPlayCounts:
         """See `SelfPlayer`. Games arrive as they end; seconds inside the network are the workers' mean."""
         start = time.perf_counter()
         # Clocks of processes may differ; durations agree.
-        seconds = None if order.deadline is None else order.deadline - time.monotonic()
-        told = (order.weights, order.positions, order.network_version, seconds, order.past)
+        seconds = None if request.deadline is None else request.deadline - time.monotonic()
+        told = (request.weights, request.positions, request.network_version, seconds, request.past)
         for worker, connection in enumerate(self._connections):
             self._send(worker, connection, ("play", *told))
         counts = [SelfPlayCounts() for _ in self._connections]
@@ -80,19 +80,19 @@ class WorkerPlayers:
                 worker = playing[connection]
                 found, counted, done = self._receive(worker, connection)
                 if isinstance(found, NewTargets):
-                    order.on_targets(found)
+                    request.on_targets(found)
                     continue
                 counts[worker] = counted
-                order.on_games(found, sum_of(counts, time.perf_counter() - start))
+                request.on_games(found, sum_of(counts, time.perf_counter() - start))
                 if done:
                     del playing[connection]
         return sum_of(counts, time.perf_counter() - start)
 
-    def begin(self, order: Order) -> Future[Played]:
+    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
         """See `BackgroundSelfPlayer`. Rounds are played one after the other."""
 
-        def played() -> Played:
-            return Played(self.play(order), self.snapshot())
+        def played() -> RoundResult:
+            return RoundResult(self.play(request), self.snapshot())
 
         return self._rounds.submit(played)
 
@@ -146,12 +146,12 @@ class WorkerPlayers:
         return RuntimeError(f"self-play worker {worker} ended with exit code {self._processes[worker].exitcode}")
 
 
-def make_player(workplace: Workplace, workers: int) -> SelfPlayer:
+def make_player(workplace: PlayerSettings, workers: int) -> SelfPlayer:
     """A player in this process (`workers` = 0), or in `workers` others."""
     return WorkerPlayers(workplace, workers) if workers else LocalPlayer(workplace)
 
 
-def _work(connection: Connection, workplace: Workplace) -> None:
+def _work(connection: Connection, workplace: PlayerSettings) -> None:
     """Main loop of a worker process, until its connection is closed or its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the parent, which closes the connection
     if hasattr(os, "nice"):
@@ -162,7 +162,7 @@ def _work(connection: Connection, workplace: Workplace) -> None:
             command, *arguments = connection.recv()
             if command == "play":
                 weights, positions, network_version, seconds, past = arguments
-                order = Order(
+                request = RoundRequest(
                     weights,
                     positions,
                     network_version,
@@ -171,7 +171,7 @@ def _work(connection: Connection, workplace: Workplace) -> None:
                     past=past,
                     on_targets=lambda targets: connection.send((targets, None, False)),
                 )
-                connection.send(([], player.play(order), True))
+                connection.send(([], player.play(request), True))
             elif command == "prepare":
                 player.prepare()
                 connection.send(None)

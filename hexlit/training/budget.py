@@ -11,7 +11,7 @@ from typing import Any
 
 import lightning as L
 
-from hexlit.accelerate.together import from_writer
+from hexlit.accelerate.collectives import broadcast
 from hexlit.training.batches import whole_size
 
 log = logging.getLogger(__name__)
@@ -123,11 +123,11 @@ class TimeBudget(Budget):
         took = max(0.0, now - self._latest - (compiled - self._compiled))
         self._latest, self._compiled = now, compiled
         next_one = self.FIRST * took if self._is_first else took
-        if from_writer(now + next_one > self._deadline):
+        if broadcast(now + next_one > self._deadline):
             self.end(trainer)
         if not self._is_first:
             self._seconds.append(took)
-            self._epochs = from_writer(self._expected(trainer, now))
+            self._epochs = broadcast(self._expected(trainer, now))
             self._tell(trainer, now)
         self._is_first = False
 

@@ -14,10 +14,10 @@ from lightning.pytorch.plugins.precision import MixedPrecision
 from lightning.pytorch.strategies import DDPStrategy, Strategy
 
 from hexlit.accelerate.batch_norm import over_ranks
+from hexlit.accelerate.collectives import BACKENDS, TIMEOUT, are_several, barrier, broadcast
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.rank_line import Lost, RankLine
 from hexlit.accelerate.ranks import Ranks
-from hexlit.accelerate.together import BACKENDS, PATIENCE, are_several, from_writer, meet
 from hexlit.errors import UsageError
 
 
@@ -52,7 +52,7 @@ class StartedRanks(LightningEnvironment):
         """Leave the environment as it is."""
 
 
-class AddedUp(DDPStrategy):
+class SummedGradients(DDPStrategy):
     """Lightning's DDP without torch's wrapper. Batch norm covers all ranks; they begin with equal weights.
 
     Attributes:
@@ -78,11 +78,11 @@ class AddedUp(DDPStrategy):
             torch.distributed.broadcast(tensor, 0)
 
     def barrier(self, *args: Any, **kwargs: Any) -> None:
-        meet()
+        barrier()
 
     def broadcast(self, obj: Any, src: int = 0) -> Any:
         assert src == 0
-        return from_writer(obj)
+        return broadcast(obj)
 
 
 def surroundings(ranks: Ranks) -> list[LightningEnvironment]:
@@ -104,12 +104,12 @@ def device_arguments(profile: DeviceProfile, ranks: Ranks, lost: Lost | None = N
     return {
         "devices": profile.devices,
         "num_nodes": ranks.size if sees_own_card else ranks.machines,
-        "strategy": AddedUp(
+        "strategy": SummedGradients(
             ranks,
             lost,
             sees_own_card,
             process_group_backend=BACKENDS[profile.device.type],
-            timeout=PATIENCE,
+            timeout=TIMEOUT,
         ),
         "use_distributed_sampler": False,  # every rank draws the batches of one process, and takes its part
     }
@@ -135,9 +135,9 @@ def refuse_for_several(profile: DeviceProfile, ranks: Ranks) -> None:
         raise UsageError("accelerator.compile=true: the network is compiled on one device only; leave it out")
 
 
-def part_ways(strategy: Strategy, *, failed: bool) -> None:
+def shutdown(strategy: Strategy, *, failed: bool) -> None:
     """Close the connection of this process to the other ranks. They count one that has `failed` as lost."""
-    if isinstance(strategy, AddedUp) and strategy.line is not None:
+    if isinstance(strategy, SummedGradients) and strategy.line is not None:
         strategy.line.close(goodbye=not failed)
     if are_several():
         torch.distributed.destroy_process_group()

@@ -7,7 +7,7 @@ from typing import Any
 import lightning as L
 from torch import Tensor
 
-from hexlit.accelerate.together import on_writer
+from hexlit.accelerate.collectives import on_writer
 from hexlit.training.batches import whole_size
 from hexlit.training.phases import SAVING, FigureDisplay, PhaseClock
 from hexlit.training.stopping import StopAtTarget

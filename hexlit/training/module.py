@@ -12,11 +12,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
+from hexlit.accelerate.collectives import all_gather, all_reduce
 from hexlit.accelerate.compiling import compile_for_training
 from hexlit.accelerate.memory import is_out_of_memory, release
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.accelerate.together import add_up, gathered
 from hexlit.errors import UsageError
 from hexlit.training.batches import PartOf, batch_size, equal_parts_of, parts_of, some_of, whole_size
 from hexlit.training.budget import progress
@@ -154,7 +154,7 @@ class TrainedModule(L.LightningModule):
             for name, value in (self.losses(output, part) | self.measures(output, part)).items():
                 means[name] = means.get(name, 0.0) + value * share
         if self.ranks.several:
-            of_ranks = gathered({name: float(value) for name, value in means.items()})
+            of_ranks = all_gather({name: float(value) for name, value in means.items()})
             means = {name: sum(found.get(name, 0.0) for found in of_ranks) for name in of_ranks[0]}
         named = {f"val.{name}": value for name, value in means.items()}
         self.log_dict(named, on_step=False, on_epoch=True, batch_size=count)
@@ -275,7 +275,7 @@ class TrainedModule(L.LightningModule):
             with torch.autocast(self.device.type, enabled=False):
                 self.manual_backward(losses["loss"] * share)
             self.clock.end("backward")
-        add_up([*(p.grad for p in self.net.parameters() if p.grad is not None), *sums.values()])
+        all_reduce([*(p.grad for p in self.net.parameters() if p.grad is not None), *sums.values()])
         return sums
 
     def _micro_batches(self, batch: Any, whole: int) -> Iterator[Any]:

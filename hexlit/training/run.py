@@ -27,9 +27,9 @@ from hexlit.training.checkpoints import CHECKPOINTS, WholeCheckpoints, newest_so
 from hexlit.training.config import TrainerConfig
 from hexlit.training.distributed import (
     device_arguments,
-    part_ways,
     precision_arguments,
     refuse_for_several,
+    shutdown,
     surroundings,
 )
 from hexlit.training.evaluation import EvaluationPhase, LogFigures, OptimisationPhase, Saving, ValidationPhase
@@ -284,7 +284,7 @@ def _fit(job: _Run) -> dict[str, Any]:
         raise
     finally:
         task.close()  # Lightning tears the data down only after a fit that ended well
-        part_ways(trainer.strategy, failed=failed)
+        shutdown(trainer.strategy, failed=failed)
         if failed:
             if interrupted:
                 job.track_files()

@@ -10,9 +10,8 @@ from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, format_of_text, from_record
-from hexlit.hex.records.game import as_record
+from hexlit.hex.records.game import RecordError, as_record
 from hexlit.hex.records.variations import Variation, Variations, main_line, read_variations, write_variations
 from hexlit.web.recorded import node_entry
 from hexlit.web.requests import Node, Read, Write

@@ -15,8 +15,7 @@ from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.solver import Solution, Solver
 from hexlit.hex.solver.bitboard import MAX_SIZE
-from hexlit.hex.solver.lines import BOTTOM, TOP
-from hexlit.hex.solver.outlook import Outlook, outlooks
+from hexlit.hex.solver.lines import BOTTOM, TOP, Outlook, outlooks
 from hexlit.web.positions import COLOURS, check_undecided
 
 _EDGES = {BLACK: {TOP: "top", BOTTOM: "bottom"}, WHITE: {TOP: "left", BOTTOM: "right"}}

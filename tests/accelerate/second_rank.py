@@ -7,7 +7,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from hexlit.accelerate.batch_norm import over_ranks
-from hexlit.accelerate.together import add_up, from_writer, gathered, joined, on_writer
+from hexlit.accelerate.collectives import all_gather, all_gather_rows, all_reduce, broadcast, on_writer
 
 SIZES = (5, 3)
 """Examples of each rank."""
@@ -36,12 +36,12 @@ def work(rank: int, store: Path) -> tuple[list[Tensor], dict[str, Tensor], list[
         over_ranks(model)
         own = images()[: SIZES[0]] if rank == 0 else images()[SIZES[0] :]
         gradients = trained(model, own, SIZES[rank] / sum(SIZES))
-        add_up(gradients)
+        all_reduce(gradients)
         told: list[object] = [
-            from_writer(rank),
+            broadcast(rank),
             on_writer(lambda: ["asked", rank]),
-            gathered({"rank": rank}),
-            [row.item() for row in joined([torch.tensor(rank), torch.tensor(10 + rank)])],
+            all_gather({"rank": rank}),
+            [row.item() for row in all_gather_rows([torch.tensor(rank), torch.tensor(10 + rank)])],
         ]
         return gradients, model.state_dict(), told
     finally:

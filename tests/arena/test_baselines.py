@@ -12,12 +12,11 @@ from hexlit.arena.baselines import RolloutPlayer, SolverPlayer, TwoDistancePlaye
 from hexlit.arena.matches import play_match
 from hexlit.arena.players import Player, PolicyPlayer, RandomPlayer, SearchPlayer
 from hexlit.errors import UsageError
-from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.geometry import geometry
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.solver import Solver
 from hexlit.hex.symmetry import exchange_colours, exchange_moves
-from hexlit.hex.threats import winning_cells
 from hexlit.hex.truth import won_positions
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator

@@ -10,8 +10,7 @@ from hexlit.arena.tournament import COLUMNS, GameLog, Tournament, as_collection,
 from hexlit.errors import UsageError
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending
-from hexlit.hex.records.errors import RecordError
-from hexlit.hex.records.game import as_record
+from hexlit.hex.records.game import RecordError, as_record
 from hexlit.hex.records.sgf import read_sgf
 from tests.arena.stand_ins import AlwaysSwaps, Lowest, named
 

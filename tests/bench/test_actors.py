@@ -18,7 +18,7 @@ from hexlit.nets.tower import build_net
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, PlayerSettings
 from tests.cluster.fake_ray import FakeRay
 
 pytestmark = pytest.mark.row("E14")
@@ -35,9 +35,9 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     return fake
 
 
-def first_of(place: Workplace, workers: int) -> LocalPlayer:
+def first_of(place: PlayerSettings, workers: int) -> LocalPlayer:
     """The first of as many workers."""
-    return LocalPlayer(Workplace(place.settings | {"part": 0, "parts": workers}, place.make_host))
+    return LocalPlayer(PlayerSettings(place.settings | {"part": 0, "parts": workers}, place.make_host))
 
 
 def measured(cluster: RayConfig) -> list[str]:

@@ -16,7 +16,7 @@ from hexlit.cluster.dispatch import Dispatch
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, slots_of
 from hexlit.selfplay.cluster.shares import GameNews, Round, Share, Shares
-from hexlit.selfplay.player import Order
+from hexlit.selfplay.player import RoundRequest
 
 
 def light_game(game_id: int, version: int) -> GameRecord:
@@ -83,7 +83,7 @@ class LightWorkers:
         ids = share.start["slot.game_id"]
         rounds = -(-share.positions // len(ids))
         games = [
-            light_game(int(game), share.round.order.network_version)
+            light_game(int(game), share.round.request.network_version)
             for turn in range(rounds)
             for game in ids + turn * self.games
         ]
@@ -139,7 +139,7 @@ class Learner:
         def keep(records: list[GameRecord], counts: SelfPlayCounts) -> None:
             self.games.extend((record.game_id, record.network_version) for record in records)
 
-        self.rounds.append(Round(Order(None, self.positions, version, keep), begun=self.workers.now))
+        self.rounds.append(Round(RoundRequest(None, self.positions, version, keep), begun=self.workers.now))
         self.workers.shares.add(self.rounds[-1])
         self.most_open = max(self.most_open, len(self.workers.shares.rounds))
 

@@ -11,7 +11,7 @@ from hexlit.cluster.config import RayConfig
 from hexlit.errors import UsageError
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster.shares import GameNews, Round, Shares
-from hexlit.selfplay.player import Order, Played
+from hexlit.selfplay.player import RoundRequest, RoundResult
 from tests.cluster.simulation import Learner, LightWorkers, first_games, killer, light_game, set_up
 
 pytestmark = pytest.mark.row("E14")
@@ -116,14 +116,14 @@ def test_a_lost_share_is_played_again_and_what_came_before_is_not_passed_on_twic
     while not learner.rounds[0].ended.done():
         assert workers.step()
     assert [game for game, _ in learner.games] == list(range(8))
-    played: Played = learner.rounds[0].ended.result()
+    played: RoundResult = learner.rounds[0].ended.result()
     assert (played.counts.games, played.counts.positions) == (8, 8)
     assert played.in_progress[0]["slot.game_id"].tolist() == [8, 9, 10, 11]
 
 
 def test_the_work_of_a_round_is_that_of_all_its_parts() -> None:
     """The time inside the network is their mean; of a share that is played again, the last time counts."""
-    round_ = Round(Order(None, 8, 0, lambda records, counts: None), begun=1.0)
+    round_ = Round(RoundRequest(None, 8, 0, lambda records, counts: None), begun=1.0)
     Shares(4, first_games(4, 2), lambda: 0.0).add(round_)
     round_.spent[0] = SelfPlayCounts(evaluations=9, recalled=9, network_seconds=9.0)
     round_.spent[0] = SelfPlayCounts(evaluations=3, recalled=1, network_seconds=1.0)

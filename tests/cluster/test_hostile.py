@@ -18,7 +18,7 @@ from hexlit.cluster.config import RayConfig
 from hexlit.commands.match import main
 from hexlit.errors import UsageError
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import Order, Workplace
+from hexlit.selfplay.player import PlayerSettings, RoundRequest
 from tests.cluster.local_cluster import STORE, cluster_of
 from tests.commands.test_train import as_a_process
 from tests.selfplay.cluster.learner import SETTINGS
@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is the extra ray"),
 ]
 
-PLACE = Workplace(SETTINGS, LargeHost)
+PLACE = PlayerSettings(SETTINGS, LargeHost)
 MATCH = ["players=[random,random name=other]", "board=4", "pairs=4", "accelerator=cpu", "where=ray", "workers=1"]
 
 
@@ -68,7 +68,7 @@ def match(folder: Path, capsys: pytest.CaptureFixture[str], what: str, *settings
 def play(address: str, weights: bytes = b"a") -> None:
     players = RayPlayers(PLACE, 1, RayConfig(address=address))
     try:
-        players.play(Order(weights, 10, 0, on_games=lambda *_: None))
+        players.play(RoundRequest(weights, 10, 0, on_games=lambda *_: None))
     finally:
         players.close()
 

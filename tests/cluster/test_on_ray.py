@@ -10,7 +10,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import Order, SelfPlayer
+from hexlit.selfplay.player import RoundRequest, SelfPlayer
 from hexlit.selfplay.workers import WorkerPlayers
 from tests.selfplay.cluster.learner import PARTS, PLACE
 from tests.selfplay.same_games import same
@@ -30,7 +30,7 @@ def played(player: SelfPlayer, positions: int, weights: bytes = b"a") -> list[Ga
     def on_games(records: list[GameRecord], counts: SelfPlayCounts) -> None:
         games.extend(records)
 
-    player.play(Order(weights, positions, 1, on_games))
+    player.play(RoundRequest(weights, positions, 1, on_games))
     return sorted(games, key=lambda record: record.game_id)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hexlit.commands.compiling import Compiling, functions_of
 from hexlit.commands.kernels import SETS
-from hexlit.hex.compiled import is_compiled, mark_compiled
+from hexlit.hex.jit import is_compiled, mark_compiled
 
 numba = pytest.importorskip("numba")
 

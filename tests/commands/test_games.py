@@ -10,7 +10,7 @@ from hexlit.cli import main
 from hexlit.commands import games_settings
 from hexlit.hex.record import Ending
 from hexlit.hex.records.formats import FORMATS
-from hexlit.selfplay.identity import Duplicates
+from hexlit.selfplay.importing import Duplicates
 from hexlit.selfplay.store import GameStore
 
 SAMPLES = Path(__file__).parents[1] / "samples"

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,24 +11,25 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import hexlit.hex.solver
-from hexlit.hex.jit import ROOMS, borrowing_kernel, inline, kernel, part
+from hexlit.hex.jit import ROOMS, device_function, inline, kernel, uncounted_kernel
 
 
 def test_every_kernel_stands_in_a_folder_whose_changes_are_seen() -> None:
     package = Path(hexlit.hex.solver.__file__).parents[2]
-    users = [path for path in package.rglob("*.py") if "from hexlit.hex.jit import" in path.read_text(encoding="utf-8")]
+    decorators = re.compile(r"^@(kernel|inline|(uncounted_)?device_function|uncounted_kernel)$", re.MULTILINE)
+    users = [path for path in package.rglob("*.py") if decorators.search(path.read_text(encoding="utf-8"))]
     outside = [path for path in users if not any(path.is_relative_to(package / room) for room in ROOMS)]
     assert len(users) > 20
     assert outside == []
 
 
 def test_a_borrowing_kernel_works_on_what_it_is_given_and_makes_no_array() -> None:
-    @borrowing_kernel
+    @uncounted_kernel
     def double(given: np.ndarray) -> None:
         for i in range(given.shape[0]):
             given[i] *= 2
 
-    @borrowing_kernel
+    @uncounted_kernel
     def copied(given: np.ndarray) -> int:
         return len(given.copy())
 
@@ -51,7 +53,7 @@ def test_every_kernel_of_the_solver_borrows() -> None:
 
 
 def test_a_kernel_is_compiled_once_for_all_whole_numbers() -> None:
-    @part
+    @device_function
     def doubled(number: int) -> int:
         return 2 * number
 
@@ -64,7 +66,7 @@ def test_a_kernel_is_compiled_once_for_all_whole_numbers() -> None:
 
 
 def test_a_part_is_for_kernels_alone() -> None:
-    @part
+    @device_function
     def doubled(number: int) -> int:
         return 2 * number
 

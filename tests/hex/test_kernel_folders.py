@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from hexlit.hex.kernel_folders import DAYS_KEPT, NEWEST_KEPT, remove_old_folders, use_folder
+from hexlit.hex.jit import DAYS_KEPT, NEWEST_KEPT, remove_old_folders, use_folder
 
 
 def folder(root: Path, name: str, days: float) -> Path:

@@ -4,9 +4,8 @@ import numpy as np
 from hypothesis import given
 from numpy.typing import NDArray
 
-from hexlit.hex.engine import empty_stones, place_all
+from hexlit.hex.engine import empty_stones, place_all, winning_cells
 from hexlit.hex.geometry import geometry
-from hexlit.hex.threats import winning_cells
 from tests.hex.positions import undecided
 from tests.hex.reference import connects
 

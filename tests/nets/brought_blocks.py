@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from hexlit.nets.blocks import ConvNorm
 from hexlit.nets.config import NetConfig
-from hexlit.outside import BLOCK_GROUP, brought
+from hexlit.outside import BLOCK_GROUP, entry_points_of
 
 OUTSIDE = Path(__file__).resolve().parent.parent / "outside"
 SEPARABLE = "separable = separable:Separable"
@@ -26,12 +26,12 @@ def package(folder: Path, *lines: str, name: str = "blocks") -> Iterator[None]:
     (metadata / "entry_points.txt").write_text("\n".join([f"[{BLOCK_GROUP}]", *lines]) + "\n")
     before = sys.path.copy()
     sys.path[:0] = [str(folder), str(OUTSIDE)]
-    brought.cache_clear()
+    entry_points_of.cache_clear()
     try:
         yield
     finally:
         sys.path[:] = before
-        brought.cache_clear()
+        entry_points_of.cache_clear()
 
 
 def line(block: object) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate import remembered
+from hexlit.accelerate import autotune_cache
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.nets import choice
 from hexlit.nets.backends import Forward
@@ -80,7 +80,7 @@ def test_a_damaged_memory_is_measured_again(
     damage: bytes | None, measured: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend_of(trained_like())
-    file = remembered.choices_file()
+    file = autotune_cache.choices_file()
     file.write_bytes(file.read_bytes().replace(b'"winograd"', b'"gone"') if damage is None else damage)
     assert backend_of(trained_like()) == "winograd"
     assert len(measured) == 2

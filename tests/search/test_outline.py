@@ -4,8 +4,7 @@ import pytest
 from hexlit.hex.board import Board
 from hexlit.search.config import SearchConfig
 from hexlit.search.evaluator import RolloutEvaluator
-from hexlit.search.outline import TreeNode, outline
-from hexlit.search.search import Search
+from hexlit.search.search import Search, TreeNode, outline
 
 
 def searched(moves: str) -> tuple[Search, np.ndarray[tuple[int, ...], np.dtype[np.int32]]]:

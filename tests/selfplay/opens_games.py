@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from hexlit.selfplay import dataset
-from hexlit.selfplay.dataset import GamePositions, GameRows
-from hexlit.selfplay.flat_games import read_flat_games
+from hexlit.selfplay.dataset import GamePositions, GameRows, read_flat_games
 
 
 def main(store: Path, cache: Path, start: float) -> None:

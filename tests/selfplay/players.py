@@ -9,13 +9,13 @@ from hexlit.hex.record import Ending, GameRecord
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.actor import SelfPlayCounts
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, Order, SelfPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer
 from tests.selfplay.hosts import KeyedHost
 
 Games = dict[int, GameRecord]
 
 
-def workplace() -> Workplace:
+def workplace() -> PlayerSettings:
     """Eight games at once on 3x3 with cheap searches; weights are bytes, see `KeyedHost`."""
     settings = {
         "config": SelfPlayConfig(fast_simulations=2, opening_plies=4),
@@ -24,13 +24,13 @@ def workplace() -> Workplace:
         "seed": 4,
         "games": 8,
     }
-    return Workplace(settings, KeyedHost)
+    return PlayerSettings(settings, KeyedHost)
 
 
 class SelfPlayerTests:
     """The tests may share a player: each restores the games that it began with."""
 
-    def make(self, place: Workplace) -> SelfPlayer:
+    def make(self, place: PlayerSettings) -> SelfPlayer:
         """A player that plays the whole of `place`."""
         raise NotImplementedError
 
@@ -85,7 +85,7 @@ class SelfPlayerTests:
     def test_a_deadline_that_is_over_ends_the_round_at_the_first_position(self) -> None:
         """So that every round has something to learn from."""
         player = self.make(workplace())
-        counts = player.play(Order(b"a", 10**9, 0, on_games=lambda *_: None, deadline=0.0))
+        counts = player.play(RoundRequest(b"a", 10**9, 0, on_games=lambda *_: None, deadline=0.0))
         assert 0 < counts.positions < 1000, f"{counts.positions} positions"
 
     def _played(self, weights: bytes = b"a") -> tuple[SelfPlayer, Games, SelfPlayCounts]:
@@ -98,7 +98,7 @@ class SelfPlayerTests:
 def played(player: SelfPlayer, positions: int, weights: Any = b"a") -> tuple[Games, SelfPlayCounts]:
     """The games, by number, of a round of `positions` positions, and its counts."""
     games: list[GameRecord] = []
-    counts = player.play(Order(weights, positions, 1, on_games=lambda records, _: games.extend(records)))
+    counts = player.play(RoundRequest(weights, positions, 1, on_games=lambda records, _: games.extend(records)))
     found = {game.game_id: game for game in games}
     assert len(found) == len(games), "one game was played twice"
     return found, counts

@@ -11,14 +11,12 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records.errors import RecordError
+from hexlit.hex.records.game import RecordError
 from hexlit.selfplay.checking import faults_of, illegal_move
-from hexlit.selfplay.columns import SCHEMA
 from hexlit.selfplay.dataset import GamePositions
 from hexlit.selfplay.exporting import export_games, format_for
-from hexlit.selfplay.importing import import_games
-from hexlit.selfplay.store import GameStore, read_records, to_table
-from hexlit.selfplay.verifying import verify_games
+from hexlit.selfplay.importing import import_games, verify_games
+from hexlit.selfplay.store import SCHEMA, GameStore, read_records, to_table
 from tests.selfplay.games import read
 
 FORGED: dict[str, tuple[dict[str, Any], str]] = {

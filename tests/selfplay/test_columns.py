@@ -10,8 +10,7 @@ import pytest
 from hexlit.hex.notation import format_moves
 from hexlit.hex.record import GameRecord
 from hexlit.parquet import descriptions
-from hexlit.selfplay.columns import MOVES_TEXT, PART_SCHEMA, SCHEMA, moves_text
-from hexlit.selfplay.store import GameStore, read_records
+from hexlit.selfplay.store import MOVES_TEXT, PART_SCHEMA, SCHEMA, GameStore, moves_text, read_records
 from tests.selfplay.recorded_games import random_games, save
 
 GAMES = [*random_games(6, swaps=True), *random_games(3, size=11, first=6)]

@@ -10,7 +10,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
-from hexlit.selfplay import dataset, flat_games
+from hexlit.selfplay import dataset
 from hexlit.selfplay.dataset import GamePositions, GameRows
 from tests.selfplay.recorded_games import expected, opened, plies_of, random_game, random_games, save, seen
 from tests.selfplay.test_window import random_game as searched_game
@@ -130,7 +130,7 @@ def test_games_of_self_play_are_learned_from_by_the_moves_played(tmp_path: Path)
 def test_parts_and_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = random_games(23, swaps=True)
     whole = opened(save(tmp_path / "whole" / "store", records))
-    monkeypatch.setattr(flat_games, "GAMES_AT_ONCE", 2)
+    monkeypatch.setattr(dataset, "GAMES_AT_ONCE", 2)
     order = [record for part in range(3) for record in records[part::3]]
     parts = opened(save(tmp_path / "parts" / "store", records, parts=3))
     assert parts.left_out == whole.left_out
@@ -143,10 +143,11 @@ def test_parts_and_pieces_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 def test_arrays_are_made_once_for_a_state_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not again for the next who asks, but for other settings, and when games have come."""
     built = []
+    read = dataset.read_flat_games
 
     def counted(parts: list[Path], **settings: Any) -> Any:
         built.append(parts)
-        return flat_games.read_flat_games(parts, **settings)
+        return read(parts, **settings)
 
     monkeypatch.setattr(dataset, "read_flat_games", counted)
     folder = save(tmp_path / "store", random_games(10))

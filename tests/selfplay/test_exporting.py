@@ -8,9 +8,8 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records.formats import FORMATS
-from hexlit.selfplay.exporting import export_games, format_for
+from hexlit.selfplay.exporting import Selection, export_games, format_for
 from hexlit.selfplay.importing import import_games
-from hexlit.selfplay.selection import Selection
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.games import GAME, SAMPLES, UNFINISHED, read, record
 

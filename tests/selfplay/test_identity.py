@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.symmetry import rotate_moves
-from hexlit.selfplay.identity import Duplicates, game_identity
+from hexlit.selfplay.importing import Duplicates, game_identity
 from tests.selfplay.games import record
 
 

@@ -13,11 +13,9 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending
 from hexlit.selfplay import importing
-from hexlit.selfplay.identity import Duplicates
-from hexlit.selfplay.importing import import_games
+from hexlit.selfplay.importing import Duplicates, import_games, verify_games
 from hexlit.selfplay.sources import SUMMARY
 from hexlit.selfplay.store import GameStore, part_files, read_records
-from hexlit.selfplay.verifying import verify_games
 from tests.selfplay.games import DATA, GAME, OTHER, SAMPLES, TURNED, UNFINISHED, needs_real_games, read, record
 
 

@@ -20,17 +20,17 @@ LONGEST = 5.0
 MAIN = """
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import Order, Workplace
+from hexlit.selfplay.player import RoundRequest, PlayerSettings
 from hexlit.selfplay.workers import WorkerPlayers
 from tests.selfplay.hosts import KeyedHost
 settings = {
     "config": SelfPlayConfig(), "search": SearchConfig(simulations=64), "size": 11, "seed": 4, "games": 8,
 }
 print("ready", flush=True)
-players = WorkerPlayers(Workplace(settings, KeyedHost), 2)
+players = WorkerPlayers(PlayerSettings(settings, KeyedHost), 2)
 players.prepare()
 print("playing", flush=True)
-players.play(Order(b"a", 10**9, 1, on_games=lambda *_: None))
+players.play(RoundRequest(b"a", 10**9, 1, on_games=lambda *_: None))
 """
 
 

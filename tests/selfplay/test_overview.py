@@ -3,7 +3,7 @@
 import numpy as np
 
 from hexlit.hex.record import Ending
-from hexlit.selfplay.overview import Overview
+from hexlit.selfplay.exporting import Overview
 from tests.selfplay.games import record
 
 VALUES = np.zeros(2, np.float32)

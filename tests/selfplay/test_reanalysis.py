@@ -15,7 +15,7 @@ from hexlit.search.config import SearchConfig
 from hexlit.search.search import Search
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import LocalPlayer, Order, SelfPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, PlayerSettings, RoundRequest, SelfPlayer
 from hexlit.selfplay.reanalysis import NewTargets, PastPositions, chosen_positions
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
@@ -160,7 +160,7 @@ def test_workers_find_what_one_process_finds(two: WorkerPlayers) -> None:
 
     def found(player: SelfPlayer) -> NewTargets:
         parts: list[NewTargets] = []
-        counts = player.play(Order(b"a", 20, 1, lambda *_: None, past=past, on_targets=parts.append))
+        counts = player.play(RoundRequest(b"a", 20, 1, lambda *_: None, past=past, on_targets=parts.append))
         assert counts.renewed == 15
         return NewTargets.joined(parts)
 
@@ -170,17 +170,19 @@ def test_workers_find_what_one_process_finds(two: WorkerPlayers) -> None:
 def test_after_the_deadline_nothing_is_searched_again() -> None:
     parts: list[NewTargets] = []
     past = past_of(games(20, 3), 15)
-    LocalPlayer(PLACE).play(Order(b"a", 20, 1, lambda *_: None, deadline=0.0, past=past, on_targets=parts.append))
+    LocalPlayer(PLACE).play(
+        RoundRequest(b"a", 20, 1, lambda *_: None, deadline=0.0, past=past, on_targets=parts.append)
+    )
     assert not parts
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tmp_path: Path, workers: int) -> None:
-    """Played ahead, at once, or restored: the same games and targets (A24)."""
+    """RoundResult ahead, at once, or restored: the same games and targets (A24)."""
     past = past_of(games(20, 3), 30)
 
     def play(folder: str, state: RoundState | None = None, *, set_off: bool = False) -> tuple[list[int], NewTargets]:
-        place = Workplace(SETTINGS, KeyedHost)
+        place = PlayerSettings(SETTINGS, KeyedHost)
         player: SelfPlayer = WorkerPlayers(place, workers) if workers else LocalPlayer(place)
         rounds = SelfPlayRounds(player, GameStore(tmp_path / folder), positions=60, ahead=workers > 0)
         parts: list[NewTargets] = []
@@ -203,7 +205,7 @@ def test_a_round_has_as_many_fewer_new_positions_also_where_it_is_begun_again(tm
 
 
 def _fresh() -> list[Snapshot]:
-    return LocalPlayer(Workplace(SETTINGS, KeyedHost)).snapshot()
+    return LocalPlayer(PlayerSettings(SETTINGS, KeyedHost)).snapshot()
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, math.nan])

@@ -11,7 +11,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts
-from hexlit.selfplay.player import LocalPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, PlayerSettings
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.selfplay.workers import make_player
@@ -23,7 +23,7 @@ WEIGHTS = [b"a", b"b", b"c", b"d"]
 
 def rounds_in(folder: Path, workers: int, ahead: int, deadline: float | None = None) -> SelfPlayRounds:
     settings = SETTINGS | {"games": 4 if workers else 8}
-    player = make_player(Workplace(settings, KeyedHost), workers)
+    player = make_player(PlayerSettings(settings, KeyedHost), workers)
     return SelfPlayRounds(player, GameStore(folder), positions=60, ahead=ahead, deadline=deadline)
 
 

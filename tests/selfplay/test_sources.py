@@ -7,7 +7,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.hex.records.errors import RecordError
+from hexlit.hex.records.game import RecordError
 from hexlit.selfplay.sources import claimed_winner, find_sources
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.games import GAME, OTHER, read, record

@@ -8,8 +8,7 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.dataset import GamePositions
-from hexlit.selfplay.splits import Split, split_games
+from hexlit.selfplay.dataset import GamePositions, Split, split_games
 from tests.selfplay.recorded_games import content, opened, random_games, save, turned_by_180
 
 SEED = 42

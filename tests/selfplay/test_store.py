@@ -13,8 +13,16 @@ import pytest
 
 from hexlit.errors import UsageError
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.columns import PART_SCHEMA, SCHEMA
-from hexlit.selfplay.store import JOURNAL, GameStore, _read_journal, read_records, to_records, to_table
+from hexlit.selfplay.store import (
+    JOURNAL,
+    PART_SCHEMA,
+    SCHEMA,
+    GameStore,
+    _read_journal,
+    read_records,
+    to_records,
+    to_table,
+)
 
 
 def record(game_id: int, plies: int = 5, *, swap: bool = False) -> GameRecord:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.value_targets import value_targets
+from hexlit.selfplay.window import value_targets
 
 
 def game(seed: int, plies: int = 9) -> GameRecord:

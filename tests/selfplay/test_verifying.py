@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.selfplay.importing import import_games
+from hexlit.selfplay.importing import check_record, import_games, verify_games
 from hexlit.selfplay.store import GameStore
-from hexlit.selfplay.verifying import check_record, verify_games
 from tests.selfplay.games import DATA, GAME, SAMPLES, TURNED, needs_real_games, read, record
 
 WON = record("b1 a1 b2 a2 b3", winner=1, ending=Ending.CONNECTED)

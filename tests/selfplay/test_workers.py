@@ -6,7 +6,7 @@ import psutil
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, PlayerSettings, SelfPlayer
 from hexlit.selfplay.workers import WorkerPlayers, make_player
 from tests.selfplay.players import SelfPlayerTests, played, workplace
 
@@ -25,7 +25,7 @@ def two() -> Iterator[WorkerPlayers]:
 @pytest.mark.row("A25")
 @pytest.mark.row("E9")
 class TestOneProcess(SelfPlayerTests):
-    def make(self, place: Workplace) -> SelfPlayer:
+    def make(self, place: PlayerSettings) -> SelfPlayer:
         return LocalPlayer(place)
 
 
@@ -39,7 +39,7 @@ class TestWorkers(SelfPlayerTests):
     def _started(self, two: WorkerPlayers) -> None:
         self.two = two
 
-    def make(self, place: Workplace) -> SelfPlayer:
+    def make(self, place: PlayerSettings) -> SelfPlayer:
         return self.two
 
 
@@ -60,8 +60,8 @@ def test_workers_say_what_processor_time_they_took() -> None:
     assert LocalPlayer(PLACE).cpu_seconds() == 0
 
 
-def place(part: int, parts: int) -> Workplace:
-    return Workplace(PLACE.settings | {"part": part, "parts": parts}, PLACE.make_host)
+def place(part: int, parts: int) -> PlayerSettings:
+    return PlayerSettings(PLACE.settings | {"part": part, "parts": parts}, PLACE.make_host)
 
 
 @pytest.mark.row("F22")

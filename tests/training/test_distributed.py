@@ -12,7 +12,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import DeviceProfile, build_profile
 from hexlit.accelerate.ranks import ALONE, Ranks
 from hexlit.training import distributed
-from hexlit.training.distributed import AddedUp, device_arguments, part_ways
+from hexlit.training.distributed import SummedGradients, device_arguments, shutdown
 
 pytestmark = pytest.mark.row("F22")
 
@@ -53,7 +53,7 @@ def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: py
     arguments = device_arguments(profile_on(str(card), [0, 1]), place, lost=lambda how, tells: None)
     assert (arguments["devices"], arguments["num_nodes"]) == ([0, 1], 2)
     strategy = arguments["strategy"]
-    assert isinstance(strategy, AddedUp)
+    assert isinstance(strategy, SummedGradients)
     strategy._accelerator = Card(done)  # type: ignore[assignment]
     strategy.parallel_devices = [torch.device("cuda", number) for number in arguments["devices"]]
     strategy.num_nodes = arguments["num_nodes"]
@@ -66,7 +66,7 @@ def test_a_rank_takes_its_own_card_before_nccl_starts(rank: int, monkeypatch: py
     assert cluster is not None
     assert (cluster.main_address, cluster.main_port) == ("node07", 15_001)
     assert strategy.line is not None
-    part_ways(strategy, failed=True)
+    shutdown(strategy, failed=True)
     assert strategy.line.closed is False  # type: ignore[attr-defined]
 
 
@@ -78,7 +78,7 @@ def test_ranks_that_hexlit_has_started_need_no_line() -> None:
 
 def test_a_process_alone_has_no_strategy() -> None:
     assert device_arguments(profile_on("cuda:1", [1]), ALONE) == {"devices": [1]}
-    part_ways(SingleDeviceStrategy(torch.device("cpu")), failed=False)
+    shutdown(SingleDeviceStrategy(torch.device("cpu")), failed=False)
 
 
 @pytest.mark.parametrize("rank", [0, 1])

@@ -10,7 +10,7 @@ from hexlit.commands.manual.page import shown
 from hexlit.commands.manual.schemas import Setting
 from hexlit.commands.manual.taken import Taken, taken
 from hexlit.errors import UsageError
-from hexlit.outside import brought
+from hexlit.outside import entry_points_of
 
 HYDRA = "hydra"
 """Hydra's groups and settings are offered once a word begins with this."""
@@ -82,7 +82,7 @@ def _choices(setting: Setting, now: Any, value: str) -> list[str]:
     if setting.several and setting.choices:
         return [*(f"[{word}]" for word in setting.choices), f"[{','.join(setting.choices)}]"]
     if setting.choices:
-        others = brought(setting.group).names - {*setting.choices} if setting.group else ()
+        others = entry_points_of(setting.group).names - {*setting.choices} if setting.group else ()
         return [*(word for word in setting.choices if not word.endswith(NUMBERED)), *sorted(others), *null]
     if setting.type.startswith("bool"):
         return ["true", "false", *null]

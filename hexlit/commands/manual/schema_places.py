@@ -8,7 +8,7 @@ from typing import Any
 
 from hexlit.commands.manual.conf_files import CONF, Folders, folder_of_package
 from hexlit.commands.manual.source import source_of
-from hexlit.outside import TASK_GROUP, brought
+from hexlit.outside import TASK_GROUP, entry_points_of
 
 SCHEMAS = {
     "solve_schema": "hexlit.commands.solve:SolveConfig",
@@ -48,7 +48,7 @@ def own_tasks() -> dict[str, str]:
 @cache
 def other_tasks() -> dict[str, Any]:
     """Task of another package -> its entry point, which is not loaded."""
-    return {point.name: point for point in brought(TASK_GROUP) if point.name not in own_tasks()}
+    return {point.name: point for point in entry_points_of(TASK_GROUP) if point.name not in own_tasks()}
 
 
 def places(tasks: Iterable[str], folders: Iterable[Path]) -> tuple[dict[str, str], Folders]:

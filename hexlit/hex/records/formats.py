@@ -9,8 +9,7 @@ from typing import TextIO
 from hexlit.errors import UsageError
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records.errors import RecordError
-from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedGame, RecordedMove
+from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedGame, RecordedMove, RecordError
 from hexlit.hex.records.hexworld import read_hexworld, write_hexworld
 from hexlit.hex.records.htp import read_htp, write_htp
 from hexlit.hex.records.littlegolem import read_littlegolem, write_littlegolem

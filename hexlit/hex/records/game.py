@@ -5,19 +5,78 @@ file says, so that writing it again loses nothing. `as_record` brings it to the 
 that the board contradicts.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from hexlit.errors import UsageError
 from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.frame import frame_action
 from hexlit.hex.geometry import BLACK, WHITE, geometry
-from hexlit.hex.notation import format_cell
+from hexlit.hex.notation import check_size, format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
-from hexlit.hex.records.boards import check_board
-from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.symmetry import mirror_cell
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a file, as editors count: lines and columns from 1; 0 if unknown."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        """`file:line:column`, without what is not known."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part)
+
+
+class RecordError(UsageError):
+    """A game that cannot be read, or is none.
+
+    Attributes:
+        reason: a few words for the kind of error, such as `illegal move`; an importer counts games by them.
+        said: one sentence about this game.
+        place: where it stands.
+    """
+
+    def __init__(self, reason: str, said: str, place: Place | None = None) -> None:
+        """One line: the place, then what is wrong there."""
+        said = said if said.isprintable() else "".join(sign if sign.isprintable() else " " for sign in said)
+        self.reason = reason
+        self.said = said
+        self.place = place or Place()
+        where = str(self.place)
+        super().__init__(f"{where}: {said}" if where else said)
+
+    def at(self, place: Place) -> "RecordError":
+        """The same error at `place`."""
+        return RecordError(self.reason, self.said, place)
+
+
+def check_board(columns: int, rows: int, place: Place) -> int:
+    """Rows of a Hex board; raises `RecordError` if it is none."""
+    if columns != rows:
+        said = f"a {columns}x{rows} board: boards have as many rows as columns here"
+        raise RecordError("board size", said, place)
+    try:
+        return check_size(rows)
+    except UsageError as error:
+        raise RecordError("board size", str(error), place) from error
+
+
+def parse_point(name: str, size: int, place: Place) -> int:
+    """The cell called `name`, such as `e5`; raises `RecordError`."""
+    try:
+        cell = parse_cell(name, size)
+    except UsageError:
+        cell = size * size
+    if cell == size * size:
+        raise RecordError("illegal move", f"{name[:20]!a} is no cell of a {size}x{size} board", place)
+    return cell
+
 
 SWAP_PIECES, SWAP_SIDES, PASS, RESIGN, FORFEIT = range(-1, -6, -1)
 """Actions other than a cell."""
@@ -197,3 +256,62 @@ def _name(colour: int, turned: bool) -> str:
 
 def _error(game: RecordedGame, reason: str, said: str) -> RecordError:
     return RecordError(reason, said, game.place)
+
+
+def told_by_moves(game: RecordedGame) -> tuple[RecordedMove, ...]:
+    """The moves of `game`, and a last resignation or forfeit that only its result tells."""
+    action = {Ending.RESIGNED: RESIGN, Ending.FORFEITED: FORFEIT}.get(game.ending or Ending.UNFINISHED)
+    if action is None or not game.winner or (game.moves and game.moves[-1].action in (RESIGN, FORFEIT)):
+        return game.moves
+    return (*game.moves, RecordedMove(-game.winner, action))
+
+
+def check_told(game: RecordedGame, who: str) -> None:
+    """Raise `RecordError` if `who`, a format of moves alone, cannot express `game`.
+
+    That is a game with stones set up, with a winner that neither board nor moves show, or an illegal one.
+    """
+    record = legal(game)
+    if game.setup:
+        raise RecordError("cannot be written", f"{who} has no stones set up", game.place)
+    if record.ending == Ending.UNFINISHED and record.winner:
+        said = f"{who} has no winner whom neither the board nor a resignation shows"
+        raise RecordError("cannot be written", said, game.place)
+
+
+def legal(game: RecordedGame) -> GameRecord:
+    """`as_record` of a game to be written."""
+    try:
+        return as_record(game)
+    except RecordError as error:
+        raise RecordError("cannot be written", f"no legal game: {error.said}", game.place) from error
+
+
+def check_writable(game: RecordedGame) -> None:
+    """Raise `RecordError` if `game` is on no board of Hex."""
+    try:
+        check_board(game.size, game.size, game.place)
+    except RecordError as error:
+        raise RecordError("cannot be written", error.said, game.place) from error
+
+
+def next_turn(move: RecordedMove) -> int:
+    """Colour to move after `move`; after swap-sides it is the same colour, now of the other person."""
+    return move.colour if move.action == SWAP_SIDES else -move.colour
+
+
+def read_swaps(moves: Sequence[RecordedMove]) -> list[RecordedMove]:
+    """`moves` with the true kind of every swap, for a format with one word for both.
+
+    Old programs wrote swap-pieces and meant swap-sides. If the swapper also puts the next stone, it was swap-sides: the
+    first stone has stayed, and the colour that answers it moves. If no stone follows, the word is taken literally.
+    """
+    following = 0
+    read = []
+    for colour, action in reversed(moves):
+        if action >= 0:
+            following = colour
+        elif action in (SWAP_PIECES, SWAP_SIDES) and following:
+            action = SWAP_SIDES if following == colour else SWAP_PIECES
+        read.append(RecordedMove(colour, action))
+    return read[::-1]

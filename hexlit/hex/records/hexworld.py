@@ -9,19 +9,22 @@ from collections.abc import Iterable, Iterator
 
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.records.boards import check_board, parse_point
-from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.game import (
     FORFEIT,
     PASS,
     RESIGN,
     SWAP_PIECES,
     SWAP_SIDES,
+    Place,
     RecordedGame,
     RecordedMove,
+    RecordError,
+    check_board,
+    check_told,
+    next_turn,
+    parse_point,
+    told_by_moves,
 )
-from hexlit.hex.records.results import check_told, told_by_moves
-from hexlit.hex.records.turns import next_turn
 
 LINK = "https://hexworld.org/board/"
 

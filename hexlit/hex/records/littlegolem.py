@@ -8,11 +8,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hexlit.hex.geometry import BLACK
-from hexlit.hex.records.errors import Place, RecordError
-from hexlit.hex.records.game import RESIGN, SWAP_PIECES, SWAP_SIDES, RecordedGame
-from hexlit.hex.records.results import check_writable, told_by_moves
+from hexlit.hex.records.game import (
+    RESIGN,
+    SWAP_PIECES,
+    SWAP_SIDES,
+    Place,
+    RecordedGame,
+    RecordError,
+    check_writable,
+    read_swaps,
+    told_by_moves,
+)
 from hexlit.hex.records.sgf import read_cells, tree
-from hexlit.hex.records.turns import read_swaps
 
 _FIRST = ord("a")
 

@@ -10,10 +10,18 @@ from enum import StrEnum
 
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.records.boards import check_board, parse_point
-from hexlit.hex.records.errors import Place, RecordError
-from hexlit.hex.records.game import FORFEIT, RESIGN, SWAP_PIECES, RecordedGame, RecordedMove
-from hexlit.hex.records.results import legal
+from hexlit.hex.records.game import (
+    FORFEIT,
+    RESIGN,
+    SWAP_PIECES,
+    Place,
+    RecordedGame,
+    RecordedMove,
+    RecordError,
+    check_board,
+    legal,
+    parse_point,
+)
 
 _BOARD = re.compile(r"([0-9]{1,9}),")
 _CELL = re.compile(r"[a-z]{1,2}[0-9]{1,2}")

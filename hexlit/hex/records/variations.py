@@ -10,12 +10,9 @@ from typing import NamedTuple
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import GameRecord
-from hexlit.hex.records.boards import parse_point
-from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.formats import from_record
-from hexlit.hex.records.game import NAMES, as_record
-from hexlit.hex.records.sgf import recorded, write_sgf
-from hexlit.hex.records.sgf_tree import Property, SgfGame, capitals, tokens
+from hexlit.hex.records.game import NAMES, Place, RecordError, as_record, parse_point
+from hexlit.hex.records.sgf import Property, SgfGame, capitals, recorded, tokens, write_sgf
 
 MOST_STEPS = 200_000
 """Nodes of all lines of a game together, each counted from the root: what is read of one game."""

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
-from hexlit.hex.records.errors import Place, RecordError
-from hexlit.hex.records.game import NAMES, RESIGN, RecordedGame, RecordedMove
-from hexlit.hex.records.results import told_by_moves
+from hexlit.hex.records.game import NAMES, RESIGN, Place, RecordedGame, RecordedMove, RecordError, told_by_moves
 
 SIZE = 10
 OPENING = 2

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from numba import types
 from numba.extending import intrinsic
 
-from hexlit.hex.jit import borrowing_kernel, inline
+from hexlit.hex.jit import inline, uncounted_kernel
 
 Words = npt.NDArray[np.uint64]
 
@@ -84,7 +84,7 @@ def neighbours(x: np.uint64) -> np.uint64:
     return (x << _EIGHT) | (x >> _EIGHT) | (east << ONE) | (east >> _SEVEN) | (west >> ONE) | (west << _SEVEN)
 
 
-@borrowing_kernel
+@uncounted_kernel
 def flood(seed: np.uint64, stones: np.uint64) -> np.uint64:
     """The cells of `stones` connected to those of `seed` that lie in `stones`."""
     reached = seed & stones
@@ -95,7 +95,7 @@ def flood(seed: np.uint64, stones: np.uint64) -> np.uint64:
         reached = grown
 
 
-@borrowing_kernel
+@uncounted_kernel
 def transpose(x: np.uint64) -> np.uint64:
     """Row and column exchanged."""
     t = (x ^ (x >> _T_SHIFT1)) & _T1
@@ -106,7 +106,7 @@ def transpose(x: np.uint64) -> np.uint64:
     return x ^ t ^ (t << _T_SHIFT4)
 
 
-@borrowing_kernel
+@uncounted_kernel
 def rotate(x: np.uint64, spare: np.uint64) -> np.uint64:
     """The board turned by 180°; `spare` is 9 * (8 - size), the distance of the last cell from bit 63."""
     x = ((x >> _S1) & _M1) | ((x & _M1) << _S1)

@@ -7,7 +7,7 @@ move outside the refutation's carrier is refuted, too. So the moves still to be 
 its cells (Hayward et al., "Solving 7×7 Hex: Virtual connections and game-state reduction", 2003). Once none is left the
 mover has lost, and the union of the carriers proves it.
 
-Cells that cannot matter are filled in first (`hexlit.hex.solver.inferior`); only filled positions are searched and
+Cells that cannot matter are filled in first (`hexlit.hex.solver.moves`); only filled positions are searched and
 remembered. Adding the cells that the winner captured turns a carrier into one of the position itself.
 
 Boards are words as in `hexlit.hex.solver.bitboard`, always in the mover's frame: `own` connects top to bottom, and the
@@ -19,16 +19,131 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hexlit.hex.jit import borrowing_kernel, inline
-from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, ZERO, Words, count, transpose
+from hexlit.hex.jit import inline, uncounted_kernel
+from hexlit.hex.solver.bitboard import MAX_SIZE, ONE, STRIDE, ZERO, Words, count, rotate, transpose
 from hexlit.hex.solver.connection import FULL, NOTHING, Connections, connect, new_connections
-from hexlit.hex.solver.inferior import Edges, edges, fill_in, inferior_moves
-from hexlit.hex.solver.ordering import LAYERS, order
-from hexlit.hex.solver.table import INFINITE, LOST, UNSOLVED, WON, Knowledge, find, new_table, solved, store
+from hexlit.hex.solver.moves import LAYERS, Edges, edges, fill_in, inferior_moves, order
+
+LOST, WON, UNSOLVED = 0, 1, 2  # for the player to move
+
+INFINITE = (1 << 22) - 1
+"""Proof and disproof numbers are below this."""
+
+# The value column holds 1 + state in two bits, and both numbers in 22 bits each; 0 is an empty row.
+_OWN, _OPP, _VALUE, _CELLS, _PROOF, _COST, COLUMNS = 0, 1, 2, 3, 4, 5, 6
+_PROBES = 4  # neighbouring rows that a position may stand in
+_STATE, _NUMBER = np.uint64(3), np.uint64(INFINITE)
+_PHI_AT, _DELTA_AT = np.uint64(2), np.uint64(24)
+
+_HASH_A = np.uint64(0x9E3779B97F4A7C15)
+_HASH_B = np.uint64(0xC2B2AE3D27D4EB4F)
+_S29, _S32 = np.uint64(29), np.uint64(32)
+_BUCKET = np.uint64(_PROBES)
+
+
+class Knowledge(NamedTuple):
+    """Knowledge of a position."""
+
+    state: int
+    """LOST, WON or UNSOLVED."""
+    phi: int
+    """The proof number (UNSOLVED): least number of positions still to be proved for the mover to win."""
+    delta: int
+    """The disproof number: the same for the mover to lose."""
+    cells: np.uint64
+    """If solved, the carrier of the winner's strategy; else the moves that are not refuted."""
+    proof: np.uint64
+    """If UNSOLVED, the union of the carriers that refute the other moves."""
+
+
+def new_table(rows: int) -> Words:
+    """An empty table; `rows` is a power of two, at least 16."""
+    return np.zeros((rows, COLUMNS), np.uint64)
+
+
+@uncounted_kernel
+def solved(state: int, carrier: np.uint64) -> Knowledge:
+    """Knowledge of a won or lost position, with the winner's `carrier`."""
+    return Knowledge(state, 0, 0, carrier, ZERO)
+
+
+@uncounted_kernel
+def _first_row(table: Words, own: np.uint64, opp: np.uint64) -> int:
+    key = own * _HASH_A ^ (opp + _HASH_A) * _HASH_B
+    key ^= key >> _S29
+    key *= _HASH_B
+    key ^= key >> _S32
+    return np.int64(key % (np.uint64(table.shape[0]) // _BUCKET) * _BUCKET)  # type: ignore[return-value]
+
+
+@uncounted_kernel
+def find(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64) -> tuple[bool, Knowledge]:
+    """Whether the position is in the table, and the knowledge of it."""
+    turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
+    turned = turned_own < own or (turned_own == own and turned_opp < opp)
+    if turned:
+        own, opp = turned_own, turned_opp
+    first = _first_row(table, own, opp)
+    for i in range(first, first + _PROBES):
+        row = table[i]
+        if row[_VALUE] == ZERO:
+            break
+        if row[_OWN] == own and row[_OPP] == opp:
+            cells = rotate(row[_CELLS], spare) if turned else row[_CELLS]
+            proof = rotate(row[_PROOF], spare) if turned else row[_PROOF]
+            phi, delta = (row[_VALUE] >> _PHI_AT) & _NUMBER, (row[_VALUE] >> _DELTA_AT) & _NUMBER
+            state = np.int64((row[_VALUE] & _STATE) - ONE)
+            return True, Knowledge(state, np.int64(phi), np.int64(delta), cells, proof)  # type: ignore[arg-type]
+    return False, Knowledge(UNSOLVED, 1, 1, ZERO, ZERO)
+
+
+@uncounted_kernel
+def store(table: Words, own: np.uint64, opp: np.uint64, spare: np.uint64, known: Knowledge, cost: int) -> None:
+    """Store the knowledge gained by `cost` more nodes; if its rows are taken, the one that cost least gives way."""
+    turned_own, turned_opp = rotate(own, spare), rotate(opp, spare)
+    cells, proof = known.cells, known.proof
+    if turned_own < own or (turned_own == own and turned_opp < opp):
+        own, opp, cells, proof = turned_own, turned_opp, rotate(cells, spare), rotate(proof, spare)
+    first = _first_row(table, own, opp)
+    victim = first
+    before = ZERO
+    for i in range(first, first + _PROBES):
+        row = table[i]
+        if row[_VALUE] == ZERO or (row[_OWN] == own and row[_OPP] == opp):
+            victim = i
+            before = row[_COST]
+            break
+        if row[_COST] < table[victim, _COST]:
+            victim = i
+    row = table[victim]
+    row[_OWN], row[_OPP] = own, opp
+    row[_VALUE] = np.uint64(known.state + 1) | np.uint64(known.phi) << _PHI_AT | np.uint64(known.delta) << _DELTA_AT
+    row[_CELLS], row[_PROOF] = cells, proof
+    row[_COST] = before + np.uint64(cost)
+
+
+@uncounted_kernel
+def copy(table: Words, larger: Words) -> None:
+    """Keep a table's rows in an empty `larger` one; if there is no place, the one that cost least gives way."""
+    for i in range(table.shape[0]):
+        row = table[i]
+        if row[_VALUE] == ZERO:
+            continue
+        first = _first_row(larger, row[_OWN], row[_OPP])
+        place = first
+        for j in range(first, first + _PROBES):
+            if larger[j, _VALUE] == ZERO:
+                place = j
+                break
+            if larger[j, _COST] < larger[place, _COST]:
+                place = j
+        for column in range(COLUMNS):
+            larger[place, column] = row[column]
+
 
 _READY = 3  # beside LOST, WON and UNSOLVED: a frame was begun, and its moves are to be searched
 
-_CELLS = MAX_SIZE * MAX_SIZE
+_MOST_CELLS = MAX_SIZE * MAX_SIZE
 
 _FIRST_MOVES = 1  # searched at once, besides a share of the others
 _SHARE_OF_MOVES = 0.25
@@ -111,11 +226,11 @@ def new_work(size: int, table_bits: int, use: Ingredients) -> Work:
         use=use,
         table=new_table(1 << table_bits),
         connections=new_connections(size),
-        frame=np.zeros(_CELLS + 1, FRAME),
-        move=np.zeros((_CELLS + 1, _CELLS), MOVE),
-        order=np.zeros(_CELLS, np.uint64),
+        frame=np.zeros(_MOST_CELLS + 1, FRAME),
+        move=np.zeros((_MOST_CELLS + 1, _MOST_CELLS), MOVE),
+        order=np.zeros(_MOST_CELLS, np.uint64),
         layers=np.zeros((4, LAYERS), np.uint64),
-        scores=np.zeros(_CELLS, np.int64),
+        scores=np.zeros(_MOST_CELLS, np.int64),
         nodes=np.zeros(2, np.int64),
     )
 
@@ -256,7 +371,7 @@ def _select(ply: int, w: Work) -> tuple[Knowledge, int, int]:
     return Knowledge(_READY, 1, 1, ZERO, ZERO), most_phi, most_delta
 
 
-@borrowing_kernel
+@uncounted_kernel
 def prove(own: np.uint64, opp: np.uint64, w: Work) -> tuple[int, np.uint64]:
     """The state of an unfinished position and its winner's carrier; UNSOLVED when the nodes are used up.
 

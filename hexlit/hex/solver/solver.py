@@ -10,8 +10,7 @@ import numpy.typing as npt
 from hexlit.errors import UsageError
 from hexlit.hex.frame import frame_action, frame_map
 from hexlit.hex.solver.bitboard import MAX_SIZE, STRIDE, flood, pack, transpose, unpack
-from hexlit.hex.solver.proof import EVERYTHING, Ingredients, new_work, prove
-from hexlit.hex.solver.table import LOST, UNSOLVED, WON, copy, new_table
+from hexlit.hex.solver.proof import EVERYTHING, LOST, UNSOLVED, WON, Ingredients, copy, new_table, new_work, prove
 
 
 class UnsolvedError(RuntimeError):

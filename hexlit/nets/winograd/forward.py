@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hexlit.hex.encoding import PLANES
-from hexlit.hex.slices import over_slices
+from hexlit.hex.jit import over_slices
 from hexlit.nets.blocks import ConvNorm, ResidualBlock
 from hexlit.nets.tower import HexNet
 from hexlit.nets.winograd import winograd_obstacle

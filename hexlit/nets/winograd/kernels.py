@@ -25,7 +25,7 @@ from hexlit.nets.winograd.vectors import (
     transform_data,
     transform_result,
     transformed_kernels,
-    weigh,
+    weighted_sum,
 )
 
 Floats = NDArray[np.float32]
@@ -281,9 +281,9 @@ def answer(
         offset = position * summary_row
         for cell in range(logits.shape[1] - 1):
             start = position * step + cell * row
-            logits[position, cell] = cells_bias + weigh(
+            logits[position, cell] = cells_bias + weighted_sum(
                 features, start, summary, offset + of_policy, cell_weights, cell_weights.size // LANES
             )
         logits[position, -1] = summary[offset + of_swap]
-        hidden = weigh(summary, offset + of_value, no_bias, 0, value_weights, value_weights.size // LANES)
+        hidden = weighted_sum(summary, offset + of_value, no_bias, 0, value_weights, value_weights.size // LANES)
         value[position] = value_bias + hidden

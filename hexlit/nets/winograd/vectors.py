@@ -357,7 +357,7 @@ def transform_result(  # type: ignore[no-untyped-def]
 
 
 @intrinsic(prefer_literal=True)
-def weigh(context, source, start, bias, bias_start, weights, count):  # type: ignore[no-untyped-def]
+def weighted_sum(context, source, start, bias, bias_start, weights, count):  # type: ignore[no-untyped-def]
     """The sum of `max(0, source + bias) * weights` over `count` vectors of channels, a float32.
 
     The values begin at `start`, their biases at `bias_start`, their weights at 0.

@@ -11,13 +11,13 @@ from typing import Any
 
 from hexlit.cluster.versions import greeting
 from hexlit.files import cache_folder
-from hexlit.hex.compiled import is_compiled, mark_compiled
+from hexlit.hex.jit import is_compiled, mark_compiled
 from hexlit.hex.record import GameRecord
 from hexlit.locks import alone
 from hexlit.search.evaluator import UniformEvaluator
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.cluster.shares import GameNews
-from hexlit.selfplay.player import Workplace
+from hexlit.selfplay.player import PlayerSettings
 
 _SECONDS_TO_ANSWER = 1.0
 _KERNELS = "selfplay-actor"
@@ -30,7 +30,7 @@ class GameActor:
         """See `greeting`."""
         return greeting()
 
-    def set_up(self, workplace: Workplace, parts: int) -> None:
+    def set_up(self, workplace: PlayerSettings, parts: int) -> None:
         """Make the evaluator of `workplace`, with its games cut into `parts` parts, and compile the kernels of play.
 
         One actor of a host compiles, the others wait and load.

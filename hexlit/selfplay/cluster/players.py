@@ -11,7 +11,7 @@ from hexlit.cluster.config import RayConfig
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, Snapshot
 from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.shares import Round, Share, Shares, check_parts
-from hexlit.selfplay.player import Order, Played, Workplace
+from hexlit.selfplay.player import PlayerSettings, RoundRequest, RoundResult
 
 
 class RayPlayers:
@@ -21,7 +21,7 @@ class RayPlayers:
     played there at the time. The end of this process ends all actors.
     """
 
-    def __init__(self, workplace: Workplace, parts: int, config: RayConfig) -> None:
+    def __init__(self, workplace: PlayerSettings, parts: int, config: RayConfig) -> None:
         """Join the cluster, with `parts` actors for the games of `workplace`.
 
         Raises:
@@ -30,7 +30,7 @@ class RayPlayers:
         self._workplace = workplace
         self._parts = parts
         self._actors: Actors[Share] = Actors(config, parts, GameActor, "self-play")
-        self._in_progress: list[Snapshot] | Future[Played] | None = None
+        self._in_progress: list[Snapshot] | Future[RoundResult] | None = None
         self._published: tuple[Any, Any] | None = None
         self._shares: Shares | None = None
 
@@ -39,20 +39,20 @@ class RayPlayers:
         self._start()
         self._actors.wait()
 
-    def begin(self, order: Order) -> Future[Played]:
+    def start_async(self, request: RoundRequest) -> Future[RoundResult]:
         """See `BackgroundSelfPlayer`. Weights go to the cluster once, however many rounds are played with them."""
-        assert order.past is None, "the configuration refuses reanalysis on Ray"
+        assert request.past is None, "the configuration refuses reanalysis on Ray"
         shares = self._start()
-        if self._published is None or self._published[0] is not order.weights:
-            self._published = order.weights, self._actors.put(order.weights)
-        round_ = Round(replace(order, weights=self._published[1]), time.monotonic())
+        if self._published is None or self._published[0] is not request.weights:
+            self._published = request.weights, self._actors.put(request.weights)
+        round_ = Round(replace(request, weights=self._published[1]), time.monotonic())
         self._in_progress = round_.ended
         self._actors.order(lambda: shares.add(round_))
         return round_.ended
 
-    def play(self, order: Order) -> SelfPlayCounts:
+    def play(self, request: RoundRequest) -> SelfPlayCounts:
         """See `SelfPlayer`."""
-        return self.begin(order).result().counts
+        return self.start_async(request).result().counts
 
     def snapshot(self) -> list[Snapshot]:
         """See `SelfPlayer`; it waits for the last round that was begun."""

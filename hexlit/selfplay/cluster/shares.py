@@ -20,7 +20,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlayCounts, Snapshot, count_game, share_of, slots_of
 from hexlit.selfplay.checking import faults_of
-from hexlit.selfplay.player import Order, Played
+from hexlit.selfplay.player import RoundRequest, RoundResult
 from hexlit.selfplay.store import to_table
 
 
@@ -47,11 +47,11 @@ class GameNews:
 class Round:
     """Games that are played with one network."""
 
-    order: Order
+    request: RoundRequest
     """The order for it. Its weights, or a reference to them, are only passed on."""
     begun: float
     """Time when it was added, on the clock of the order's deadline."""
-    ended: Future[Played] = field(default_factory=Future)
+    ended: Future[RoundResult] = field(default_factory=Future)
     accepted: SelfPlayCounts = field(default_factory=SelfPlayCounts)
     """The games that were taken over, of all parts."""
     spent: dict[int, SelfPlayCounts] = field(default_factory=dict)
@@ -144,7 +144,7 @@ class Shares:
             round=round_,
             number=self._next[part],
             part=part,
-            positions=share_of(round_.order.positions, self._games, part, self.parts),
+            positions=share_of(round_.request.positions, self._games, part, self.parts),
             start=self._starts[part],
         )
         self._playing[part] = share
@@ -157,12 +157,12 @@ class Shares:
 
     def arguments(self, share: Share) -> tuple[Any, ...]:
         """The arguments of `GameActor.play`. Clocks of hosts may differ, so it gets durations."""
-        order = share.round.order
-        seconds = None if order.deadline is None else order.deadline - self._clock()
-        return order.weights, share.part, share.start, share.positions, order.network_version, seconds
+        request = share.round.request
+        seconds = None if request.deadline is None else request.deadline - self._clock()
+        return request.weights, share.part, share.start, share.positions, request.network_version, seconds
 
     def heard(self, share: Share, news: GameNews) -> None:
-        """Pass on the games of `news`. Errors of `Order.on_games` are passed on, too.
+        """Pass on the games of `news`. Errors of `RoundRequest.on_games` are passed on, too.
 
         Raises:
             WrongNewsError: games that are invalid, or not those of `share`.
@@ -173,16 +173,16 @@ class Shares:
         done = [] if news.after is None else self.finish(share, news.after)
         now = self._clock()
         if fresh:
-            share.round.order.on_games(fresh, share.round.counts(now))
+            share.round.request.on_games(fresh, share.round.counts(now))
         for ended in done:
             in_progress = [ended.after[part] for part in range(self.parts)]
-            ended.ended.set_result(Played(ended.counts(now), in_progress))
+            ended.ended.set_result(RoundResult(ended.counts(now), in_progress))
 
     def fail(self, error: BaseException) -> None:
         """End every round with `error`."""
-        for order in self._rounds:
+        for round_ in self._rounds:
             with suppress(InvalidStateError):  # it has its result already
-                order.ended.set_exception(error)
+                round_.ended.set_exception(error)
 
     def accept(self, share: Share, records: list[GameRecord], spent: SelfPlayCounts) -> list[GameRecord]:
         """The `records` of `share` that were not passed on before.

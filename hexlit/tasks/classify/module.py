@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
+from hexlit.accelerate.collectives import all_gather_rows
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.together import joined
 from hexlit.errors import UsageError
 from hexlit.tasks.classify.config import ClassifyTrainConfig, TextDataConfig, TextNetConfig
 from hexlit.tasks.classify.data import (
@@ -379,7 +379,7 @@ class ClassifyModule(SupervisedModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the measures that are no means over batches."""
-        judged = joined(self._judged)
+        judged = all_gather_rows(self._judged)
         probabilities, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*judged, strict=True))
         self._judged = []
         scores = scores_of(probabilities, labels.astype(np.int64))

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
+from hexlit.accelerate.collectives import all_gather
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.together import gathered
 from hexlit.errors import UsageError
 from hexlit.tasks.forecast.config import ForecastDataConfig, ForecastNetConfig, ForecastTrainConfig
 from hexlit.tasks.forecast.data import ForecastBatch, Windows, WindowSpec, WindowTable, fit_spec, in_batches, read_grid
@@ -339,7 +339,7 @@ class ForecastModule(SupervisedModule):
     def on_validation_epoch_end(self) -> None:
         """Log RMSE, R² and the skill over the naive forecasts, over all windows, means over targets."""
         judged: dict[str, ErrorSums] = {}
-        for part in gathered({name: (own.sums.cpu(), own.count) for name, own in self._judged.items()}):
+        for part in all_gather({name: (own.sums.cpu(), own.count) for name, own in self._judged.items()}):
             for name, sums in part.items():
                 judged.setdefault(name, ErrorSums()).add(*sums)
         self._judged = {}

@@ -16,9 +16,7 @@ from hexlit.accelerate.ranks import ranks
 from hexlit.errors import UsageError
 from hexlit.files import cache_folder
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.dataset import GamePositions, GameRows
-from hexlit.selfplay.flat_games import NO_MOVE, NO_WINNER, OTHER_SIZE, UNFINISHED
-from hexlit.selfplay.splits import split_games
+from hexlit.selfplay.dataset import NO_MOVE, NO_WINNER, OTHER_SIZE, UNFINISHED, GamePositions, GameRows, split_games
 from hexlit.selfplay.store import part_files
 from hexlit.tasks.hex.config import HexTrainConfig
 from hexlit.tasks.hex.epoch_data import EpochDataset

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from hexlit.accelerate.collectives import all_gather_rows
 from hexlit.accelerate.profile import DeviceProfile
-from hexlit.accelerate.together import joined
 from hexlit.errors import UsageError
 from hexlit.hex.encoding import PLANES
 from hexlit.nets.calibration import calibrate
@@ -113,7 +113,9 @@ class HexModule(TrainedModule):
 
     def on_validation_epoch_end(self) -> None:
         """Log the calibration of the value: see `hexlit.nets.calibration.Calibration`."""
-        values, results = (torch.cat(column).cpu().numpy() for column in zip(*joined(self._judged), strict=True))
+        values, results = (
+            torch.cat(column).cpu().numpy() for column in zip(*all_gather_rows(self._judged), strict=True)
+        )
         self._judged = []
         calibration = calibrate(values, results > 0)
         names = ("brier", "log_loss", "calibration_error", "sign_accuracy")

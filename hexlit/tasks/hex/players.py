@@ -21,8 +21,7 @@ from hexlit.nets.config import NetConfig
 from hexlit.nets.evaluator import NetworkEvaluator
 from hexlit.nets.outside_blocks import BlockError
 from hexlit.nets.tower import build_net, playing_state
-from hexlit.selfplay.placement import Placement, placement_of
-from hexlit.selfplay.player import SelfPlayer, Workplace
+from hexlit.selfplay.player import Placement, PlayerSettings, SelfPlayer, placement_of
 from hexlit.selfplay.workers import make_player
 
 if TYPE_CHECKING:
@@ -197,10 +196,12 @@ def make_players(config: "HexTrainConfig", profile: DeviceProfile, own: Ranks) -
 
         elsewhere = elsewhere_from(config.hardware, ray.device, ray.threads)
         there = RemoteHostMaker(config.net, config.board, config.swap, rows, elsewhere)
-        return Players(RayPlayers(Workplace(settings, there), placement.workers, ray), placement, (device,), 1.0)
+        return Players(RayPlayers(PlayerSettings(settings, there), placement.workers, ray), placement, (device,), 1.0)
     devices = placement.devices or (str(profile.device),)
     share, (learners, each) = profile.share(placement.workers), placement.memory_shares
     makers = tuple(
         HostMaker(config.net, config.board, config.swap, rows, share.on(torch.device(name), each)) for name in devices
     )
-    return Players(make_player(Workplace(settings, makers[0], makers), placement.workers), placement, devices, learners)
+    return Players(
+        make_player(PlayerSettings(settings, makers[0], makers), placement.workers), placement, devices, learners
+    )

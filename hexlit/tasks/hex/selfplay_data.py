@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
+from hexlit.accelerate.collectives import all_gather, broadcast
 from hexlit.accelerate.loaders import make_loader
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.accelerate.together import from_writer, gathered
 from hexlit.hex.encoding import blank_planes
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import REPLY
@@ -78,7 +78,7 @@ class SelfPlayDataModule(HexDataModule):
             positions=self.config.positions,
             ahead=self.players.placement.ahead,
             deadline=deadline,
-            gather=gathered,
+            gather=all_gather,
         )
         self.window = ReplayWindow(
             size=config.board,
@@ -230,7 +230,7 @@ class SelfPlayDataModule(HexDataModule):
         self.rounds.restore(RoundState(in_progress, begun))
         self.totals = {name: state_dict[name] for name in COUNTS}
         records = [] if self.store is None else self.store.find(state_dict["window"].tolist())
-        self.window.extend(from_writer(records))
+        self.window.extend(broadcast(records))
         if state_dict["renewed"] is not None:
             self.window.renew(NewTargets(**as_arrays(state_dict["renewed"])))
 

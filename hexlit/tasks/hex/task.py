@@ -11,9 +11,9 @@ import numba
 import torch
 from rich.console import Console
 
+from hexlit.accelerate.collectives import on_writer
 from hexlit.accelerate.profile import DeviceProfile
 from hexlit.accelerate.ranks import ranks
-from hexlit.accelerate.together import on_writer
 from hexlit.arena.players import Player, RandomPlayer, SearchPlayer
 from hexlit.arena.ratings import RatingPool
 from hexlit.errors import UsageError

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hexlit.hex.engine import empty_stones, play_sequence
 from hexlit.hex.geometry import BLACK, WHITE, geometry
 from hexlit.hex.record import Ending
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import RecordFormat
 from hexlit.hex.records.game import (
     FORFEIT,
@@ -18,6 +17,7 @@ from hexlit.hex.records.game import (
     SWAP_SIDES,
     RecordedGame,
     RecordedMove,
+    RecordError,
     as_record,
     mirrored,
 )

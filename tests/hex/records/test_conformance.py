@@ -5,9 +5,8 @@ The one exception is what `RecordFormat.loses_endings` says of a format."""
 import pytest
 from hypothesis import given, settings
 
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
-from hexlit.hex.records.game import PASS, RecordedGame, RecordedMove, as_record
+from hexlit.hex.records.game import PASS, RecordedGame, RecordedMove, RecordError, as_record
 from tests.hex.records.games import built, essence, games, kept, sound_games
 
 EXAMPLES = {

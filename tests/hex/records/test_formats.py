@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from hexlit.errors import UsageError
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, format_of, from_record, read_file
-from hexlit.hex.records.game import RecordedGame, as_record
+from hexlit.hex.records.game import RecordedGame, RecordError, as_record
 from tests.hex.records.games import built, essence
 
 GAME = from_record(as_record(built(10, 1, 100)))

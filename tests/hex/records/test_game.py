@@ -7,19 +7,20 @@ import pytest
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import parse_cell
 from hexlit.hex.record import Ending
-from hexlit.hex.records.errors import Place, RecordError
 from hexlit.hex.records.game import (
     FORFEIT,
     NAMES,
     RESIGN,
     SWAP_PIECES,
     SWAP_SIDES,
+    Place,
     RecordedGame,
     RecordedMove,
+    RecordError,
     as_record,
     mirrored,
+    read_swaps,
 )
-from hexlit.hex.records.turns import read_swaps
 
 ACTIONS = {name: action for action, name in NAMES.items()}
 

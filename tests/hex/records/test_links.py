@@ -7,7 +7,6 @@ import pytest
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import parse_cell, parse_moves
 from hexlit.hex.record import Ending
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS
 from hexlit.hex.records.game import (
     FORFEIT,
@@ -17,6 +16,7 @@ from hexlit.hex.records.game import (
     SWAP_SIDES,
     RecordedGame,
     RecordedMove,
+    RecordError,
     as_record,
 )
 from hexlit.hex.records.trmph import Repeated, read_trmph

@@ -5,9 +5,8 @@ import pytest
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS
-from hexlit.hex.records.game import NAMES, RecordedGame, as_record
+from hexlit.hex.records.game import NAMES, RecordedGame, RecordError, as_record
 from tests.hex.records.games import read, sound_games
 
 

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, from_record
-from hexlit.hex.records.game import RecordedGame, as_record
+from hexlit.hex.records.game import RecordedGame, RecordError, as_record
 from tests.hex.records.games import built, read
 
 every_format = pytest.mark.parametrize("form", FORMATS.values(), ids=FORMATS)

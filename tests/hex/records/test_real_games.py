@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from hexlit.hex.record import Ending
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS, RecordFormat, read_file
-from hexlit.hex.records.game import SWAP_PIECES, SWAP_SIDES, RecordedGame, as_record
+from hexlit.hex.records.game import SWAP_PIECES, SWAP_SIDES, RecordedGame, RecordError, as_record
 from tests.hex.records.games import essence, sound_games
 
 GAMES = Path(os.environ.get("HEXLIT_GAMES", Path(__file__).parents[3] / ".." / "shared" / "data"))

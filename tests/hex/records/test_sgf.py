@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from hexlit.hex.geometry import BLACK, WHITE
 from hexlit.hex.notation import format_cell
 from hexlit.hex.record import Ending
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS
-from hexlit.hex.records.game import NAMES, RecordedGame, RecordedMove, as_record
+from hexlit.hex.records.game import NAMES, RecordedGame, RecordedMove, RecordError, as_record
 from tests.hex.records.games import NAMES as TEXTS
 from tests.hex.records.games import read, sound_games
 

@@ -9,9 +9,8 @@ from hexlit.hex.board import Board
 from hexlit.hex.notation import format_cell, parse_cell
 from hexlit.hex.record import Ending, GameRecord
 from hexlit.hex.records import variations
-from hexlit.hex.records.errors import RecordError
 from hexlit.hex.records.formats import FORMATS
-from hexlit.hex.records.game import RecordedGame, as_record
+from hexlit.hex.records.game import RecordedGame, RecordError, as_record
 from hexlit.hex.records.variations import Variation, main_line, read_variations, write_variations
 
 SIZE = 4

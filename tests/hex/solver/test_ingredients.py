@@ -8,7 +8,7 @@ import pytest
 from hexlit.hex.solver import Solver
 from hexlit.hex.solver.bitboard import count, index, pack, transpose, unpack
 from hexlit.hex.solver.connection import FULL, NOTHING, SEMI, connect, new_connections
-from hexlit.hex.solver.inferior import edges, fill_in, inferior_moves
+from hexlit.hex.solver.moves import edges, fill_in, inferior_moves
 from hexlit.hex.solver.proof import Ingredients
 from tests.hex.solver.test_solver import agrees, brute_wins, random_board
 

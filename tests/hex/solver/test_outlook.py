@@ -6,8 +6,7 @@ import pytest
 from hexlit.hex.board import Board
 from hexlit.hex.geometry import BLACK
 from hexlit.hex.notation import format_cell, parse_moves
-from hexlit.hex.solver.lines import BOTTOM, BRIDGE, TOP, WAY, Line
-from hexlit.hex.solver.outlook import Outlook, outlooks
+from hexlit.hex.solver.lines import BOTTOM, BRIDGE, TOP, WAY, Line, Outlook, outlooks
 from tests.hex.solver.test_solver import random_board
 
 EDGES = {TOP: "top", BOTTOM: "bottom"}

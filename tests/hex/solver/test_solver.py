@@ -9,7 +9,7 @@ import pytest
 from hexlit.errors import UsageError
 from hexlit.hex.openings import solved_openings
 from hexlit.hex.solver import Solver, UnsolvedError, winning_moves_batch
-from hexlit.hex.solver.table import UNSOLVED, Knowledge, copy, find, new_table, store
+from hexlit.hex.solver.proof import UNSOLVED, Knowledge, copy, find, new_table, store
 
 Board = tuple[int, ...]
 

@@ -18,7 +18,7 @@ from hexlit.files import replacing
 from hexlit.search.config import SearchConfig
 from hexlit.selfplay.cluster.players import RayPlayers
 from hexlit.selfplay.config import SelfPlayConfig
-from hexlit.selfplay.player import SelfPlayer, Workplace
+from hexlit.selfplay.player import PlayerSettings, SelfPlayer
 from hexlit.selfplay.rounds import Begun, RoundState, SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from tests.selfplay.hosts import KeyedHost, PatientHost
@@ -33,8 +33,8 @@ SETTINGS: dict[str, Any] = {
     "seed": 4,
     "games": 12,
 }
-PLACE = Workplace(SETTINGS, KeyedHost)
-SLOW_PLACE = Workplace(SETTINGS, partial(PatientHost, 0.005))
+PLACE = PlayerSettings(SETTINGS, KeyedHost)
+SLOW_PLACE = PlayerSettings(SETTINGS, partial(PatientHost, 0.005))
 """The same games. Actors wait most of the time, and leave the processors to those that start."""
 
 

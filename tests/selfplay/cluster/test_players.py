@@ -17,7 +17,7 @@ from hexlit.hex.record import GameRecord
 from hexlit.selfplay.actor import SelfPlay, SelfPlayCounts, share_of
 from hexlit.selfplay.cluster.game_actor import GameActor
 from hexlit.selfplay.cluster.players import RayPlayers
-from hexlit.selfplay.player import BackgroundSelfPlayer, Order
+from hexlit.selfplay.player import BackgroundSelfPlayer, RoundRequest
 from hexlit.selfplay.rounds import SelfPlayRounds
 from hexlit.selfplay.store import GameStore
 from hexlit.testing.stand_ins import KeyedEvaluator
@@ -107,7 +107,7 @@ def test_f21_rounds_on_ray_are_those_of_workers_also_when_actors_die(
 def test_a_state_continues_on_other_players(players: RayPlayers, ray: FakeRay) -> None:
     def one_round(player: RayPlayers, salt: bytes) -> list[GameRecord]:
         games: list[GameRecord] = []
-        player.play(Order(salt, 40, 0, on_games=lambda records, _: games.extend(records)))
+        player.play(RoundRequest(salt, 40, 0, on_games=lambda records, _: games.extend(records)))
         return sorted(games, key=lambda game: game.game_id)
 
     one_round(players, b"a")
@@ -125,7 +125,7 @@ def test_a_state_continues_on_other_players(players: RayPlayers, ray: FakeRay) -
 def test_a_mistake_in_play_is_raised_as_it_was(players: RayPlayers) -> None:
     for _ in range(2):  # and again by those who ask later
         with pytest.raises(ArithmeticError, match="the network broke"):
-            players.play(Order(b"fail", 10, 0, on_games=lambda *_: None))
+            players.play(RoundRequest(b"fail", 10, 0, on_games=lambda *_: None))
 
 
 def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPlayers) -> None:
@@ -133,14 +133,14 @@ def test_what_goes_wrong_with_the_games_here_is_raised_here(players: RayPlayers)
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        players.play(Order(b"a", 10, 0, on_games=full))
+        players.play(RoundRequest(b"a", 10, 0, on_games=full))
 
 
 def test_a_full_object_store_here_is_told_in_one_line(players: RayPlayers, ray: FakeRay) -> None:
     players.prepare()
     ray.full = True
     with pytest.raises(UsageError, match="^self-play on Ray: the object store of this machine's node is full; give"):
-        players.play(Order(b"a", 10, 0, on_games=lambda *_: None))
+        players.play(RoundRequest(b"a", 10, 0, on_games=lambda *_: None))
 
 
 def test_a_full_object_store_of_a_host_is_told_with_its_name(players: RayPlayers, ray: FakeRay) -> None:
@@ -153,7 +153,7 @@ def test_a_full_object_store_of_a_host_is_told_with_its_name(players: RayPlayers
 
     ray.make = lambda cls: Full()
     with pytest.raises(UsageError, match="^self-play on Ray: the object store of there is full, its disk too; give"):
-        players.play(Order(b"a", 10, 0, on_games=lambda *_: None))
+        players.play(RoundRequest(b"a", 10, 0, on_games=lambda *_: None))
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_frozen_actor_is_replaced(ray: FakeRay, monkeypatch: pytest.MonkeyPatc
     config = RayConfig()
     config.silence = 2.0  # less than a user may ask for
     players = RayPlayers(PLACE, 1, config)
-    counts = players.play(Order(b"a", 10, 0, on_games=lambda *_: None))
+    counts = players.play(RoundRequest(b"a", 10, 0, on_games=lambda *_: None))
     thawed.set()
     players.close()
     assert counts.positions >= 10

@@ -16,7 +16,7 @@ from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.profile import build_profile
 from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
-from hexlit.selfplay.flat_games import OPENING, OTHER_SIZE, UNFINISHED
+from hexlit.selfplay.dataset import OPENING, OTHER_SIZE, UNFINISHED
 from hexlit.tasks.hex.config import DataConfig, HexTrainConfig
 from hexlit.tasks.hex.data import HELD_OUT, GamesAccount, GamesDataModule
 from hexlit.tasks.hex.task import show_account

@@ -22,7 +22,7 @@ from hexlit.errors import UsageError
 from hexlit.hex.record import GameRecord
 from hexlit.nets.config import NetConfig
 from hexlit.nets.tower import build_net
-from hexlit.selfplay.player import LocalPlayer, SelfPlayer, Workplace
+from hexlit.selfplay.player import LocalPlayer, PlayerSettings, SelfPlayer
 from hexlit.selfplay.workers import WorkerPlayers
 from hexlit.tasks.hex import players
 from hexlit.tasks.hex.players import HostMaker, RemoteHostMaker, elsewhere_from
@@ -43,7 +43,7 @@ EPOCHS = 4
 class Stub:
     """A player that only notes what it is to play."""
 
-    def __init__(self, place: Workplace, workers: int) -> None:
+    def __init__(self, place: PlayerSettings, workers: int) -> None:
         self.places = [place.of_process(number, number, workers) for number in range(workers)]
 
     def close(self) -> None:
@@ -156,9 +156,9 @@ def session(folder: Path, *overrides: str) -> Session:
     return Session(data, clock)
 
 
-def with_any_host(workplace: Workplace, workers: int) -> SelfPlayer:
+def with_any_host(workplace: PlayerSettings, workers: int) -> SelfPlayer:
     """The processes of `make_player`, which load no PyTorch."""
-    place = Workplace(workplace.settings, AnyHost)
+    place = PlayerSettings(workplace.settings, AnyHost)
     return WorkerPlayers(place, workers) if workers else LocalPlayer(place)
 
 

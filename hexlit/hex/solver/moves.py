@@ -1,18 +1,25 @@
-"""Cells that cannot matter, and moves that cannot help, read off the six neighbours of a cell.
-
-A cell is *dead* when its colour changes nothing, however the rest is filled. The local test: with every filling of its
-neighbours, those of one colour stand side by side on the ring around it. Then any path through the cell can also pass
-beside it. A player has *captured* two adjacent cells if it can answer a stone on one by taking the other, which kills
-the first: it owns both (Björnsson, Hayward, Johanson and van Rijswijck, "Dead cell analysis in Hex and the Shannon
-game", 2007). Boards are words in the mover's frame: `own` connects top to bottom.
-"""
+"""Moves of the solver: those that need no search, and the order of the others."""
 
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from hexlit.hex.jit import borrowing_kernel, borrowing_part, inline
-from hexlit.hex.solver.bitboard import NOT_FIRST_COLUMN, NOT_LAST_COLUMN, STRIDE, ZERO, full_board, lowest
+from hexlit.hex.jit import inline, uncounted_device_function, uncounted_kernel
+from hexlit.hex.solver.bitboard import (
+    NOT_FIRST_COLUMN,
+    NOT_LAST_COLUMN,
+    ONE,
+    STRIDE,
+    ZERO,
+    Words,
+    flood,
+    full_board,
+    index,
+    lowest,
+    neighbours,
+    transpose,
+)
 
 # The ring around a cell, in order: direction d and d + 1 are adjacent, d and d + 3 opposite.
 _EAST, _NORTH_EAST, _NORTH, _WEST, _SOUTH_WEST = 0, 1, 2, 3, 4
@@ -41,7 +48,7 @@ def edges(size: int) -> Edges:
     return Edges(full_board(size), *(np.uint64(word) for word in words))
 
 
-@borrowing_part
+@uncounted_device_function
 def _step(cells: np.uint64, direction: int) -> np.uint64:
     """The neighbours of `cells` in a direction; they may lie outside a board smaller than 8×8."""
     if direction == _EAST:
@@ -75,7 +82,7 @@ def _ring(cells: np.uint64) -> Ring:
     )
 
 
-@borrowing_part
+@uncounted_device_function
 def _without(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[Ring, Ring]:
     """Cells whose neighbour is or can become the mover's, and the opponent's. Beyond an edge lie its owner's stones."""
     o, p = _ring(own), _ring(opp)
@@ -99,7 +106,7 @@ def _given(ring: Ring, direction: int, value: np.uint64) -> Ring:
     )
 
 
-@borrowing_part
+@uncounted_device_function
 def _live(mine: Ring, theirs: Ring) -> np.uint64:
     """The cells around which colours can alternate at least four times: two sides that only the cell connects.
 
@@ -122,13 +129,13 @@ def _live(mine: Ring, theirs: Ring) -> np.uint64:
     return four
 
 
-@borrowing_part
+@uncounted_device_function
 def _dead_given(mine: Ring, theirs: Ring, direction: int, owner: np.uint64) -> np.uint64:
     """The cells that are dead once the neighbour in a direction is the mover's (`owner` all ones) or the opponent's."""
     return ~_live(_given(mine, direction, owner), _given(theirs, direction, ~owner))
 
 
-@borrowing_part
+@uncounted_device_function
 def _pair(mine: Ring, theirs: Ring, empty: np.uint64, owner: np.uint64) -> np.uint64:
     """Two adjacent empty cells that one player has captured; no cell where there are none."""
     for d in range(3):
@@ -140,7 +147,7 @@ def _pair(mine: Ring, theirs: Ring, empty: np.uint64, owner: np.uint64) -> np.ui
     return ZERO
 
 
-@borrowing_kernel
+@uncounted_kernel
 def fill_in(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Give captured cells to their owners and dead cells to the opponent, until there are none.
 
@@ -167,7 +174,7 @@ def fill_in(own: np.uint64, opp: np.uint64, sides: Edges) -> tuple[np.uint64, np
         opp_captured |= pair
 
 
-@borrowing_kernel
+@uncounted_kernel
 def inferior_moves(own: np.uint64, opp: np.uint64, must: np.uint64, sides: Edges) -> tuple[np.uint64, np.uint64]:
     """The moves of `must` that need no search, and the opponent's replies that refute some of them.
 
@@ -193,3 +200,90 @@ def inferior_moves(own: np.uint64, opp: np.uint64, must: np.uint64, sides: Edges
                 dominated |= cell
                 kept |= killer
     return vulnerable | dominated, replies
+
+
+LAYERS = 12
+"""Distances are counted up to here."""
+
+_DISTANCE_WEIGHT = 100  # of one bridging step, against one step from the centre
+_SEVEN, _EIGHT = np.uint64(STRIDE - 1), np.uint64(STRIDE)
+
+
+@uncounted_kernel
+def _beside_two(cells: np.uint64) -> np.uint64:
+    """Every cell beside at least two of `cells`; may reach outside a board smaller than 8×8."""
+    east, west = cells & NOT_LAST_COLUMN, cells & NOT_FIRST_COLUMN
+    some, two = ZERO, ZERO
+    for side in (cells << _EIGHT, cells >> _EIGHT, east << ONE, east >> _SEVEN, west >> ONE, west << _SEVEN):
+        two |= some & side
+        some |= side
+    return two
+
+
+@uncounted_kernel
+def _within_a_move(stones: np.uint64, empty: np.uint64, edge: np.uint64) -> np.uint64:
+    """The empty cells that would be linked to `edge` by a stone there, if every link had its pair of cells free."""
+    reached = flood(edge, stones)
+    while True:
+        border = (neighbours(reached) | edge) & empty
+        two = _beside_two(border)
+        grown = flood(reached | (two & stones), stones)
+        if grown == reached:
+            return (border | two) & empty
+        reached = grown
+
+
+@uncounted_kernel
+def _distances(stones: np.uint64, empty: np.uint64, edge: np.uint64, turned: bool, layers: Words) -> None:
+    """Layer d: the empty cells that d moves of `stones` elsewhere, bridging, link to `edge`; transposed if `turned`."""
+    layers[:] = ZERO
+    for d in range(LAYERS):
+        near = _within_a_move(stones, empty, edge)
+        if near == ZERO:
+            return
+        layers[d] = transpose(near) if turned else near
+        empty &= ~near
+        stones |= near
+
+
+@uncounted_kernel
+def order(
+    own: np.uint64,
+    opp: np.uint64,
+    empty: np.uint64,
+    candidates: np.uint64,
+    size: int,
+    moves: Words,
+    layers: Words,
+    scores: npt.NDArray[np.int64],
+) -> int:
+    """Write the cells of `candidates` to `moves` `[64]`, the best first, and return their number.
+
+    `layers` `[4, 12]` and `scores` `[64]` are room to work in.
+    """
+    other, other_empty = transpose(opp), transpose(empty)
+    top = np.uint64((ONE << np.uint64(size)) - ONE)
+    bottom = top << (_EIGHT * np.uint64(size - 1))
+    _distances(own, empty, top, False, layers[0])
+    _distances(own, empty, bottom, False, layers[1])
+    _distances(other, other_empty, top, True, layers[2])
+    _distances(other, other_empty, bottom, True, layers[3])
+    number = 0
+    while candidates:
+        move = lowest(candidates)
+        candidates &= ~move
+        row, column = index(move) // STRIDE, index(move) % STRIDE
+        end = size - 1
+        score = abs(2 * row - end) + abs(2 * column - end) + abs(row + column - end)
+        for side in range(4):
+            d = 0
+            while d < LAYERS and layers[side, d] != ZERO and not layers[side, d] & move:
+                d += 1
+            score += _DISTANCE_WEIGHT * d
+        i = number
+        while i > 0 and scores[i - 1] > score:
+            scores[i], moves[i] = scores[i - 1], moves[i - 1]
+            i -= 1
+        scores[i], moves[i] = score, move
+        number += 1
+    return number

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hexlit.accelerate import remembered
-from hexlit.accelerate.remembered import choices_file, fastest, remembered_choice
+from hexlit.accelerate import autotune_cache
+from hexlit.accelerate.autotune_cache import cached_choice, choices_file, fastest
 
 NAMES = ("own", "other")
 
@@ -23,24 +23,24 @@ def never() -> dict[str, float]:
 
 
 def test_the_first_measurement_decides_for_good() -> None:
-    assert remembered_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
-    assert remembered_choice("key", NAMES, never) == "other"
-    assert remembered_choice("another", NAMES, lambda: {"own": 1.0, "other": 2.0}) == "own"
+    assert cached_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
+    assert cached_choice("key", NAMES, never) == "other"
+    assert cached_choice("another", NAMES, lambda: {"own": 1.0, "other": 2.0}) == "own"
     kept = json.loads(choices_file().read_text())
     assert kept["key"] == {"choice": "other", "milliseconds": {"own": 2000.0, "other": 1000.0}}
 
 
 def test_a_choice_that_is_no_longer_there_is_made_again() -> None:
-    remembered_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0})
-    assert remembered_choice("key", ("own", "third"), lambda: {"own": 1.0, "third": 2.0}) == "own"
+    cached_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0})
+    assert cached_choice("key", ("own", "third"), lambda: {"own": 1.0, "third": 2.0}) == "own"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[1]", '{"key": 5}', '{"key": {"choice": ["own"]}}'])
 def test_a_damaged_file_is_measured_again(content: str) -> None:
     choices_file().parent.mkdir(parents=True)
     choices_file().write_text(content)
-    assert remembered_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
-    assert remembered_choice("key", NAMES, never) == "other"
+    assert cached_choice("key", NAMES, lambda: {"own": 2.0, "other": 1.0}) == "other"
+    assert cached_choice("key", NAMES, never) == "other"
 
 
 def test_of_many_that_ask_at_once_one_measures() -> None:
@@ -51,15 +51,15 @@ def test_of_many_that_ask_at_once_one_measures() -> None:
         return {"own": 2.0, "other": 1.0}
 
     with ThreadPoolExecutor(8) as pool:
-        chosen = list(pool.map(lambda number: remembered_choice("key", NAMES, measure), range(16)))
+        chosen = list(pool.map(lambda number: cached_choice("key", NAMES, measure), range(16)))
     assert chosen == ["other"] * 16
     assert measured == [1]
 
 
 def test_the_oldest_choices_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "KEPT", 3)
+    monkeypatch.setattr(autotune_cache, "KEPT", 3)
     for number in range(5):
-        remembered_choice(str(number), NAMES, lambda: {"own": 1.0})
+        cached_choice(str(number), NAMES, lambda: {"own": 1.0})
     assert list(json.loads(choices_file().read_text())) == ["2", "3", "4"]
 
 
@@ -68,7 +68,7 @@ def test_where_nothing_can_be_remembered_the_first_is_taken_unmeasured(
 ) -> None:
     (tmp_path / "cache").write_text("a file where the folder should be")
     with caplog.at_level(logging.WARNING):
-        assert remembered_choice("key", NAMES, never) == "own"
+        assert cached_choice("key", NAMES, never) == "own"
     assert "cannot be written" in caplog.records[0].getMessage()
 
 

@@ -14,7 +14,7 @@ KEPT = 500
 """Most choices in the file; the oldest are dropped."""
 
 
-def remembered_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str, float]]) -> str:
+def cached_choice(key: str, names: Sequence[str], measure: Callable[[], dict[str, float]]) -> str:
     """The fastest name for `key`, from an earlier measurement; measured now if there is none.
 
     A choice stays, so that the same run gives the same result again. If several processes ask at once, one measures and

@@ -14,7 +14,7 @@ T = TypeVar("T")
 BACKENDS = {"cpu": "gloo", "cuda": "cpu:gloo,cuda:nccl"}
 """torch's name of the library for the tensors of each device. gloo carries everything else."""
 
-PATIENCE = timedelta(days=1)
+TIMEOUT = timedelta(days=1)
 """Longest wait of a rank for the others, since one may evaluate for long. The death of a rank is noticed sooner."""
 
 _SECONDS_BETWEEN_LOOKS = 0.005
@@ -25,7 +25,7 @@ def are_several() -> bool:
     return dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1
 
 
-def meet() -> None:
+def barrier() -> None:
     """Wait for the others. Signals, such as Ctrl-C, work meanwhile; inside a wait of gloo they would not."""
     if are_several():
         arriving = dist.all_reduce(torch.zeros(1), async_op=True)
@@ -34,11 +34,11 @@ def meet() -> None:
         arriving.wait()
 
 
-def from_writer(value: T) -> T:
+def broadcast(value: T) -> T:
     """The `value` of the first rank."""
     if not are_several():
         return value
-    meet()
+    barrier()
     values = [value]
     dist.broadcast_object_list(values, 0, device=torch.device("cpu"))
     return values[0]
@@ -49,28 +49,28 @@ def on_writer(call: Callable[[], T]) -> T:
     if not are_several():
         return call()
     value: Any = call() if dist.get_rank() == 0 else None
-    found: T = from_writer(value)
+    found: T = broadcast(value)
     return found
 
 
-def gathered(value: T) -> list[T]:
+def all_gather(value: T) -> list[T]:
     """The `value` of every rank, in their order. Tensors must be on the cpu."""
     if not are_several():
         return [value]
-    meet()
+    barrier()
     values: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(values, value)
     return values
 
 
-def joined(rows: list[T]) -> list[T]:
+def all_gather_rows(rows: list[T]) -> list[T]:
     """The `rows` of all ranks in one list: tensors or tuples of tensors. Those of other ranks are on the cpu."""
     if not are_several():
         return rows
-    return [row for part in gathered([_on_cpu(row) for row in rows]) for row in part]
+    return [row for part in all_gather([_on_cpu(row) for row in rows]) for row in part]
 
 
-def add_up(tensors: list[Tensor]) -> None:
+def all_reduce(tensors: list[Tensor]) -> None:
     """Replace each of `tensors`, of one device and type, by its sum over the ranks, in one call."""
     if not are_several() or not tensors:
         return

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from hexlit.accelerate.batch_norm import RankedBatchNorm2d, over_ranks
-from hexlit.accelerate.together import add_up, from_writer, gathered, joined, on_writer
+from hexlit.accelerate.collectives import all_gather, all_gather_rows, all_reduce, broadcast, on_writer
 from tests.accelerate.second_rank import images, net, trained, work
 
 pytestmark = pytest.mark.row("F22")
@@ -43,10 +43,10 @@ def test_all_hear_the_first_one_and_one_another(both: Any) -> None:
 
 def test_one_rank_alone_changes_nothing() -> None:
     rows, numbers = [torch.ones(2)], torch.ones(2)
-    add_up([numbers])
+    all_reduce([numbers])
     assert numbers.tolist() == [1, 1]
-    assert joined(rows) is rows
-    assert (from_writer(3), gathered(3), on_writer(lambda: 3)) == (3, [3], 3)
+    assert all_gather_rows(rows) is rows
+    assert (broadcast(3), all_gather(3), on_writer(lambda: 3)) == (3, [3], 3)
     plain, ranked = net(), net()
     over_ranks(ranked)
     assert isinstance(ranked[1], RankedBatchNorm2d)
