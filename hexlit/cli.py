@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from hexlit import __version__
 from hexlit.commands.table import COMMANDS as COMMANDS
+from hexlit.errors import NO_WINDOWS
 
 COMPLETION_FLAGS = ("-sc", "--shell-completion")
 HELP_FLAGS = {"-h", "--help"}
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments[0] in COMPLETION_FLAGS:
         return _complete(arguments)
     if sys.platform == "win32":
-        print("hexlit: Windows is not supported; use Linux, macOS, or WSL 2 on Windows", file=sys.stderr)
+        print(f"hexlit: {NO_WINDOWS}", file=sys.stderr)
         return 2
     name, *overrides = arguments
     if name not in COMMANDS:

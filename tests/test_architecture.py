@@ -1,8 +1,10 @@
 """The shape of the code, checked on its syntax trees: who may import whom, and what is written nowhere."""
 
 import ast
+import io
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator
 from functools import cache
@@ -106,6 +108,32 @@ IMPORT_NAMES = {
     "pyyaml": "yaml",
     "wandb-workspaces": "wandb_workspaces",
 }  # of the packages whose own name is another
+CODE_LINES = {
+    "commands": 5880,
+    "tuning": 4370,
+    "reporting": 4330,
+    "hex": 3440,
+    "selfplay": 3060,
+    "tasks": 2970,
+    "arena": 2720,
+    "training": 2420,
+    "accelerate": 2010,
+    "nets": 1770,
+    "search": 1580,
+    "bench": 1220,
+    "api": 1170,
+    "web": 1120,
+    "cluster": 570,
+    "planning": 380,
+    "tracking": 370,
+    "testing": 200,
+}
+"""Most code lines of a room. A room that has become smaller gets a lower number; a higher one needs a reason."""
+MOST_LINES = 500
+"""Most lines of a file."""
+CORE = ("hex", "search", "nets", "selfplay", "training", "tasks", "arena")
+LOCAL_WORDS = {"Batch", "Block", "Line", "PackedBlock", "Part"}
+"""Public classes that are known by the name of their module alone."""
 EMPTY_NAMES = {"util", "utils", "helper", "helpers", "common", "misc", "manager", "managers", "handler", "processor"}
 
 
@@ -417,6 +445,52 @@ def test_networks_are_put_together_in_one_function() -> None:
         if isinstance(node, ast.Call) and dotted(node.func).split(".")[-1] in ("HexNet", "ResidualBlock")
     }
     assert makers == {"hexlit.nets.tower.build_net"}
+
+
+def code_lines(text: str) -> int:
+    """Lines with code on them: no blank lines, comments or docstrings."""
+    empty = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in empty:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        body = getattr(node, "body", None)
+        for one in body if isinstance(body, list) else []:
+            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
+                lines.difference_update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+    return len(lines)
+
+
+def test_code_lines_leave_out_what_is_no_code() -> None:
+    source = (
+        '"""A module."""\n\nimport ast  # why\n\n\ndef f() -> str:\n    """Doc.\n    """\n    return """a\n    b"""\n'
+    )
+    assert code_lines(source) == 4
+
+
+@pytest.mark.row("F15")
+@pytest.mark.parametrize("room", CODE_LINES)
+def test_no_room_outgrows_its_lines(room: str) -> None:
+    assert (
+        sum(code_lines(path.read_text(encoding="utf-8")) for path in (PACKAGE / room).rglob("*.py")) <= CODE_LINES[room]
+    )
+
+
+@pytest.mark.row("F15")
+def test_every_room_has_a_limit_and_no_file_is_too_long() -> None:
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(CODE_LINES)
+    long = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in PACKAGE.rglob("*.py")}
+    assert [path for path, lines in long.items() if lines > MOST_LINES] == []
+
+
+def test_a_public_class_of_the_core_has_its_name_alone() -> None:
+    rooms: dict[str, set[str]] = {}
+    for name, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and room_of(name) in CORE:
+                rooms.setdefault(node.name, set()).add(name)
+    assert {name for name, homes in rooms.items() if len(homes) > 1} <= LOCAL_WORDS
 
 
 def test_modules_are_named_after_what_they_are() -> None:

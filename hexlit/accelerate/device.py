@@ -16,15 +16,17 @@ log = logging.getLogger(__name__)
 
 
 def choose_device(
-    requested: str | torch.device = "auto", local_rank: int = 0, *, shares_a_study: bool = False
+    requested: str | torch.device = "auto", card: int = 0, *, shares_a_study: bool = False
 ) -> torch.device:
     """The device to work on, tested with a small product first.
 
-    `cuda` is the card number `local_rank`, so `cuda`, `cuda:0` and `torch.device("cuda")` agree in a process without
-    other ranks. A process that sees a single card takes that one: srun can give each of its tasks its own. `auto` takes
-    the first existing one of cuda, mps and cpu. If its test fails, it takes the cpu and one warning says why.
+    `cuda`, `cuda:0` and `torch.device("cuda")` all give `torch.device("cuda:0")`, unless `card` is another number.
+    `auto` takes the first existing one of cuda, mps and cpu. If its test fails, it takes the cpu and one warning says
+    why.
 
     Args:
+        requested: its name.
+        card: number of the cuda device where the name has none.
         shares_a_study: the results of this run are compared with others, so it does not evade a full device.
 
     Raises:
@@ -33,10 +35,9 @@ def choose_device(
     """
     name = str(requested)
     check_word("accelerator.device", name, DEVICES)
-    card = f"cuda:{0 if local_rank and torch.cuda.device_count() == 1 else local_rank}"
     if name == "auto":
-        return _choose_automatically(card, shares_a_study)
-    device = torch.device(card if name == "cuda" else name)
+        return _choose_automatically(f"cuda:{card}", shares_a_study)
+    device = torch.device(f"cuda:{card}" if name == "cuda" else name)
     reason = why_missing(device)
     if reason:
         raise UsageError(f"accelerator.device={name}: {reason}")

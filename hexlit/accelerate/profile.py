@@ -168,7 +168,8 @@ def build_profile(
     if config.deterministic:  # cuBLAS reads it at its first use, which may be the choice of the device
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     place = ranks()
-    device = choose_device(config.device, place.local_rank, shares_a_study=shares_a_study)
+    card = 0 if _sees_own_card(place) else place.local_rank
+    device = choose_device(config.device, card, shares_a_study=shares_a_study)
     if place.several:
         _refuse_ranks(config, device, place)
     return profile_on(device, config, task_defaults, place)
@@ -246,8 +247,13 @@ def _lightning_devices(device: torch.device, place: Ranks) -> int | list[int]:
     """
     if device.type != "cuda":
         return place.local_size
-    together = place.several and device.index == place.local_rank
+    together = place.several and not _sees_own_card(place)
     return list(range(place.local_size)) if together else [device.index or 0]
+
+
+def _sees_own_card(place: Ranks) -> bool:
+    """Whether this rank of several on a machine sees no card but its own, as by `srun --gpus-per-task`."""
+    return place.by_srun and place.local_size > 1 and len(cuda_devices()) == 1
 
 
 def _refuse_ranks(config: AcceleratorConfig, device: torch.device, place: Ranks) -> None:

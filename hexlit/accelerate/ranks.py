@@ -30,6 +30,8 @@ class Ranks:
     """Machine of the first rank."""
     port: int = 0
     """Port on that machine for the meeting of the ranks."""
+    by_srun: bool = False
+    """Whether srun has started the ranks; it can show each of them its own card alone."""
     cores: int | None = None
     """Cores of this process if Slurm gives it a share; None: the ranks of a machine share its cores."""
 
@@ -118,6 +120,7 @@ def ranks(environment: Mapping[str, str] | None = None) -> Ranks:
             local_size=max(1, size // machines),
             address=found.get("MASTER_ADDR", first),
             port=_number(found, "MASTER_PORT", FIRST_PORT + _number(found, "SLURM_JOB_ID", 0) % 10_000),
+            by_srun=True,
             cores=_number(found, "SLURM_CPUS_PER_TASK") if "SLURM_CPUS_PER_TASK" in found else None,
         )
     return ALONE

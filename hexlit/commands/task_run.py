@@ -2,6 +2,7 @@
 
 import io
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from hexlit.commands.choices import choices
 from hexlit.commands.quick_imports import quick_imports
 from hexlit.commands.report_files import write_beside
 from hexlit.commands.tasks import known_tasks
+from hexlit.errors import NO_WINDOWS, UsageError
 from hexlit.tasks.run_config import RunConfig
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ def train_task(
     Output for people goes to `console`, None for the terminal; only the first of several ranks shows anything. At the
     end a report is written there, unless `settings` turn it off.
     """
+    if sys.platform == "win32":
+        raise UsageError(NO_WINDOWS)
     started = time.monotonic() if started is None else started
     begun = known_tasks()[settings.task].begin(settings)
 

@@ -97,7 +97,9 @@ class NetworkEvaluator:
                     self._run(planes, policy, value)
                     return
                 except (RuntimeError, MemoryError) as error:
-                    reason = self._reason_to_halve(error)
+                    if not self._is_full(error):
+                        raise
+                    reason = _short(error, 120)
                 self._run = None
                 self._halve(reason)
 
@@ -113,25 +115,29 @@ class NetworkEvaluator:
 
     def _first_that_works(self, net: HexNet) -> tuple[Forward, Run]:
         wanted = self.profile.inference_dtype
-        reasons: list[str] = []
         started = time.monotonic()
-        for backend, dtype in dict.fromkeys(
-            [*((backend, wanted) for backend in self._backends(net)), ("eager", torch.float32)]
-        ):
-            self.backend, self.dtype = backend, dtype
-            try:
-                forward, run = self._build(net)
-            except (RuntimeError, AttributeError, ImportError) as error:
-                said = " ".join(str(error).split())[:300]
-                reasons.append(f"{backend} in {str(dtype).removeprefix('torch.')}: {said}")
-                continue
-            if reasons:
-                measured = backend == "eager" and any(reason.startswith("fused") for reason in reasons)
-                longer = f", {EAGER_TIME:g} times as long in a measurement" if measured else ""
-                _warn_once("; ".join(reasons), backend, longer)
-            self.build_seconds = time.monotonic() - started
-            return forward, run
-        raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
+        while True:
+            reasons: list[str] = []
+            full = False
+            for backend, dtype in dict.fromkeys(
+                [*((backend, wanted) for backend in self._backends(net)), ("eager", torch.float32)]
+            ):
+                self.backend, self.dtype = backend, dtype
+                try:
+                    forward, run = self._build(net)
+                except (RuntimeError, MemoryError, AttributeError, ImportError) as error:
+                    reasons.append(f"{backend} in {str(dtype).removeprefix('torch.')}: {_short(error, 300)}")
+                    full = full or self._is_full(error)
+                    continue
+                if reasons:
+                    measured = backend == "eager" and any(reason.startswith("fused") for reason in reasons)
+                    longer = f", {EAGER_TIME:g} times as long in a measurement" if measured else ""
+                    _warn_once("; ".join(reasons), backend, longer)
+                self.build_seconds = time.monotonic() - started
+                return forward, run
+            if not full:
+                raise RuntimeError(f"the network cannot be evaluated on {self.profile.device}; {'; '.join(reasons)}")
+            self._halve(reasons[-1])
 
     def _backends(self, net: HexNet) -> list[str]:
         """The backends to try in the number format that is wanted, in their order."""
@@ -149,49 +155,36 @@ class NetworkEvaluator:
         Raises:
             RuntimeError, AttributeError, ImportError: it cannot be built here, or its results are wrong.
         """
-        while True:
-            try:
-                return self._build_once(net)
-            except (RuntimeError, MemoryError) as error:
-                reason = self._reason_to_halve(error)
-            self._halve(reason)
-
-    def _build_once(self, net: HexNet) -> tuple[Forward, Run]:
         forward = self._make_forward(net, self.backend, self.batch)
         with torch.inference_mode():
             run = self._make_run(forward)
             self._check(net, run)
         return forward, run
 
-    def _reason_to_halve(self, error: Exception) -> str:
-        """Why the device should evaluate fewer positions at once.
-
-        Raises:
-            UsageError: it does so already.
-            Exception: `error`, if it is not about the memory of a device.
-        """
-        device = self.profile.device
-        if device.type == "cpu" or not is_out_of_memory(error):
-            raise error
-        reason = " ".join(str(error).split())[:120]
-        if self._rows < self.batch:
-            raise UsageError(
-                f"self-play: {device} is out of memory with {self._rows} positions at once ({reason}); "
-                "selfplay.ahead=false plays and trains in one process, accelerator.memory_cap divides the memory"
-            ) from error
-        return reason
+    def _is_full(self, error: Exception) -> bool:
+        """Whether `error` is about the memory of a device other than the cpu."""
+        return self.profile.device.type != "cpu" and is_out_of_memory(error)
 
     def _halve(self, reason: str) -> None:
-        """Free memory. Call it after handling an exception: a pending one keeps tensors alive."""
-        release(self.profile.device)
+        """Free memory, and evaluate half of the positions at once from now on.
+
+        Call it after handling an exception: a pending one keeps tensors alive.
+
+        Raises:
+            UsageError: it does so already, or there is one position.
+        """
+        device, more = self.profile.device, "selfplay.ahead=false or accelerator.memory_cap leaves it more in training"
+        if self._rows < self.batch or self.batch == 1:
+            raise UsageError(f"{device} is out of memory with {self._rows} positions at once ({reason}); {more}")
+        release(device)
         self._rows = -(-self.batch // 2)
         log.warning(
-            "%s is out of memory with %d positions at once (%s); evaluating %d at once from now on; "
-            "selfplay.ahead=false plays and trains in one process, accelerator.memory_cap divides the memory",
-            self.profile.device,
+            "%s is out of memory with %d positions at once (%s); evaluating %d at once from now on; %s",
+            device,
             self.batch,
             reason,
             self._rows,
+            more,
         )
 
     @torch.no_grad()
@@ -214,8 +207,8 @@ class NetworkEvaluator:
         if device.type == "cpu":
             run = HostRun(forward)
         else:
-            graph = self.backend == "graph" and self._rows == self.batch
-            run = DeviceRun(forward, device, (self._rows, *self._planes_shape[1:]), self.actions, graph)
+            shape = self._rows, *self._planes_shape[1:]
+            run = DeviceRun(forward, device, shape, self.actions, graph=self.backend == "graph")
         return OneThread(run) if self.backend == "compile" else run
 
     def _check(self, net: HexNet, run: Run) -> None:
@@ -242,6 +235,11 @@ class NetworkEvaluator:
         allowed = TOLERANCE[self.dtype]
         if not difference <= allowed:
             raise RuntimeError(f"its results are off by {difference:.3g}, {allowed:g} is allowed")
+
+
+def _short(error: Exception, most: int) -> str:
+    """The text of `error` in one line of at most `most` characters."""
+    return " ".join(str(error).split())[:most]
 
 
 @cache

@@ -47,11 +47,13 @@ class FiniteGuard(L.Callback):
         """The batch is saved in `folder`."""
         self._path = folder / "nan_batch.pt"
         self._unseen: tuple[Callable[[], float], Any, int] | None = None
+        self._steps = 0
 
     def on_train_batch_end(
         self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         """Check the loss of the step before."""
+        self._steps += 1
         self._look(trainer)
         self._unseen = (on_its_way(outputs["loss"]), batch, batch_idx)
 
@@ -61,18 +63,26 @@ class FiniteGuard(L.Callback):
         self._unseen = None
         skipped, steps = int(getattr(pl_module, "skipped_steps", 0)), int(trainer.num_training_batches)
         pl_module.log("steps.skipped", float(skipped))
-        in_a_row = int(getattr(pl_module, "skipped_in_a_row", 0))
-        if in_a_row >= TOO_MANY_SKIPPED:
-            raise UsageError(
-                f"training: none of the latest {in_a_row} steps had finite gradients (epoch {trainer.current_epoch}); "
-                "lower optimizer.lr, or use accelerator.precision=32-true"
-            )
+        self._refuse_skipped(pl_module, TOO_MANY_SKIPPED)
         if skipped:
             log.warning(
                 "epoch %d: %d of %d steps had gradients that were not finite, and changed no weight",
                 trainer.current_epoch,
                 skipped,
                 steps,
+            )
+
+    def on_train_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
+        """A run of fewer steps has learned nothing if it skipped them all."""
+        if self._steps:
+            self._refuse_skipped(pl_module, self._steps)
+
+    def _refuse_skipped(self, module: L.LightningModule, most: int) -> None:
+        in_a_row = int(getattr(module, "skipped_in_a_row", 0))
+        if in_a_row >= most:
+            raise UsageError(
+                f"training: none of the latest {in_a_row} steps had finite gradients (epoch {module.current_epoch}); "
+                "lower optimizer.lr, or use accelerator.precision=32-true"
             )
 
     def _look(self, trainer: L.Trainer) -> None:

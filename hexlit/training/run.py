@@ -267,12 +267,12 @@ def _fit(job: _Run) -> dict[str, Any]:
                     task.prepare(phase)
                     figures["compile_seconds"] = task.module.prepare()
             trainer.fit(task.module, task.data, ckpt_path=job.checkpoint, weights_only=True)
+            task.module.to(job.profile.device)  # Lightning leaves it on the cpu
             clock.outside(FINISHING, trainer.current_epoch)
             job.evaluation.finish(trainer.current_epoch, restored=job.stopping.restored)
         clock.outside(FINISHING, trainer.current_epoch)
         if job.place.writes:
             state_bytes = sum(optimizer_state_bytes(optimizer) for optimizer in trainer.optimizers)
-            task.module.to(job.profile.device)  # Lightning leaves it on the cpu
             figures |= {"optimizer_state_bytes": state_bytes, **task.finish()}
         failed = False
     except (KeyboardInterrupt, SystemExit) as stop:

@@ -13,8 +13,9 @@ from hexlit.accelerate import precision, profile
 from hexlit.accelerate.config import AcceleratorConfig
 from hexlit.accelerate.precision import inference_dtype, training_precision
 from hexlit.accelerate.profile import DeviceProfile, build_profile
-from hexlit.accelerate.ranks import Ranks
+from hexlit.accelerate.ranks import Ranks, ranks
 from hexlit.errors import UsageError
+from hexlit.training.distributed import device_arguments
 
 CPU, CUDA, MPS = torch.device("cpu"), torch.device("cuda:0"), torch.device("mps")
 
@@ -263,11 +264,30 @@ def test_a_rank_has_its_device_and_its_share_of_the_cores(monkeypatch: pytest.Mo
     assert (made.device, made.devices) == (torch.device("cuda:1"), [0, 1])
     assert build_profile(AcceleratorConfig(device="auto")).device == torch.device("cuda:1")
     assert set(tried) == {torch.device("cuda:1")}, "another card would hold a context of this process"
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)  # srun --gpus-per-task shows each task its own card
-    made = build_profile(AcceleratorConfig(device="cuda"))
-    assert (made.device, made.devices, made.others) == (torch.device("cuda:0"), [0], ())
     with pytest.raises(UsageError, match="accelerator.devices=4: 2 processes were started here"):
         build_profile(AcceleratorConfig(device="cpu", devices=4))
+
+
+@pytest.mark.row("F22")
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_task_of_srun_takes_the_one_card_that_it_sees(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`srun --gpus-per-task` shows each task its own card. Others share a machine, and one card is too few for two."""
+    monkeypatch.setattr(precision, "cuda_has_bf16", lambda device: True)
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(device_module, "trial_failure", lambda device: "")
+    for name, number in {"SLURM_STEP_NUM_TASKS": 2, "SLURM_PROCID": rank, "SLURM_LOCALID": rank}.items():
+        monkeypatch.setenv(name, str(number))
+    made = build_profile(AcceleratorConfig(device="cuda"))
+    assert (made.device, made.devices, made.others) == (torch.device("cuda:0"), [0], ())
+    arguments = device_arguments(made, ranks())
+    assert (arguments["devices"], arguments["num_nodes"]) == ([0], 2)
+    monkeypatch.delenv("SLURM_STEP_NUM_TASKS")
+    for name, value in Ranks(1, 2, 1, 2).environment().items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=r"this machine has 1 CUDA device\(s\)"):
+        build_profile(AcceleratorConfig(device="cuda"))
 
 
 @pytest.mark.row("E13")

@@ -46,7 +46,7 @@ class Run:
 def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     told: queue.Queue[tuple[int, bytes]] = queue.Queue()
 
-    def from_writer(value: tuple[int, bytes]) -> tuple[int, bytes]:
+    def broadcast(value: tuple[int, bytes]) -> tuple[int, bytes]:
         if not value[0]:
             return told.get(timeout=SOON)
         with socket.create_connection(("127.0.0.1", value[0])) as stranger:  # somebody who scans ports
@@ -55,8 +55,8 @@ def run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
             told.put(value)
         return value
 
-    monkeypatch.setattr(rank_line, "from_writer", from_writer)
-    monkeypatch.setattr(rank_line, "gathered", lambda name: [f"{name}-{rank}" for rank in range(SIZE)])
+    monkeypatch.setattr(rank_line, "broadcast", broadcast)
+    monkeypatch.setattr(rank_line, "all_gather", lambda name: [f"{name}-{rank}" for rank in range(SIZE)])
     made = Run(request.param)
     yield made
     made.close()
@@ -85,7 +85,7 @@ def test_a_stranger_that_says_nothing_holds_nobody_up(monkeypatch: pytest.Monkey
     told: queue.Queue[tuple[int, bytes]] = queue.Queue()
     strangers: list[socket.socket] = []
 
-    def from_writer(value: tuple[int, bytes]) -> tuple[int, bytes]:
+    def broadcast(value: tuple[int, bytes]) -> tuple[int, bytes]:
         if not value[0]:
             return told.get(timeout=SOON)
         strangers.append(socket.create_connection(("127.0.0.1", value[0])))
@@ -93,8 +93,8 @@ def test_a_stranger_that_says_nothing_holds_nobody_up(monkeypatch: pytest.Monkey
             told.put(value)
         return value
 
-    monkeypatch.setattr(rank_line, "from_writer", from_writer)
-    monkeypatch.setattr(rank_line, "gathered", lambda name: [name] * SIZE)
+    monkeypatch.setattr(rank_line, "broadcast", broadcast)
+    monkeypatch.setattr(rank_line, "all_gather", lambda name: [name] * SIZE)
     monkeypatch.setattr(rank_line, "_SECONDS_TO_GREET", 1.0)
     Run(1).close()
     assert strangers[0].recv(1) == b"", "it was sent away"
@@ -104,14 +104,14 @@ def test_a_stranger_that_says_nothing_holds_nobody_up(monkeypatch: pytest.Monkey
 def test_ranks_that_never_come_are_not_waited_for_however_many_strangers_do(monkeypatch: pytest.MonkeyPatch) -> None:
     strangers: list[socket.socket] = []
 
-    def from_writer(value: tuple[int, bytes]) -> tuple[int, bytes]:
+    def broadcast(value: tuple[int, bytes]) -> tuple[int, bytes]:
         strangers.extend(socket.create_connection(("127.0.0.1", value[0])) for _ in range(2))
         return value
 
-    monkeypatch.setattr(rank_line, "from_writer", from_writer)
-    monkeypatch.setattr(rank_line, "gathered", lambda name: ["node07", "node08"])
+    monkeypatch.setattr(rank_line, "broadcast", broadcast)
+    monkeypatch.setattr(rank_line, "all_gather", lambda name: ["node07", "node08"])
     monkeypatch.setattr(rank_line, "_SECONDS_TO_GREET", 0.3)
-    monkeypatch.setattr(rank_line, "PATIENCE", 0.2)
+    monkeypatch.setattr(rank_line, "TIMEOUT", 0.2)
     with pytest.raises(UsageError, match=r"rank 0 of 2 .* cannot reach each other \(timed out\)"):
         RankLine(Ranks(0, 2, 0, 2), lambda how, tells: None)
     strangers[1].setblocking(False)
@@ -124,7 +124,7 @@ def test_ranks_that_never_come_are_not_waited_for_however_many_strangers_do(monk
 def test_machines_that_cannot_reach_each_other_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # nobody listens
-        monkeypatch.setattr(rank_line, "from_writer", lambda value: (taken.getsockname()[1], b""))
-        monkeypatch.setattr(rank_line, "gathered", lambda name: ["node07", "node08"])
+        monkeypatch.setattr(rank_line, "broadcast", lambda value: (taken.getsockname()[1], b""))
+        monkeypatch.setattr(rank_line, "all_gather", lambda name: ["node07", "node08"])
         with pytest.raises(UsageError, match="rank 1 of 2 and the first one, on node07, cannot reach each other"):
             RankLine(Ranks(1, 2, 1, 2), lambda how, tells: None)

@@ -28,7 +28,7 @@ def test_torchrun() -> None:
 
 def test_srun() -> None:
     found = ranks(SRUN)
-    assert found == Ranks(3, 4, 1, 2, "node07", 18456, 3)
+    assert found == Ranks(3, 4, 1, 2, "node07", 18456, by_srun=True, cores=3)
     assert found.threads(16) == 3
     assert found.threads(2) == 2
 

@@ -65,7 +65,7 @@ def test_another_task_is_measured_with_the_settings_of_its_training(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The compiler takes most of a minute, so one that does nothing stands in for it."""
-    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial: 0.5)
+    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5)
     monkeypatch.chdir(tmp_path)
     path = save(hourly(), tmp_path / "readings.csv")
     columns = ["data.time=[time]", "data.timezone=null", "data.series=place", "data.targets=[temp]", "data.features=[]"]
@@ -85,7 +85,7 @@ def test_another_task_is_measured_with_the_settings_of_its_training(
 def test_the_batch_is_the_one_that_the_task_wants_of_the_device(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial: 0.5)
+    monkeypatch.setattr(training_module, "compile_for_training", lambda net, profile, trial, **how: 0.5)
     path = texts.save(*texts.sentences(20), tmp_path / "texts.csv")
     settings = ["net.vocabulary=300", "data.max_length=16", "accelerator.precision=32-true", "json=true"]
     assert main([*FORECAST[:1], "task=classify", *FORECAST[2:], f"data.path={path}", *settings]) == 0

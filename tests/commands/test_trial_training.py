@@ -1,8 +1,14 @@
 """The facts of a trial beside its metrics."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from hexlit.commands.task_run import train_task
 from hexlit.commands.trial_training import numbers, time_left
+from hexlit.errors import UsageError
+from hexlit.tasks.forecast.config import ForecastTrainConfig
 from hexlit.training.config import TrainerConfig
 
 
@@ -21,3 +27,19 @@ def test_the_time_saved_is_that_of_the_epochs_not_done_at_its_own_pace() -> None
 def test_the_numbers_of_a_summary_have_dotted_names() -> None:
     summary = {"a": 1, "b": {"c": 2.5, "d": {"e": 3}, "text": "no", "truth": True, "none": None, "list": [1]}}
     assert dict(numbers(summary)) == {"a": 1.0, "b.c": 2.5, "b.d.e": 3.0}
+
+
+@pytest.mark.row("A2")
+@pytest.mark.parametrize("trial", [True, False])
+def test_a_trial_alone_is_refused_a_full_device(trial: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`choose_device` then refuses what another run evades; see its tests."""
+    asked: list[bool] = []
+
+    def build_profile(*settings: Any, shares_a_study: bool) -> None:
+        asked.append(shares_a_study)
+        raise UsageError("enough is known")
+
+    monkeypatch.setattr("hexlit.accelerate.profile.build_profile", build_profile)
+    with pytest.raises(UsageError, match="enough is known"):
+        train_task(ForecastTrainConfig(task="forecast", name="x"), tmp_path, trial=trial)
+    assert asked == [trial]

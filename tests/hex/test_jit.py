@@ -75,7 +75,7 @@ def test_a_part_is_for_kernels_alone() -> None:
         return doubled(number) + doubled(number)
 
     for _ in range(2):
-        with pytest.raises(TypeError, match="doubled is a part of compiled code"):
+        with pytest.raises(TypeError, match="doubled is a device function"):
             doubled(3)
         assert twice(3) == 12
 

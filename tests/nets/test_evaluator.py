@@ -386,11 +386,14 @@ def test_a_full_card_evaluates_half_of_the_positions_at_once(
             np.testing.assert_allclose(one, expected, atol=1e-5)
     assert len(caplog.records) == 2
     assert "cuda:1 is out of memory with 7 positions at once" in caplog.text
-    assert "evaluating 4 at once from now on; selfplay.ahead=false" in caplog.text
+    assert "evaluating 4 at once from now on; selfplay.ahead=false or accelerator.memory_cap" in caplog.text
 
 
 @pytest.mark.row("A21")
-def test_a_card_that_is_too_full_for_half_of_them_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("batch", "rows"), [(7, 4), (1, 1)])
+def test_a_card_that_is_too_full_for_half_of_them_is_one_line(
+    batch: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pretend_cuda(monkeypatch)
     with (
         PretendedDevice("cuda"),

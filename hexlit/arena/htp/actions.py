@@ -54,8 +54,12 @@ def parse_move(text: str, size: int) -> int | None:
     """The cell of a move, `size * size` for swap-pieces, None to resign; upper or lower case. Raises `UsageError`."""
     if text.lower() == RESIGN:
         return None
+    if text.lower() == SWAP:
+        return size * size
     try:
-        return parse_cell(text, size)
+        if (cell := parse_cell(text, size)) < size * size:
+            return cell
+        raise UsageError(text)
     except UsageError:
         last = format_cell(size * size - 1, size)
         raise UsageError(f"move {quoted(text)}: a cell from a1 to {last}, {SWAP} or {RESIGN} is needed") from None

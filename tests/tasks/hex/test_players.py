@@ -49,7 +49,7 @@ class Stub:
     def close(self) -> None:
         pass
 
-    prepare = play = begin = snapshot = restore = cpu_seconds = close
+    prepare = play = start_async = snapshot = restore = cpu_seconds = close
 
 
 def cards(count: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ class Here:
     def close(self) -> None:
         pass
 
-    prepare = play = begin = snapshot = restore = cpu_seconds = close
+    prepare = play = start_async = snapshot = restore = cpu_seconds = close
     """A `BackgroundPlayer` has them; no test calls them here."""
 
 
